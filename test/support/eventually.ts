@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** Far longer than any wait in the tests, even with a failed attempt on a slow machine and its back-off. */
 const WITHIN_MS = 90_000;
 const MAX_SHOWN = 12;
-/** Without a pause between the requests one wait takes a core, from the API server and from the other tests. */
-const ASK_EVERY_MS = 25;
+/** A fifth of the wait so far, in these bounds, ms: a short wait ends soon, and a long one takes no core from the other tests. */
+const PAUSE = { least: 10, most: 100, ofWait: 0.2 };
 
 /** A record of events in order. Tests wait on it without polls or sleeps. */
 export class Recorded<T> {
@@ -52,11 +52,12 @@ export async function askUntil<T>(
   ask: () => Promise<T>,
   holds: (answer: T) => boolean,
 ): Promise<T> {
-  const until = performance.now() + WITHIN_MS;
+  const begun = performance.now();
   for (;;) {
     const answer = await ask();
     if (holds(answer)) return answer;
-    if (performance.now() > until) throw new Error(`never: ${what}, but ${JSON.stringify(answer)}`);
-    await delay(ASK_EVERY_MS);
+    const waited = performance.now() - begun;
+    if (waited > WITHIN_MS) throw new Error(`never: ${what}, but ${JSON.stringify(answer)}`);
+    await delay(Math.min(Math.max(waited * PAUSE.ofWait, PAUSE.least), PAUSE.most));
   }
 }

@@ -51,8 +51,8 @@ export function etcdFlags(files: Files): string[] {
     `--initial-cluster=default=${ADVERTISED}`,
     // The data need not survive a crash of the machine, and a single member can elect itself quickly.
     '--unsafe-no-fsync',
-    '--heartbeat-interval=10',
-    '--election-timeout=100',
+    '--heartbeat-interval=50',
+    '--election-timeout=500',
     '--logger=zap',
   ];
 }

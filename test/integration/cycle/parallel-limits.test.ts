@@ -5,7 +5,6 @@ import { FULL_KUBEVIRTS, FULL_MIGRATIONS, newKubeVirt } from '../../cluster/kube
 import { expectAsBefore } from '../../support/as-before.ts';
 import type { History } from '../../support/history.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { refuseTargets } from '../../support/refuse-targets.ts';
 import { give, newTenant, headroomFor } from '../../support/tenant.ts';
 
 let environment: TestEnvironment;
@@ -46,23 +45,4 @@ test("at KubeVirt's limit no lock is set, and the end of another namespace's mig
   expect(history.locks()).toHaveLength(1);
   await expectAsBefore(environment.admin, blocked);
   await environment.admin.delete(FULL_MIGRATIONS, { namespace: blocked.name, name: 'mig0' });
-});
-
-test('a locked migration without success holds its slot until the lock ends, which starts the next one at once', async () => {
-  const withoutSlot = await newTenant(environment, { name: 'limit-vain' });
-  const next = await newTenant(environment, { name: 'limit-next' });
-  await refuseTargets(environment, withoutSlot);
-  await withoutSlot.history.until('it is locked', (history) => history.isLocked());
-
-  await next.migrate();
-  const { history } = next;
-  await next.untilBlocked();
-  await environment.cluster.eventing.broker.idle();
-  expect(history.locks()).toEqual([]);
-  expect(withoutSlot.history.isLocked()).toBe(true);
-
-  await next.untilUnlocked();
-  await history.until('it runs', () => next.migration()?.status?.phase === 'Running');
-  expect(history.locks()).toHaveLength(1);
-  await expectAsBefore(environment.admin, next);
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { ANNOTATION, EVENT, EVENT_REASON, LABEL, SOURCE_EVENT } from '../../../functions/domain/names.ts';
-import type { KubernetesObject, Namespace, ResourceQuota } from '../../../functions/domain/objects.ts';
+import { ANNOTATION, EVENT, EVENT_REASON, SOURCE_EVENT } from '../../../functions/domain/names.ts';
+import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import {
   CLAIMS,
   EVENTS,
@@ -14,8 +14,8 @@ import { newMigration, FULL_MIGRATIONS } from '../../cluster/kubevirt/objects.ts
 import { expectAsBefore } from '../../support/as-before.ts';
 import { expectQuiescent } from '../../support/quiescent.ts';
 import { auditLog, isDryRun, type Audited } from '../../support/audit.ts';
+import { writeByHand } from '../../support/by-hand.ts';
 import { wasRaised } from '../../support/invariants.ts';
-import { markByHand, writeByHand } from '../../support/by-hand.ts';
 import { startTestEnvironment, type TestEnvironment, type Line } from '../../support/test-environment.ts';
 import { startStubWebhook } from '../../support/stub-webhook.ts';
 import { fullFor, newTenant, headroomFor, type Tenant } from '../../support/tenant.ts';
@@ -128,26 +128,6 @@ test('amounts at the limits of a quantity: raises, and restores the original tex
   await tenant.untilUnlocked();
   await through(tenant);
   expect(wasRaised(tenant.history)).toBe(true);
-  await expectAsBefore(environment.admin, tenant);
-});
-
-test('50 quotas of 200 keys, half of them unknown to the cluster: raises only the full one', async () => {
-  const many = (index: number): Record<string, string> => {
-    const devices = Array.from({ length: 100 }, (_, key) => `requests.example.com/device-${String(key)}`);
-    const things = Array.from({ length: 100 }, (_, key) => `count/things-${String(key)}.example.com`);
-    return Object.fromEntries([...devices, ...things].map((key) => [key, String(index)]));
-  };
-  const rest = Array.from({ length: 49 }, (_, index) => [`many-${String(index)}`, many(index)] as const);
-  const quotas = { quota: fullFor(1), ...Object.fromEntries(rest) };
-  const tenant = await newTenant(environment, { name: 'many-quotas', quotas });
-  await tenant.migrate();
-  await tenant.untilUnlocked();
-  await through(tenant);
-  const raised = tenant.history
-    .of(RESOURCE_QUOTAS)
-    .filter(({ metadata }) => metadata.labels?.[LABEL.raised] !== undefined)
-    .map(({ metadata }) => metadata.name);
-  expect(new Set(raised)).toEqual(new Set(['quota']));
   await expectAsBefore(environment.admin, tenant);
 });
 
@@ -293,47 +273,6 @@ test('events about missing objects: answers them, and writes nothing (F8)', asyn
   expect(ours.filter((request) => isWrite(request) && !isDryRun(request))).toEqual([]);
 });
 
-const namespaceNow = (tenant: Tenant): Namespace => {
-  const namespace = tenant.history.latest(NAMESPACES);
-  if (namespace === undefined) throw new Error(`${tenant.name} is gone`);
-  return namespace;
-};
-
-test.each([
-  ['no JSON', '{'],
-  ['a lock without an end', JSON.stringify({ v: 1, token: 'x', acquiredAt: '2026-01-01T00:00:00Z' })],
-  [
-    'a lock of a later version that is past its time',
-    JSON.stringify({
-      v: 2,
-      token: 'x',
-      acquiredAt: '2026-01-01T00:00:00Z',
-      expiresAt: '2026-01-01T00:00:30Z',
-      migrations: [],
-      quotas: [],
-    }),
-  ],
-])('a lock that cannot be used (%s) is repaired, and never replaced', async (what, text) => {
-  const tenant = await newTenant(environment, { name: what.replaceAll(' ', '-').toLowerCase() });
-  const { history } = tenant;
-  const resume = environment.hold(tenant.name, 'mtq-lock');
-  await tenant.migrate();
-  await tenant.untilBlocked();
-  await writeByHand(environment.admin, tenant.name, {
-    annotations: { [ANNOTATION.lock]: text },
-    labels: { [LABEL.locked]: 'true' },
-  });
-  resume();
-  await tenant.untilThrough();
-
-  const locks = history.of(NAMESPACES).map(({ metadata }) => metadata.annotations?.[ANNOTATION.lock]);
-  const broken = locks.lastIndexOf(text);
-  expect(broken).toBeGreaterThan(0);
-  expect(locks[broken + 1]).toBeUndefined();
-  await expectAsBefore(environment.admin, tenant);
-  expect(namespaceNow(tenant).metadata.labels?.[LABEL.locked]).toBeUndefined();
-});
-
 test('a lock that becomes unreadable while a quota is raised: lowers the quota, then unlocks', async () => {
   const tenant = await newTenant(environment, { name: 'broken-while-raised' });
   const { history, name } = tenant;
@@ -348,24 +287,6 @@ test('a lock that becomes unreadable while a quota is raised: lowers the quota, 
   resume();
   await tenant.untilUnlocked();
   await expectQuiescent(environment.admin, tenant);
-});
-
-test.each([
-  ['that is no JSON', { annotations: { [ANNOTATION.grant]: '{' }, labels: { [LABEL.raised]: 'true' } }],
-  ['of which only the label is there', { labels: { [LABEL.raised]: 'true' } }],
-])('a grant %s is dropped, and the quota stays as it is', async (what, metadata) => {
-  const tenant = await newTenant(environment, { name: `grant-${what.replaceAll(' ', '-').toLowerCase()}` });
-  const { history, name } = tenant;
-  await markByHand(environment, { namespace: name, name: 'quota' }, metadata);
-  const isMarked = ({ metadata: { annotations, labels } }: ResourceQuota): boolean =>
-    annotations?.[ANNOTATION.grant] !== undefined || labels?.[LABEL.raised] !== undefined;
-  await history.until('it was there, and is dropped', () => {
-    const versions = history.of(RESOURCE_QUOTAS);
-    return versions.some(isMarked) && !versions.slice(-1).some(isMarked);
-  });
-  const specs = new Set(history.of(RESOURCE_QUOTAS).map(({ spec }) => JSON.stringify(spec)));
-  expect(specs.size).toBe(1);
-  expect(history.locks()).toEqual([]);
 });
 
 /** This is the last test, because it stops the KubeVirt stand-in, which would end such a migration at once. */

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { KUBEVIRT } from '../../../functions/domain/names.ts';
-import { MAINTENANCE_EVENT } from '../../../functions/domain/progress/names.ts';
 import { owesEvents, type MaintenanceProgress } from '../../../functions/domain/progress/progress-object.ts';
 import { EVENTS, NODES, PROGRESSES } from '../../../functions/kubernetes/resources.ts';
 import { askUntil } from '../../support/eventually.ts';
@@ -87,83 +86,6 @@ test('a drain is canceled when its node takes pods again, and lists what still m
   expect(await eventsOf(canceled.metadata.name, 'canceled')).toEqual(['started', 'canceled']);
 });
 
-test('a drain fails when its node is gone; a node with the drain taint is drained too', async () => {
-  await scene.node('gone', { taints: [{ key: KUBEVIRT.drainTaint, effect: 'NoSchedule' }] } as never);
-  await scene.vm('gone', 'vm0');
-  await scene.evacuate('gone', 'vm0');
-  await scene.untilDrain('gone', hasState('Running'));
-  await scene.admin.delete(NODES, { name: 'gone' });
-  const failed = await scene.untilDrain('gone', hasState('Failed'));
-  expect(failed.status?.reason).toBe('NodeGone');
-  expect(await eventsOf(failed.metadata.name, 'failed')).toEqual(['started', 'failed']);
-});
-
-test('a node that reboots: its VMs are gone with it; one that registers again is another node', async () => {
-  await scene.node('reboots', { unschedulable: true });
-  await scene.vm('reboots', 'vm0');
-  await scene.vm('reboots', 'vm1');
-  await scene.evacuate('reboots', 'vm0');
-  await scene.setMigration('reboots', 'evacuates-vm0', REFUSED);
-  const { metadata: first } = await scene.untilDrain('reboots', hasState('Blocked'));
-  // virt-controller finds the node dead, and fails its VMIs.
-  for (const vm of ['vm0', 'vm1']) await scene.patchVm('reboots', vm, { status: { phase: 'Failed' } });
-  await scene.setMigration('reboots', 'evacuates-vm0', { phase: 'Failed' });
-  await scene.untilDrain('reboots', hasState('Completed'));
-  expect(await eventsOf(first.name, 'completed')).toEqual(['started', 'blocked', 'completed']);
-
-  await scene.vm('reboots', 'vm2', { evacuationNodeName: 'reboots' });
-  const { metadata: second } = await scene.untilDrain('reboots', hasState('Running'));
-  await scene.admin.delete(NODES, { name: 'reboots' });
-  await scene.node('reboots', { unschedulable: true });
-  // Its VM is still marked, and the node of that name is cordoned: a drain of another node.
-  const { metadata: third, spec } = await scene.untilDrain(
-    'reboots',
-    (found) => hasState('Running')(found) && found?.metadata.uid !== second.uid,
-  );
-  expect(await eventsOf(second.name, 'failed')).toEqual(['started', 'failed']);
-  expect([first, second, third].map(({ name }) => name.slice(-2))).toEqual(['-1', '-2', '-3']);
-  expect(spec.node?.uid).toBe((await scene.admin.get(NODES, { name: 'reboots' })).object.metadata.uid);
-});
-
-test('two nodes at once: a VM that moves from one to the other is left on that one', async () => {
-  for (const node of ['left', 'right']) {
-    await scene.node(node, { unschedulable: true });
-    await scene.vm(node, 'vm0');
-    await scene.evacuate(node, 'vm0');
-  }
-  await scene.untilDrain('left', hasState('Running'));
-  await scene.untilDrain('right', hasState('Running'));
-  await scene.setMigration('left', 'evacuates-vm0', { phase: 'Succeeded' });
-  await scene.patchVm('left', 'vm0', {
-    metadata: { labels: { [KUBEVIRT.nodeName]: 'right' } },
-    status: { nodeName: 'right' },
-  });
-  const left = await scene.untilDrain('left', hasState('Completed'));
-  await scene.untilDrain('right', (found) => found?.status?.progress === '0/2');
-  await scene.patchVm('right', 'vm0', { status: { phase: 'Succeeded' } });
-  await scene.untilDrain('right', (found) => found?.status?.progress === '1/2');
-  await scene.patchVm('left', 'vm0', { status: { phase: 'Succeeded' } });
-  const right = await scene.untilDrain('right', hasState('Completed'));
-  expect([left, right].map(({ status }) => status?.progress)).toEqual(['1/1', '2/2']);
-  expect(await eventsOf(left.metadata.name, 'completed')).toEqual(['started', 'completed']);
-  expect(await eventsOf(right.metadata.name, 'completed')).toEqual(['started', 'progressed', 'completed']);
-});
-
-test('a drain of VMs that cannot be migrated leaves no mark; the drain taint on the cordoned node shows it', async () => {
-  await scene.node('fixed', { unschedulable: true });
-  const conditions = [{ type: 'LiveMigratable', status: 'False', reason: 'HostDeviceNotLiveMigratable' }];
-  await scene.vm('fixed', 'vm0', { conditions });
-  await scene.setNode('fixed', {
-    taints: [{ key: KUBEVIRT.drainTaint, effect: 'NoSchedule' }],
-  } as never);
-  const { metadata, status } = await scene.untilDrain('fixed', hasState('Blocked'));
-  expect(status).toMatchObject({
-    reason: 'NotMigratable',
-    buckets: [{ name: 'notMigratable', vms: [{ name: 'vm0', reason: 'HostDeviceNotLiveMigratable' }] }],
-  });
-  expect(await eventsOf(metadata.name, 'blocked')).toEqual(['started', 'blocked']);
-});
-
 test('heartbeats, and a VM that a tenant evicts from a node that takes pods, trigger nothing', async () => {
   await scene.node('beating');
   await scene.node('cordoned', { unschedulable: true });
@@ -180,43 +102,6 @@ test('heartbeats, and a VM that a tenant evicts from a node that takes pods, tri
   await scene.evacuate('after', 'vm0');
   await scene.untilDrain('after', hasState('Running'));
   expect(scene.posts().filter((subject) => /beating|cordoned/.test(subject))).toEqual([]);
-});
-
-test('what a stopped `progress` left in an outbox is posted with its id', async () => {
-  const node = { name: 'left', uid: 'uid-of-left' };
-  const metadata = { name: 'drain-00000000-1' };
-  const { object } = await scene.admin.create(PROGRESSES, {
-    metadata,
-    spec: { kind: 'Drain', subject: node.name, node },
-  });
-  const at = '2026-11-21T05:00:00Z';
-  const { uid, name } = object.metadata;
-  const counts = { total: 1, done: 1, left: 0, blocked: 0 };
-  const data = {
-    name,
-    uid,
-    kind: 'Drain' as const,
-    subject: 'left',
-    reason: 'Drained',
-    message: 'm',
-    ...counts,
-  };
-  const outbox = [
-    {
-      id: `${uid}-1`,
-      type: MAINTENANCE_EVENT.drainCompleted,
-      sequence: 1,
-      time: at,
-      data: { ...data, buckets: {} },
-    },
-  ];
-  const status = { state: 'Completed', reason: 'Drained', message: 'm', progress: '1/1', ...counts } as const;
-  const times = { startedAt: at, endedAt: at, reported: { done: 1, at } };
-  const left = { ...object, status: { ...status, ...times, buckets: [], counted: '', sequence: 1, outbox } };
-  await scene.admin.replace(PROGRESSES, left, { subresource: 'status' });
-  expect(await eventsOf(name, 'completed')).toEqual(['completed']);
-  expect(scene.eventsOf(name)[0]?.id).toBe(`${uid}-1`);
-  await scene.untilDrain('left', isDelivered);
 });
 
 test('of final objects ten stay; an older one is deleted with the next drain', async () => {

@@ -2,7 +2,7 @@ import { beforeAll, expect, jest, test } from '@jest/globals';
 import { DISTURBANCES, USERS } from './disturbances.ts';
 import { simulateLive, type LiveSummary } from './pool.ts';
 
-const RUNS = 300;
+const RUNS = 200;
 // They only compute, as those of the protocol.
 jest.setTimeout(30 * 60_000);
 
