@@ -116,9 +116,10 @@ describe('a cluster-wide VMMRQ for drains', () => {
     const taints = [{ key, effect: 'NoSchedule' }];
     await admin.patch(FULL_NODES, { name }, { merge: { spec: { taints } } });
     // KubeVirt's evacuation controller creates the migration.
-    await tenant.history.until('it is through', () =>
-      tenant.history.of(FULL_MIGRATIONS).some(({ status }) => status?.phase === 'Succeeded'),
-    );
+    const { history } = tenant;
+    const isThrough = (): boolean =>
+      history.of(FULL_MIGRATIONS).some(({ status }) => status?.phase === 'Succeeded');
+    await history.until('it is through, and unlocked', () => isThrough() && !history.isLocked());
     await expectAsBefore(admin, tenant);
   });
 
