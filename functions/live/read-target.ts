@@ -6,7 +6,7 @@ import type { RunId } from '../domain/live/run-names.ts';
 import { isPastCutOver, type RunRecord } from '../domain/live/run-record.ts';
 import type { Fit, MadeObjects, SourceSide, TargetSetup, TargetSide } from '../domain/live/run-snapshot.ts';
 import { hasTargetPod } from '../domain/live/proofs.ts';
-import { fitOf } from '../domain/live/target-quota.ts';
+import { fitOf, overQuota } from '../domain/live/target-quota.ts';
 import { neededVolumes } from '../domain/live/volumes.ts';
 import { KIND, KUBEVIRT } from '../domain/names.ts';
 import type { KubernetesObject, Namespace, Pod } from '../domain/objects.ts';
@@ -37,7 +37,7 @@ export interface TargetRequest {
   readonly storage: StorageMap;
 }
 
-type TargetCore = Omit<TargetSide, 'setup' | 'fit' | 'made'>;
+type TargetCore = Omit<TargetSide, 'setup' | 'fit' | 'over' | 'made'>;
 
 /** Everything on the target but what depends on the source's launchers. */
 export async function readTargetSide(
@@ -54,8 +54,9 @@ export async function readTargetSide(
     found(reader.get(WHOLE_VMIS, at)),
     readVmims(reader, name, { run, record }),
   ]);
-  const [pods, setup, made] = await Promise.all([
+  const [pods, over, setup, made] = await Promise.all([
     readLaunchers(reader, at),
+    record?.arrivedAt === undefined ? '' : readOver(reader, name),
     isSettingUp(record) ? readSetup(reader, request) : undefined,
     mayHaveMade(record) ? readMade(reader, request) : undefined,
   ]);
@@ -64,7 +65,13 @@ export async function readTargetSide(
     cluster: system.object.metadata.uid,
     ...{ namespace, vm, vmi, vmims, pods },
   };
-  return { ...core, setup, made, fit: await readFit(reader, { core, record, pods: (await source).pods }) };
+  return {
+    ...core,
+    over,
+    setup,
+    made,
+    fit: await readFit(reader, { core, record, pods: (await source).pods }),
+  };
 }
 
 /**
@@ -86,7 +93,7 @@ async function readSetup(
   const needed = vm === undefined ? [] : neededVolumes(vm);
   const isWithoutMode = needed.some(({ isDataVolume }) => !isDataVolume);
   const classes = storage.spec.map.map(({ destination }) => destination.storageClass);
-  const [volumes, resources, profiles] = await Promise.all([
+  const [volumes, resources, quotas, profiles] = await Promise.all([
     Promise.all(
       needed.flatMap(({ name, isDataVolume }) => [
         found(reader.get(WHOLE_CLAIMS, { namespace, name })),
@@ -96,6 +103,7 @@ async function readSetup(
       ]),
     ),
     vm === undefined ? [] : readResources(reader, namespace, resourcesOf(vm)),
+    reader.list(RESOURCE_QUOTAS, { namespace }),
     Promise.all(
       isWithoutMode ? classes.map((name) => foundIfServed(reader.get(STORAGE_PROFILES, { name }))) : [],
     ),
@@ -107,6 +115,7 @@ async function readSetup(
   return {
     volumes: volumes.filter((volume) => volume !== undefined),
     resources,
+    quotas: quotas.items,
     accessModes: new Map(accessModes),
   };
 }
@@ -137,6 +146,9 @@ async function readFit(reader: Reader, { core, record, pods }: FitRequest): Prom
   ]);
   return fitOf(launcher, { quotas: quotas.items, vmmrqs });
 }
+
+const readOver = async (reader: Reader, namespace: string): Promise<string> =>
+  overQuota((await reader.list(RESOURCE_QUOTAS, { namespace })).items);
 
 async function readVmmrqs(reader: Reader, { metadata }: Namespace): Promise<ReturnType<typeof inForce>> {
   const [own, wide] = await Promise.all([

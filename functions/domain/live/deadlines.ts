@@ -17,6 +17,8 @@ export const LIMIT_MS = {
   address: 5 * MINUTE,
   /** Until the launcher fits, and until both clusters have met and the target's launcher is created. */
   meeting: 15 * MINUTE,
+  /** Until KubeVirt is made to look again, where the source does not hear of the launcher (facts/cross-cluster.md §C7). */
+  silence: MINUTE,
   /** Until a migration whose guest was seen on the target has ended. */
   undecided: 10 * MINUTE,
   /** Until all is undone; then what is left over is listed. */

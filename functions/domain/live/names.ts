@@ -34,6 +34,8 @@ export const LIVE_ANNOTATION = {
   clusters: 'live.mtq.kubevirt.io/clusters',
   /** Secret and the like on the target: the run that copied it there, by the uids of Migration and VM. */
   madeBy: 'live.mtq.kubevirt.io/made-by',
+  /** VMIM on the target: how many minutes old it was when it was written, so that KubeVirt looks at it again. */
+  touched: 'live.mtq.kubevirt.io/touched',
 } as const;
 
 /** Finalizer of a Migration, its Plan, Providers and their Secrets while it runs: a deletion is a cancel, and comes after it. */
@@ -309,6 +311,7 @@ export const LIVE_CONDITION = {
   blocked: 'Blocked',
   /** VM of a run: its guest was seen on the target, so it stays there. */
   cutOver: 'CutOver',
+  restartWouldBeRefused: 'RestartWouldBeRefused',
 } as const;
 export type LiveConditionType = (typeof LIVE_CONDITION)[keyof typeof LIVE_CONDITION];
 

@@ -1,4 +1,4 @@
-import type { KubernetesObject, Namespace, Pod } from '../objects.ts';
+import type { KubernetesObject, Namespace, Pod, ResourceQuota } from '../objects.ts';
 import type { Hook, NetworkMap, Plan, PlanMigration, PlanVm, StorageMap, VmStatus } from './forklift.ts';
 import type { Claim, VirtualMachine, Vmi, Vmim } from './kubevirt.ts';
 import type { LiveReason } from './names.ts';
@@ -100,6 +100,8 @@ export interface TargetSide extends OneSide {
   readonly setup: TargetSetup | undefined;
   /** Whether the VM's launcher fits in the quotas of its namespace. */
   readonly fit: Fit;
+  /** By how much the namespace is over its quotas, in words, read once the guest has arrived; empty: it is not. */
+  readonly over: string;
   /** What the run has made, read when it goes back, or when the source VM or its record is not there. */
   readonly made: MadeObjects | undefined;
 }
@@ -109,6 +111,8 @@ export interface TargetSetup {
   readonly volumes: readonly KubernetesObject[];
   /** Secrets, ConfigMaps, instance types and preferences of the names that are needed. */
   readonly resources: readonly KubernetesObject[];
+  /** Of the namespace. */
+  readonly quotas: readonly ResourceQuota[];
   /** Access modes of each storage class by its StorageProfile. */
   readonly accessModes: ReadonlyMap<string, readonly string[]>;
 }

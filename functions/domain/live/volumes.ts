@@ -34,8 +34,11 @@ export interface VolumeInput {
   readonly accessModes: ReadonlyMap<string, readonly string[]>;
 }
 
+/** An empty volume on the target. */
+export type NewVolume = NewObject<DataVolume> | NewObject<Claim>;
+
 export type TargetVolume =
-  | { readonly kind: 'volume'; readonly object: NewObject<DataVolume> | NewObject<Claim> }
+  | { readonly kind: 'volume'; readonly object: NewVolume }
   /** It cannot be made; says what to do. */
   | { readonly kind: 'problem'; readonly problem: string };
 

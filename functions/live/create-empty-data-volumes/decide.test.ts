@@ -7,14 +7,21 @@ import {
   summary,
 } from '../../../test/support/builders/live-run.ts';
 import { aRecord, aStorageMap } from '../../../test/support/builders/live.ts';
-import { metadata, ownedBy, seconds, unlabelled } from '../../../test/support/builders/object.ts';
+import { aQuota, hard } from '../../../test/support/builders/quota.ts';
+import { metadata, NOW, ownedBy, seconds, unlabelled } from '../../../test/support/builders/object.ts';
 import { LIVE_KIND, LIVE_LABEL } from '../../domain/live/names.ts';
 import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
-import type { KubernetesObject } from '../../domain/objects.ts';
+import type { KubernetesObject, ResourceList } from '../../domain/objects.ts';
 import { decide } from './decide.ts';
 
 const withVolumes = (...volumes: KubernetesObject[]): RecordedRun =>
-  aRecordedRun(aRecord(), { target: { setup: { volumes, resources: [], accessModes: new Map() } } });
+  aRecordedRun(aRecord(), {
+    target: { setup: { volumes, resources: [], quotas: [], accessModes: new Map() } },
+  });
+const withQuota = (list: ResourceList, now = NOW): RecordedRun => {
+  const setup = { volumes: [], resources: [], quotas: [aQuota(hard(list))], accessModes: new Map() };
+  return aRecordedRun(aRecord(), { hub: { now }, target: { setup } });
+};
 const CREATE = 'create DataVolume web-root on target';
 const foreign = unlabelled(LIVE_LABEL.migration);
 const claim: KubernetesObject = { ...LIVE_KIND.claim, metadata: metadata('web-root') };
@@ -34,6 +41,9 @@ test.each<[string, RecordedRun, string]>([
     aRecordedRun(aRecord(), { hub: { storage: unmapped } }),
     'fail VolumeFailed',
   ],
+  ['a quota without room for it', withQuota({ 'requests.storage': '1Gi' }), 'wait OverQuota'],
+  ['for an hour', withQuota({ 'requests.storage': '1Gi' }, NOW + 3_601_000), 'fail OverQuota'],
+  ['a quota with room for it', withQuota({ 'requests.storage': '100Gi' }), CREATE],
   ['a volume that CDI populates', withVolumes(aDataVolume('ImportInProgress')), 'wait VolumesPending'],
   ['a volume that is populated', withVolumes(aDataVolume('Succeeded'), ofDataVolume), 'done'],
   ['a volume that waits for its launcher', withVolumes(aDataVolume('PendingPopulation')), 'done'],

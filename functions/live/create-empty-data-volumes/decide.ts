@@ -11,16 +11,23 @@ import {
 import { LIVE_KIND, LIVE_REASON } from '../../domain/live/names.ts';
 import { isOfRun } from '../../domain/live/run-names.ts';
 import type { RecordedRun, SourceSetup, TargetSetup } from '../../domain/live/run-snapshot.ts';
-import { neededVolumes, pendingMessage, readiness, targetVolume } from '../../domain/live/volumes.ts';
+import { missingForVolumes } from '../../domain/live/volume-quota.ts';
+import {
+  neededVolumes,
+  pendingMessage,
+  readiness,
+  targetVolume,
+  type NewVolume,
+} from '../../domain/live/volumes.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 
 /** The VM's volumes on the target, empty. They are not bound before the launcher uses them, so that it may run on any node. */
 export function decide(snapshot: RecordedRun): StepDecision {
-  const { source, target } = snapshot;
+  const { source, target, hub, record } = snapshot;
   if (source.setup === undefined || target.setup === undefined || target.vm !== undefined) return DONE;
   const wanted = wantedVolumes(snapshot, source.setup, target.setup);
   if (wanted.kind === 'fail') return wanted;
-  const { volumes } = target.setup;
+  const { volumes, quotas } = target.setup;
   const foreign = wanted.objects.flatMap((object) => foreignVolume(object, volumes, snapshot) ?? []);
   const [first] = foreign;
   if (first !== undefined)
@@ -29,6 +36,16 @@ export function decide(snapshot: RecordedRun): StepDecision {
       `a ${first.kind ?? ''} ${first.metadata.name}, which this run did not make, is on the target: delete or rename it`,
     );
   const missing = wanted.objects.filter((object) => found(object, volumes) === undefined);
+  const lacks = missingForVolumes(missing, quotas);
+  if (lacks !== '') {
+    const message = `the volumes do not fit on the target: ${lacks}. Increase the quota`;
+    const until = timeOf(record.startedAt) + LIMIT_MS.busy;
+    return waitUntil(
+      { now: hub.now, until },
+      { reason: LIVE_REASON.overQuota, message },
+      LIVE_REASON.overQuota,
+    );
+  }
   if (missing.length > 0)
     return write(
       `creating ${missing.map(({ metadata }) => metadata.name).join(', ')} on the target`,
@@ -45,13 +62,13 @@ function wantedVolumes(
   { claims }: SourceSetup,
   { accessModes }: TargetSetup,
 ):
-  | { readonly kind: 'volumes'; readonly objects: readonly NewObject[] }
+  | { readonly kind: 'volumes'; readonly objects: readonly NewVolume[] }
   | Extract<StepDecision, { kind: 'fail' }> {
   const input = { run, namespace: record.target.namespace, storage: hub.storage, claims, accessModes };
   const volumes = neededVolumes(source.vm).map((needed) => targetVolume(needed, input));
   const problems = volumes.flatMap((volume) => (volume.kind === 'problem' ? [volume.problem] : []));
   if (problems.length > 0) return fail(LIVE_REASON.volumeFailed, problems.join('; '));
-  const objects = volumes.flatMap((volume) => (volume.kind === 'volume' ? [volume.object as NewObject] : []));
+  const objects = volumes.flatMap((volume) => (volume.kind === 'volume' ? [volume.object] : []));
   return { kind: 'volumes', objects };
 }
 

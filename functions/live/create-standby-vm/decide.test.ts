@@ -21,7 +21,12 @@ const withTarget = (target: Partial<TargetSide>): RecordedRun =>
   aRecordedRun(aRecord(), {
     target: {
       vm: aReceiver(),
-      setup: { volumes: [OWNED(aDataVolume('Succeeded'))], resources: [], accessModes: new Map() },
+      setup: {
+        volumes: [OWNED(aDataVolume('Succeeded'))],
+        resources: [],
+        quotas: [],
+        accessModes: new Map(),
+      },
       ...target,
     },
   });
@@ -49,7 +54,9 @@ test.each<[string, RecordedRun, string]>([
   ['a VM that is being deleted', withTarget({ vm: going()(aReceiver()) }), 'fail TargetGone'],
   [
     'a volume without its owner',
-    withTarget({ setup: { volumes: [aDataVolume('Succeeded')], resources: [], accessModes: new Map() } }),
+    withTarget({
+      setup: { volumes: [aDataVolume('Succeeded')], resources: [], quotas: [], accessModes: new Map() },
+    }),
     'replace DataVolume web-root on target',
   ],
   ['KubeVirt has no VMI yet', withTarget({}), 'wait ReceiverPending'],
@@ -77,7 +84,9 @@ test.each<[string, RecordedRun, string]>([
 
 test('the volumes go with the VM, and its deletion waits for them', () => {
   const decision = decide(
-    withTarget({ setup: { volumes: [aDataVolume('Succeeded')], resources: [], accessModes: new Map() } }),
+    withTarget({
+      setup: { volumes: [aDataVolume('Succeeded')], resources: [], quotas: [], accessModes: new Map() },
+    }),
   );
   expect(decision).toMatchObject({
     writes: [

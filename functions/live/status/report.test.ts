@@ -19,6 +19,7 @@ const HOOKED: PlanVm = {
   ],
 };
 const AT = '2026-11-21T05:00:00Z';
+const OVER = 'ResourceQuota quota lacks pods=1';
 
 const wait = (step: string, reason: LiveReason = 'TargetPending', message = 'in words'): RunDecision => ({
   kind: 'wait',
@@ -76,6 +77,15 @@ const stages = ({ migrationStatus: { vms = [] } }: RunReport): string =>
       return [name, count, ...(phase === 'Pending' ? [] : [phase]), ...(error?.reasons ?? [])].join(' ');
     })
     .join(', ');
+
+test.each<[string, { as: Ended['as']; over: string }, string]>([
+  ['over its quota', { as: 'Succeeded', over: OVER }, 'CutOver RestartWouldBeRefused Succeeded'],
+  ['within its quota', { as: 'Succeeded', over: '' }, 'CutOver Succeeded'],
+  ['over its quota by others, while the VM went back', { as: 'Failed', over: OVER }, 'Failed'],
+])('a namespace that is %s', (_, { as, over }, wanted) => {
+  const { migrationStatus } = last([{ decision: ended(as), snapshot: aRun({ target: { over } }) }]);
+  expect(types(migrationStatus.vms?.[0])).toBe(wanted);
+});
 
 describe('the pipeline of Forklift’s UI', () => {
   test.each<[string, readonly RunDecision[], string]>([

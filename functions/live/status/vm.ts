@@ -61,7 +61,11 @@ export function nextVm(
     ...{ done: doneOf({ entry, decision }, known, phase), times, error, time },
     reason: decision.kind === 'wait' ? decision.message : undefined,
   });
-  const findings = [...cutOverOf(record, decision), ...standingOf(decision, known, now)];
+  const findings = [
+    ...cutOverOf(record, decision),
+    ...overOf(snapshot, decision),
+    ...standingOf(decision, known, now),
+  ];
   const { error: _, ...rest } = known;
   const next: VmStatus = {
     ...{ ...rest, ...entry, ...idsOf(snapshot, known), ...times, ...defined({ error }) },
@@ -122,6 +126,19 @@ function cutOverOf(record: RunRecord | undefined, decision: RunDecision): Findin
     (decision.kind === 'ended' && decision.as === 'Succeeded');
   const message = "The guest was seen on the target, so the VM's place is there.";
   return isPast ? [{ type: LIVE_CONDITION.cutOver, category: 'Advisory', durable: true, message }] : [];
+}
+
+/** A VM that only a VMMRQ let in is over its quota for good (L8). */
+function overOf(snapshot: RunSnapshot | undefined, decision: RunDecision): Finding[] {
+  const over = snapshot?.target.over ?? '';
+  if (over === '' || decision.kind !== 'ended' || decision.as !== 'Succeeded') return [];
+  return [
+    {
+      ...{ type: LIVE_CONDITION.restartWouldBeRefused, category: 'Warn', durable: true },
+      message: `The namespace of the VM is over its quota, so that the VM would not start again: ${over}.`,
+      suggestion: 'Increase the quota, or stop what is not needed.',
+    },
+  ];
 }
 
 function standingOf(decision: RunDecision, known: VmStatus, now: number): Finding[] {

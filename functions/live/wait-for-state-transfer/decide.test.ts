@@ -15,6 +15,8 @@ import {
 import { aVm, itsVmi } from '../../../test/support/builders/live.ts';
 import { NOW, seconds, withUid } from '../../../test/support/builders/object.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import type { Vmim } from '../../domain/live/kubevirt.ts';
+import { LIVE_ANNOTATION } from '../../domain/live/names.ts';
 import { recordOf, type RunRecord } from '../../domain/live/run-record.ts';
 import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
 import type { Condition } from '../../domain/objects.ts';
@@ -43,6 +45,11 @@ describe('before the cut-over', () => {
       conditions: [condition('decentralizedMigrationBlocked', 'x509: unknown authority')],
     },
   }));
+  const minuteLater = { now: NOW + 61_000, pods: POD };
+  const touched = (vmim: Vmim): Vmim => ({
+    ...vmim,
+    metadata: { ...vmim.metadata, annotations: { [LIVE_ANNOTATION.touched]: '1' } },
+  });
   const late = { now: NOW + 901_000 };
 
   test.each<[string, RecordedRun, string]>([
@@ -60,6 +67,18 @@ describe('before the cut-over', () => {
     [
       'the launcher starts',
       transfer('Scheduling', 'Scheduling', { target: { pods: POD } }),
+      'wait TargetPending',
+    ],
+    [
+      'the source has not heard of the launcher for a minute',
+      transfer('Scheduling', 'Scheduled', { target: { ...minuteLater, vmims: [received('Scheduled')] } }),
+      `replace VirtualMachineInstanceMigration ${received('').metadata.name} on target`,
+    ],
+    [
+      'and the target was told to repeat it',
+      transfer('Scheduling', 'Scheduled', {
+        target: { ...minuteLater, vmims: [received('Scheduled', touched)] },
+      }),
       'wait TargetPending',
     ],
     ['the guest is copied', transfer('Running', 'Running', { target: { pods: POD } }), 'wait Transferring'],

@@ -10,7 +10,7 @@ import {
 } from '../../domain/live/decision.ts';
 import { endSource } from '../../domain/live/end-source.ts';
 import type { Vmim } from '../../domain/live/kubevirt.ts';
-import { LIVE_REASON } from '../../domain/live/names.ts';
+import { LIVE_ANNOTATION, LIVE_REASON } from '../../domain/live/names.ts';
 import { hasTargetPod, isOver, vmimOf } from '../../domain/live/proofs.ts';
 import { isPastCutOver, withRecord } from '../../domain/live/run-record.ts';
 import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
@@ -28,7 +28,7 @@ export function decide(snapshot: RecordedRun): StepDecision {
   const failed = [received, sent].find((vmim) => vmim?.status?.phase === 'Failed');
   if (failed !== undefined) return transferFailed(snapshot, failed);
   if (isWithdrawable(snapshot)) return withdraw(snapshot);
-  return waitUntil(deadlineOf(snapshot), standing(snapshot), LIVE_REASON.transferFailed);
+  return touch(snapshot) ?? waitUntil(deadlineOf(snapshot), standing(snapshot), LIVE_REASON.transferFailed);
 }
 
 /** The VM that runs on the target stays, whatever becomes of the source. */
@@ -84,6 +84,27 @@ const withdraw = ({ source: { vm }, record }: RecordedRun): StepDecision =>
     on: 'source',
     object: withRecord(vm, { ...record, withdrawn: true }),
   });
+
+/**
+ * After an attempt that failed late, the source drops what the target tells it first, and the target does not repeat it: the VMIM on
+ * the source would be Scheduling for ever (facts/cross-cluster.md §C7). Any change of the target's VMIM makes it speak again.
+ */
+function touch(snapshot: RecordedRun): StepDecision | undefined {
+  const { target } = snapshot;
+  const { sent, received } = vmims(snapshot);
+  if (sent?.status?.phase !== 'Scheduling' || received === undefined || !hasTargetPod(target))
+    return undefined;
+  const { metadata } = received;
+  const minutes = Math.floor((target.now - timeOf(metadata.creationTimestamp)) / LIMIT_MS.silence);
+  const { annotations = {} } = metadata;
+  if (minutes < 1 || annotations[LIVE_ANNOTATION.touched] === String(minutes)) return undefined;
+  const touched = { ...annotations, [LIVE_ANNOTATION.touched]: String(minutes) };
+  return write('touching the VMIM on the target, since the source has not heard of its launcher', {
+    verb: 'replace',
+    on: 'target',
+    object: { ...received, metadata: { ...metadata, annotations: touched } },
+  });
+}
 
 /** Of the whole transfer once there is a launcher, and of the way there before. */
 function deadlineOf(snapshot: RecordedRun): Deadline {

@@ -110,8 +110,9 @@ async function readTarget(clusters: Clusters, hub: Hub, { source, pause }: After
     vmi,
     vmims: vmims.filter((vmim) => isOurs(hub, vmim)),
     pods,
-    setup: attemptIn(record) > 0 ? undefined : { volumes, resources: [], accessModes: new Map() },
+    setup: attemptIn(record) > 0 ? undefined : { volumes, resources: [], quotas: [], accessModes: new Map() },
     fit: { missing: clusters.isFull ? 'cpu' : undefined, isLetIn: false },
+    over: '',
     made: isNeeded ? made : undefined,
   } as unknown as TargetSide;
 }
