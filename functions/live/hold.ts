@@ -1,5 +1,5 @@
 import type { Plan, PlanMigration, Provider } from '../domain/live/forklift.ts';
-import { FORKLIFT_KIND, LIVE_FINALIZER } from '../domain/live/names.ts';
+import { FORKLIFT_KIND, LIVE_FINALIZER, LIVE_LABEL } from '../domain/live/names.ts';
 import { isHeld } from '../domain/live/run-state.ts';
 import type { KubernetesObject, OwnerReference } from '../domain/objects.ts';
 import type { Cluster, ResourceType } from '../kubernetes/cluster.ts';
@@ -60,12 +60,10 @@ function ownedBy(migration: PlanMigration, { metadata: { name, uid } }: Plan): P
 export async function release({ migration, plan, providers }: Held, hub: Cluster): Promise<void> {
   const others = await plansOfOthers(migration, hub);
   const needed = new Set(others.flatMap(providersOf));
-  for (const { provider, secretObject } of providersIn(providers)) {
-    if (needed.has(keyOf(provider))) continue;
-    const isShared = secretObject === undefined || (await isSecretNeeded(secretObject, { needed, hub }));
-    if (!isShared) await letGo(hub, SECRETS, secretObject);
-    await letGo(hub, PROVIDERS, provider);
-  }
+  const released = providersIn(providers);
+  for (const secret of await heldSecrets(released, { needed, hub })) await letGo(hub, SECRETS, secret);
+  for (const { provider } of released)
+    if (!needed.has(keyOf(provider))) await letGo(hub, PROVIDERS, provider);
   if (!others.some(({ metadata }) => metadata.uid === plan.metadata.uid)) await letGo(hub, PLANS, plan);
   await letGo(hub, PLAN_MIGRATIONS, migration);
 }
@@ -94,14 +92,31 @@ const providersOf = ({ spec: { provider }, metadata }: Plan): string[] =>
 
 const keyOf = ({ metadata }: Provider): string => `${metadata.namespace ?? ''}/${metadata.name}`;
 
-/** Whether a provider of another run has the same Secret. */
-async function isSecretNeeded(
-  secret: KubernetesObject,
+/**
+ * The Secrets of these providers that no provider of another run has. A provider may have got another one during the run, and the run
+ * holds both.
+ */
+async function heldSecrets(
+  providers: readonly FoundProvider[],
   { needed, hub }: { readonly needed: ReadonlySet<string>; readonly hub: Cluster },
-): Promise<boolean> {
-  const { namespace = '', name } = secret.metadata;
-  const { items } = await hub.list(PROVIDERS, { namespace });
-  return items.some((provider) => needed.has(keyOf(provider)) && provider.spec.secret?.name === name);
+): Promise<KubernetesObject[]> {
+  const own = providers.flatMap(({ secretObject }) => secretObject ?? []);
+  const namespaces = new Set(own.map(({ metadata }) => metadata.namespace ?? ''));
+  const held = await Promise.all(
+    [...namespaces].map(async (namespace) => {
+      const [all, secrets] = await Promise.all([
+        hub.list(PROVIDERS, { namespace }),
+        hub.list(SECRETS, { namespace, labelSelector: `${LIVE_LABEL.provider}=true` }),
+      ]);
+      const ofOthers = all.items.filter((provider) => needed.has(keyOf(provider)));
+      const isNeeded = ({ metadata }: KubernetesObject): boolean =>
+        ofOthers.some(({ spec }) => spec.secret?.name === metadata.name);
+      const ofProviders = own.filter(({ metadata }) => metadata.namespace === namespace);
+      const each = new Map([...secrets.items, ...ofProviders].map((one) => [one.metadata.uid, one]));
+      return [...each.values()].filter((secret) => isHeld(secret) && !isNeeded(secret));
+    }),
+  );
+  return held.flat();
 }
 
 async function letGo<T extends KubernetesObject>(
