@@ -28,8 +28,11 @@ export async function functionFor({ cluster, settings, log }: ProcessParts): Pro
     const { newLiveFunction, Remotes } = await import('./live/serve.ts');
     const handle = newLiveFunction({
       hub: cluster,
-      // No setting of the process, and nothing that a tenant writes, leads to what listens on the machine itself.
-      remotes: new Remotes({ allowLoopback: false, maxKeptBytes: MAX_KEPT_BYTES }),
+      // Nothing that a tenant writes leads to what listens on the machine itself.
+      remotes: new Remotes({
+        allowLoopback: settings.LIVE_MIGRATION === 'loopback',
+        maxKeptBytes: MAX_KEPT_BYTES,
+      }),
       ...{ clock: context.clock, log, post: context.post },
       maxVmsInFlight: settings.LIVE_VMS,
     });

@@ -17,6 +17,7 @@ describe('readSettings', () => {
       LOG_LEVEL: 'info',
       SETTLE_MS: 250,
       LIVE_VMS: 20,
+      LIVE_MIGRATION: 'off',
       WAKE_URLS: [],
     });
   });

@@ -29,7 +29,7 @@ export async function install(
   for (const object of objects.filter((each) => !isPlayed(each))) {
     await admin.create(
       typeOf(object),
-      object.kind === 'ValidatingWebhookConfiguration' ? onPort(object, guardPort) : object,
+      object.kind?.endsWith('WebhookConfiguration') === true ? onPort(object, guardPort) : object,
     );
   }
   const services: ResourceType = { apiVersion: 'v1', kind: 'Service', plural: 'services', namespaced: true };

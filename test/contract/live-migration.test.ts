@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { FORKLIFT_KIND, LIVE_KIND } from '../../functions/domain/live/names.ts';
-import { SYSTEM_NAMESPACE, WEBHOOK } from '../../functions/domain/names.ts';
+import { SYSTEM_NAMESPACE, WEBHOOK, sourceOf } from '../../functions/domain/names.ts';
 import {
   HOOKS,
   LIVE_WATCHER,
@@ -120,12 +120,15 @@ describe('the source', () => {
 
   test('has a Trigger for each change of each kind', () => {
     const { triggers, sources } = knativeObjects(added);
-    const any = triggers[0]?.spec.filters?.[0]?.['any'] as { exact: { type: string; kind?: string } }[];
+    const any = triggers[0]?.spec.filters?.[0]?.['any'] as {
+      exact: Readonly<Record<string, string>>;
+    }[];
     const changes = (sources[0]?.spec.resources ?? []).flatMap(({ kind }) =>
       ['add', 'update', 'delete'].map((change) => ({ type: `dev.knative.apiserver.ref.${change}`, kind })),
     );
+    const elsewhere = [{ source: sourceOf('live-watcher') }];
     const own = ['progressed', 'sweep'].map((what) => ({ type: `io.kubevirt.mtq.live.${what}` }));
-    expect(any.map(({ exact }) => exact)).toEqual([...changes, ...own]);
+    expect(any.map(({ exact }) => exact)).toEqual([...changes, ...elsewhere, ...own]);
     expect(triggers[0]?.spec.subscriber).toMatchObject({ ref: { kind: 'Service', name: 'live' } });
   });
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { LIVE_ANNOTATION, LIVE_LABEL } from '../../../functions/domain/live/names.ts';
+import { LIVE_ANNOTATION, LIVE_FINALIZER, LIVE_LABEL } from '../../../functions/domain/live/names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS } from '../../../functions/kubernetes/live-resources.ts';
@@ -97,7 +97,7 @@ describe.each(['source', 'target'] as const)('hub = %s', (hub) => {
       await crossing.createPlan([{ name: 'web' }]);
       await crossing.sweep('Plan');
       expect(conditionsOf(await crossing.plan())).toContain('Ready');
-      await crossing.createMigration();
+      await crossing.createMigrationAs();
       const migration = await crossing.until(
         'it has ended',
         ({ status, metadata }) => status?.completed !== undefined && metadata.finalizers === undefined,
@@ -115,7 +115,8 @@ describe.each(['source', 'target'] as const)('hub = %s', (hub) => {
       expect((await admin.list(FULL_VMIS, { namespace })).items).toEqual([]);
       expect(await labelled(crossing)).toEqual(['VirtualMachine web', 'PersistentVolumeClaim web-root']);
       expect(await finalizers(crossing, `plans-moves-${hub}`)).toEqual([]);
-      const { token } = accessOf(clusters.members[hub === 'source' ? 'target' : 'source']);
+      const { controlPlane } = clusters.members[hub === 'source' ? 'target' : 'source'];
+      const { token } = accessOf(controlPlane.adminKubeconfig);
       expect(JSON.stringify([crossing.lines, crossing.posted, migration])).not.toContain(token);
     });
   });
@@ -125,7 +126,7 @@ test('a user who may not use the providers moves nothing, and nothing is held', 
   await within('refused', 'source', async (crossing) => {
     await crossing.createVm('web');
     await crossing.createPlan([{ name: 'web' }]);
-    await crossing.createMigration({ user: 'tenant', groups: [] });
+    await crossing.createMigrationAs({ user: 'tenant', groups: [] });
     const migration = await crossing.until('it is refused', ({ status }) =>
       conditionsOf({ status: status ?? {} }).includes('NotAllowed'),
     );
@@ -137,11 +138,34 @@ test('a user who may not use the providers moves nothing, and nothing is held', 
   });
 });
 
+test('a provider that gets another Secret while its VM moves: neither is held afterwards', async () => {
+  await within('renewed', 'source', async (crossing) => {
+    const { admin } = crossing;
+    const at = { namespace: 'plans-renewed' };
+    await exchangeTrust(crossing.pair);
+    await crossing.createVm('web');
+    await crossing.createPlan([{ name: 'web' }]);
+    await crossing.createMigrationAs();
+    await crossing.until('it has begun', ({ metadata }) => metadata.finalizers !== undefined);
+    const { object: old } = await admin.get(SECRETS, { ...at, name: 'target' });
+    expect(old.metadata.finalizers).toEqual([LIVE_FINALIZER]);
+    const { labels = {} } = old.metadata;
+    await admin.create(SECRETS, { metadata: { ...at, name: 'renewed', labels }, data: old.data ?? {} });
+    const merge = { spec: { secret: { ...at, name: 'renewed' } } };
+    await admin.patch(PROVIDERS, { ...at, name: 'target' }, { merge });
+    await crossing.until(
+      'it has ended',
+      ({ status, metadata }) => status?.completed !== undefined && metadata.finalizers === undefined,
+    );
+    expect(await finalizers(crossing, 'plans-renewed')).toEqual([]);
+  });
+});
+
 test('a VM that is canceled before its cut-over is as it was, and the target keeps nothing', async () => {
   await within('canceled', 'source', async (crossing) => {
     await crossing.createVm('web');
     await crossing.createPlan([{ name: 'web' }]);
-    await crossing.createMigration();
+    await crossing.createMigrationAs();
     const { admin, namespace } = crossing.side('source');
     await crossing.until(
       'the clusters do not trust each other',
@@ -171,7 +195,7 @@ test('a target namespace whose quota is full is explained, and the VM moves once
     await target.admin.create(RESOURCE_QUOTAS, { metadata: at, spec: { hard } });
     await crossing.createVm('web');
     await crossing.createPlan([{ name: 'web' }]);
-    await crossing.createMigration();
+    await crossing.createMigrationAs();
     const waiting = await crossing.until('it waits for the quota', ({ status }) =>
       JSON.stringify(status?.vms ?? []).includes('OverQuota'),
     );

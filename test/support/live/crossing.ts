@@ -5,7 +5,7 @@ import type { Requester } from '../../../functions/domain/live/requester.ts';
 import { liveEvent } from '../../../functions/eventing/live-events.ts';
 import type { PostedEvent } from '../../../functions/eventing/posted-event.ts';
 import type { Answer, Handle } from '../../../functions/host/function.ts';
-import type { ApiServer, Cluster, New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import type { Cluster, New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
 import {
   HOOKS,
@@ -16,7 +16,6 @@ import {
   SECRETS,
   STORAGE_CLASSES,
   STORAGE_MAPS,
-  VMIMS,
 } from '../../../functions/kubernetes/live-resources.ts';
 import { Remotes } from '../../../functions/kubernetes/remote.ts';
 import { KUBEVIRTS, NAMESPACES } from '../../../functions/kubernetes/resources.ts';
@@ -26,11 +25,12 @@ import { SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
 import { objectsOf, render } from '../../cluster/controlplane/kustomize.ts';
 import { typeOf } from '../../cluster/install.ts';
 import { renderInstallation } from '../../cluster/overlay.ts';
-import { FULL_CLAIMS, newMigration, newVirtualMachine, VMS } from '../../cluster/kubevirt/objects.ts';
-import type { Vm, Vmim } from '../../cluster/kubevirt/types.ts';
+import { FULL_CLAIMS, newVirtualMachine, VMS } from '../../cluster/kubevirt/objects.ts';
+import type { Vm } from '../../cluster/kubevirt/types.ts';
 import { untilServed } from '../../cluster/served.ts';
 import type { MemberCluster } from '../../cluster/several-clusters.ts';
 import { askUntil } from '../eventually.ts';
+import { completeMigrations } from './vmim-defaults.ts';
 import { untilAllowed } from '../roles.ts';
 import type { KubeVirtPair, PairSide } from '../kubevirt/pair.ts';
 import { newLines, type Line } from '../function-host.ts';
@@ -50,6 +50,8 @@ export async function installForkliftKinds(admin: Cluster): Promise<void> {
 }
 
 const ACCOUNT = { namespace: SYSTEM_NAMESPACE, name: 'mtq-live' };
+/** Of `live`. */
+export const LIVE_USER = `system:serviceaccount:${ACCOUNT.namespace}:${ACCOUNT.name}`;
 const RIGHTS = ['ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding'];
 
 /** The component's accounts with their rights, and nothing else of it; resolves with the kubeconfig of `live`. */
@@ -60,8 +62,7 @@ export async function installLiveAccount({ admin, controlPlane }: MemberCluster)
     ({ kind = '', metadata: { name } }) => RIGHTS.includes(kind) && name.includes('live'),
   );
   for (const object of ofLive) await admin.create(typeOf(object), object);
-  const user = `system:serviceaccount:${ACCOUNT.namespace}:${ACCOUNT.name}`;
-  await untilAllowed(admin, user, { verb: 'list', ...VMIMS_ASKED, allowed: true });
+  await untilAllowed(admin, LIVE_USER, { verb: 'list', ...VMIMS_ASKED, allowed: true });
   return controlPlane.kubeconfigFor(ACCOUNT);
 }
 
@@ -73,8 +74,13 @@ async function allowSecrets(admin: Cluster, namespace: string): Promise<void> {
     const placed = { ...object, metadata: { ...object.metadata, namespace } };
     await admin.create(typeOf(placed), placed);
   }
-  const user = `system:serviceaccount:${ACCOUNT.namespace}:${ACCOUNT.name}`;
-  await untilAllowed(admin, user, { verb: 'get', group: '', resource: 'secrets', namespace, allowed: true });
+  await untilAllowed(admin, LIVE_USER, {
+    verb: 'get',
+    group: '',
+    resource: 'secrets',
+    namespace,
+    allowed: true,
+  });
 }
 
 /** What a cluster needs to take part: the gate of its KubeVirt, and a storage class. */
@@ -85,6 +91,7 @@ export async function prepareMember(admin: Cluster, storageClass: string): Promi
   await admin.patch(KUBEVIRTS, { namespace: 'kubevirt', name: 'kubevirt' }, { merge });
   const provisioner = { provisioner: 'example.com/disks' } as object;
   await admin.create(STORAGE_CLASSES, { metadata: { name: storageClass }, ...provisioner });
+  await completeMigrations(admin);
 }
 
 interface Kubeconfig {
@@ -93,29 +100,10 @@ interface Kubeconfig {
 }
 
 /** How a Provider's Secret says it. */
-export function accessOf({ controlPlane }: MemberCluster): { url: string; ca: string; token: string } {
-  const { clusters, users } = JSON.parse(readFileSync(controlPlane.adminKubeconfig, 'utf8')) as Kubeconfig;
+export function accessOf(kubeconfig: string): { url: string; ca: string; token: string } {
+  const { clusters, users } = JSON.parse(readFileSync(kubeconfig, 'utf8')) as Kubeconfig;
   const { server, 'certificate-authority-data': ca } = clusters[0].cluster;
   return { url: server, ca: Buffer.from(ca, 'base64').toString('utf8'), token: users[0].user.token };
-}
-
-/** virt-api's mutating webhook completes every VMIM; the stand-in has none. */
-const completing = (cluster: ApiServer): ApiServer =>
-  new Proxy(cluster, {
-    get(target, key) {
-      if (key === 'create')
-        return (type: ResourceType, object: New<Vmim>) =>
-          target.create(type, type.kind === VMIMS.kind ? completed(object) : object);
-      const value: unknown = Reflect.get(target, key, target);
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
-    },
-  });
-
-function completed(vmim: New<Vmim>): New<Vmim> {
-  const { namespace = '', name = '' } = vmim.metadata as { namespace?: string; name?: string };
-  const { metadata } = newMigration({ namespace, name, vmi: vmim.spec.vmiName ?? '' });
-  const labels = { ...metadata.labels, ...vmim.metadata.labels };
-  return { ...vmim, metadata: { ...vmim.metadata, ...metadata, labels } };
 }
 
 let macs = 0;
@@ -134,42 +122,28 @@ function withMac(vm: New<Vm>, macAddress: string): New<Vm> {
   return { ...vm, spec: { ...vm.spec, template: { ...vm.spec.template, spec: { ...spec, domain } } } };
 }
 
-export interface CrossingOptions {
+export interface MoveOptions {
   readonly hub: MemberCluster;
-  /** Of `live` there (installLiveAccount). */
-  readonly kubeconfig: string;
+  /** The kubeconfigs with the providers' tokens; left out: those of the admins. */
+  readonly access?: Partial<Record<'source' | 'target', string>>;
   readonly members: Readonly<Record<'source' | 'target', MemberCluster>>;
   readonly pair: KubeVirtPair;
   /** Of the plan and what it refers to, on the hub. */
   readonly namespace: string;
-  readonly maxVmsInFlight?: number;
 }
 
 /** Who may do all. */
 const ANYBODY: Requester = { user: 'an-admin', groups: ['system:masters'] };
 
+const SIDES = ['source', 'target'] as const;
 const NAMES = { plan: 'move', migration: 'move-1' };
 
-/** A plan on a real API server, and `live`, which gets the events of a sweep. */
-export class Crossing {
-  readonly posted: PostedEvent[] = [];
-  readonly lines: Line[];
-  readonly #options: CrossingOptions;
-  readonly #handle: Handle;
+/** A plan on a real API server, and what its user does. */
+export class PlannedMove {
+  readonly #options: MoveOptions;
 
-  constructor(options: CrossingOptions) {
+  constructor(options: MoveOptions) {
     this.#options = options;
-    const { lines, log } = newLines();
-    this.lines = lines;
-    const remotes = new Remotes({ allowLoopback: true, maxKeptBytes: 1024 * 1024 });
-    this.#handle = newLiveFunction({
-      hub: completing(connect(options.kubeconfig, 'live')),
-      remotes: { allowLoopback: true, at: (remote) => completing(remotes.at(remote)) },
-      clock: systemClock,
-      log,
-      maxVmsInFlight: options.maxVmsInFlight ?? 20,
-      post: (event) => Promise.resolve(void this.posted.push(event)),
-    });
   }
 
   get admin(): Cluster {
@@ -206,8 +180,11 @@ export class Crossing {
     const { namespace, pair } = this.#options;
     const { admin } = this;
     await admin.create(NAMESPACES, { metadata: { name: namespace } });
-    const own = this.#options.members.source.id === this.#options.hub.id ? pair.source : pair.target;
-    for (const each of [namespace, own.namespace]) await allowSecrets(admin, each);
+    const { hub, members } = this.#options;
+    const own = SIDES.filter((side) => members[side].id === hub.id).map((side) => pair[side].namespace);
+    for (const each of [namespace, ...own]) await allowSecrets(admin, each);
+    for (const side of SIDES.filter((one) => this.#options.access?.[one] !== undefined))
+      await allowSecrets(members[side].admin, pair[side].namespace);
     await this.#createProvider('source');
     await this.#createProvider('target');
     const named = (name: string): { namespace: string; name: string } => ({ namespace, name });
@@ -243,13 +220,14 @@ export class Crossing {
 
   /** Of the hub's own cluster without a URL. */
   async #createProvider(side: 'source' | 'target'): Promise<void> {
-    const { namespace, members, hub } = this.#options;
+    const { namespace, members, hub, access = {} } = this.#options;
     const metadata = { namespace, name: side };
     if (members[side].id === hub.id) {
       await this.admin.create(PROVIDERS, { metadata, spec: { type: 'openshift', url: '' } });
       return;
     }
-    const { url, ca, token } = accessOf(members[side]);
+    const { [side]: kubeconfig = members[side].controlPlane.adminKubeconfig } = access;
+    const { url, ca, token } = accessOf(kubeconfig);
     const data = Object.fromEntries(
       Object.entries({ url, token, 'ca.crt': ca }).map(([key, text]) => [
         key,
@@ -263,10 +241,8 @@ export class Crossing {
     await this.admin.create(PROVIDERS, { metadata, spec: { type: 'openshift', url, secret: metadata } });
   }
 
-  /** By this user, as the guard writes it. */
-  async createMigration(requester: Requester = ANYBODY): Promise<void> {
+  async createMigration(annotations: Readonly<Record<string, string>> = {}): Promise<void> {
     const { namespace } = this.#options;
-    const annotations = { [LIVE_ANNOTATION.requester]: JSON.stringify(requester) };
     await this.admin.create(PLAN_MIGRATIONS, {
       metadata: { namespace, name: NAMES.migration, annotations },
       spec: { plan: { namespace, name: NAMES.plan } },
@@ -289,9 +265,51 @@ export class Crossing {
     return (await this.admin.get(PLANS, { namespace: this.#options.namespace, name: NAMES.plan })).object;
   }
 
+  get pair(): KubeVirtPair {
+    return this.#options.pair;
+  }
+
+  side(which: 'source' | 'target'): PairSide {
+    return this.pair[which];
+  }
+}
+
+export interface CrossingOptions extends MoveOptions {
+  /** Of `live` on the hub (installLiveAccount). */
+  readonly kubeconfig: string;
+  readonly maxVmsInFlight?: number;
+}
+
+/** `live` in this process, which gets the events of a sweep. */
+export class Crossing extends PlannedMove {
+  readonly posted: PostedEvent[] = [];
+  readonly lines: Line[];
+  readonly #namespace: string;
+  readonly #handle: Handle;
+
+  constructor(options: CrossingOptions) {
+    super(options);
+    this.#namespace = options.namespace;
+    const { lines, log } = newLines();
+    this.lines = lines;
+    this.#handle = newLiveFunction({
+      hub: connect(options.kubeconfig, 'live'),
+      remotes: new Remotes({ allowLoopback: true, maxKeptBytes: 1024 * 1024 }),
+      clock: systemClock,
+      log,
+      maxVmsInFlight: options.maxVmsInFlight ?? 20,
+      post: (event) => Promise.resolve(void this.posted.push(event)),
+    });
+  }
+
+  /** By this user, as the guard writes it. */
+  createMigrationAs(requester: Requester = ANYBODY): Promise<void> {
+    return this.createMigration({ [LIVE_ANNOTATION.requester]: JSON.stringify(requester) });
+  }
+
   /** The guard's sweep of the Migration, or of the plan. */
   sweep(kind: 'Migration' | 'Plan' = 'Migration'): Promise<Answer> {
-    const { namespace } = this.#options;
+    const namespace = this.#namespace;
     const name = kind === 'Plan' ? NAMES.plan : NAMES.migration;
     const about = { kind, namespace, name };
     const cause = String(performance.now());
@@ -312,14 +330,6 @@ export class Crossing {
       },
       ({ isSo }) => isSo,
     ).then(({ migration }) => migration);
-  }
-
-  get pair(): KubeVirtPair {
-    return this.#options.pair;
-  }
-
-  side(which: 'source' | 'target'): PairSide {
-    return this.pair[which];
   }
 }
 

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { LIVE_ANNOTATION, LIVE_EVENT } from '../../../functions/domain/live/names.ts';
+import { FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
+import { askUntil } from '../../support/eventually.ts';
+import { exchangeTrust } from '../../support/kubevirt/pair.ts';
+import { accessOf, conditionsOf } from '../../support/live/crossing.ts';
+import { startInstalled, type Installed } from '../../support/live/installed.ts';
+
+let installed: Installed;
+
+beforeAll(async () => {
+  installed = await startInstalled();
+});
+
+afterAll(async () => {
+  await installed.stop();
+});
+
+test('a VM moves by the events of a third cluster, its watcher and its guard, and nothing runs afterwards', async () => {
+  const { clusters, environment, watcher } = installed;
+  await clusters.within('by-events', async (pair) => {
+    const move = await installed.newMove('plans', pair);
+    await exchangeTrust(pair);
+    await move.createVm('web');
+    await move.createPlan([{ name: 'web' }]);
+    await askUntil(
+      'the plan is ready',
+      () => move.plan(),
+      (plan) => conditionsOf(plan).includes('Ready'),
+    );
+    expect(watcher.replicas.items).toEqual([0]);
+
+    await move.createMigration();
+    const migration = await askUntil(
+      'it has ended',
+      () => move.migration(),
+      ({ status, metadata }) => status?.completed !== undefined && metadata.finalizers === undefined,
+    );
+    expect(conditionsOf(migration)).toContain('Succeeded');
+    // As the guard wrote it.
+    const requester = migration.metadata.annotations?.[LIVE_ANNOTATION.requester] ?? '';
+    expect(JSON.parse(requester)).toMatchObject({ groups: expect.arrayContaining(['system:masters']) });
+    const { source, target } = pair;
+    const { object: moved } = await target.admin.get(VMS, { namespace: target.namespace, name: 'web' });
+    expect(moved).toMatchObject({
+      spec: { runStrategy: 'Always' },
+      status: { printableStatus: 'Running' },
+    });
+    expect((await source.admin.list(FULL_VMIS, { namespace: source.namespace })).items).toEqual([]);
+
+    // The watcher was needed, and rests; no event was lost, so no sweep was needed.
+    await watcher.replicas.until('it is scaled down', () => watcher.replicas.items.join() === '0,1,0');
+    await environment.cluster.eventing.broker.idle();
+    const toLive = environment.hops.items.filter(({ trigger }) => trigger === 'mtq-live');
+    expect(toLive.map(({ eventType }) => eventType)).not.toContain(LIVE_EVENT.sweep);
+    const posted = JSON.stringify([environment.hops.items, environment.lines.items, migration]);
+    for (const kubeconfig of installed.tokens) expect(posted).not.toContain(accessOf(kubeconfig).token);
+  });
+});
