@@ -22,7 +22,7 @@ export const PURE = [
   'webhook/maintenance/{observe,subjects}.ts',
   'webhook/watchdog/missing-event.ts',
   'kubectl/explain/{arithmetic,explanation,render}.ts',
-  'kubectl/preflight/{charges,namespace-run,outcome,pods,preflight,render,slots,suggest,surroundings,task,what-if,worst-case}.ts',
+  'kubectl/preflight/{charges,namespace-run,outcome,plan-report,pods,preflight,render,slots,suggest,surroundings,task,what-if,worst-case}.ts',
   'kubectl/progress/{choose,render}.ts',
   'kubectl/status/{render,report}.ts',
   'kubectl/unlock/plan.ts',

@@ -10,6 +10,7 @@ import { progressSubcommand } from './progress/progress.ts';
 import { EXIT, type ExitCode, type Subcommand } from './subcommand.ts';
 import { statusSubcommand } from './status/status.ts';
 import type { Terminal } from './terminal/terminal.ts';
+import { trustSubcommand } from './trust/trust.ts';
 import { unlockSubcommand } from './unlock/unlock.ts';
 
 /** In the order of the help. */
@@ -19,6 +20,7 @@ export const SUBCOMMANDS: readonly Subcommand[] = [
   preflightSubcommand,
   progressSubcommand,
   unlockSubcommand,
+  trustSubcommand,
 ];
 
 const HELP = `

@@ -13,6 +13,7 @@ import { measureBursts } from './measure-bursts.ts';
 import { measureColdStarts } from './measure-cold-starts.ts';
 import { measureCycles } from './measure-cycles.ts';
 import { measureGuard } from './measure-guard.ts';
+import { measureMoves } from './measure-moves.ts';
 import { measurePreflight } from './measure-preflight.ts';
 import { measureScale } from './measure-scale.ts';
 import { tableOf } from './table.ts';
@@ -30,7 +31,8 @@ const USAGE =
   `usage: npm run bench -- [--cycles N] [--json FILE] [--profile] [--only ${NAMES.join('|')}]…\n` +
   '       npm run bench -- --against REF [--cycles N] [--json FILE]\n' +
   '       npm run bench -- --scale N[,N…] [--finished N] [--cycles N] [--json FILE]\n' +
-  '       npm run bench -- --preflight VMS [--cycles N] [--json FILE]';
+  '       npm run bench -- --preflight VMS [--cycles N] [--json FILE]\n' +
+  '       npm run bench -- --moves [--cycles N] [--json FILE]';
 
 type Arguments = ReturnType<typeof readArguments>;
 
@@ -68,10 +70,11 @@ async function main(): Promise<void> {
 }
 
 async function measure(
-  { only, against, sizes, finished, vms }: Arguments,
+  { only, against, sizes, finished, vms, moves }: Arguments,
   options: MeasureOptions,
 ): Promise<Measurements[]> {
   if (against !== undefined) return [await compare(against, options)];
+  if (moves) return [await measureMoves(options)];
   if (vms !== undefined) return [await measurePreflight(vms, options)];
   if (sizes.length > 0) return [await measureScale(sizes, finished, options)];
   const environment = await startEnvironment(options);
@@ -99,6 +102,7 @@ function readArguments() {
       scale: { type: 'string' },
       finished: { type: 'string' },
       preflight: { type: 'string' },
+      moves: { type: 'boolean', default: false },
     },
   });
   const unknown = values.only.find((part) => !NAMES.some((known) => known === part));

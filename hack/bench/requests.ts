@@ -87,6 +87,16 @@ export function countsOf(requests: readonly ApiRequest[]): Map<string, number> {
   return new Map([...counts].toSorted(([, one], [, other]) => other - one));
 }
 
+/** How many requests, watches among them, these users have sent. */
+export function userRequests(auditLog: string, users: readonly string[]): number {
+  const asked = readFileSync(auditLog, 'utf8')
+    .split('\n')
+    .filter((line) => users.some((user) => line.includes(`"${user}"`)))
+    .map((line) => JSON.parse(line) as Entry);
+  return new Set(asked.filter(({ user }) => users.includes(user.username)).map(({ auditID }) => auditID))
+    .size;
+}
+
 /** How many watches our service accounts, the source's included, have open. */
 export function openWatches(auditLog: string): number {
   const open = new Set<string>();

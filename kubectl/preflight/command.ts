@@ -1,6 +1,8 @@
 import { Argument, Command } from 'commander';
 import { isHardQuantity, parseQuantity, type Amount } from '../../functions/domain/quantity.ts';
 import { named } from '../../functions/cluster/listed.ts';
+import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
+import { PLANS } from '../../functions/kubernetes/live-resources.ts';
 import { NAMESPACES, NODES } from '../../functions/kubernetes/resources.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
 import { requireRights } from '../cluster/rights.ts';
@@ -14,6 +16,7 @@ import {
   type Subcommand,
 } from '../subcommand.ts';
 import { structured } from '../terminal/structured.ts';
+import { planReport, planTable } from './plan-report.ts';
 import { preflight, type Report } from './preflight.ts';
 import { readFacts, rightsFor } from './read.ts';
 import { table, structure } from './render.ts';
@@ -27,7 +30,7 @@ interface Flags {
   readonly output?: Output;
 }
 
-const KINDS = ['node', 'upgrade', 'namespace'] as const satisfies readonly Task['kind'][];
+const KINDS = ['node', 'upgrade', 'namespace', 'plan'] as const satisfies readonly (Task['kind'] | 'plan')[];
 
 const declare = (): Command =>
   new Command('preflight')
@@ -37,13 +40,14 @@ const declare = (): Command =>
         'passes: at once; passes in turn: when those before it have finished; stuck: a quota lacks this amount, and no VMMRQ\n' +
         'gives it. VMs are taken to go in the order shown. What other admission plugins would refuse is not known.',
     )
-    .usage('[flags] (node NODE... | upgrade | namespace [NAMESPACE])')
+    .usage('[flags] (node NODE... | upgrade | namespace [NAMESPACE] | plan PLAN)')
     .addArgument(
-      new Argument('<task>', 'drain nodes, upgrade KubeVirt, or migrate every VM of a namespace').choices(
-        KINDS,
-      ),
+      new Argument(
+        '<task>',
+        'drain nodes, upgrade KubeVirt, migrate every VM of a namespace, or move the VMs of a plan to another cluster',
+      ).choices(KINDS),
     )
-    .argument('[names...]', 'the nodes or the namespace')
+    .argument('[names...]', 'the nodes, the namespace or the plan')
     .option('--all', 'upgrade: all VMs, although some are outdated already')
     .option(
       '--overhead <memory>',
@@ -58,6 +62,7 @@ const declare = (): Command =>
         'kubectl vmmrq preflight node worker-1 worker-2',
         'kubectl vmmrq preflight upgrade --overhead 32Mi -o wide',
         'kubectl vmmrq preflight node worker-1 --suggest > drain.yaml',
+        'kubectl vmmrq preflight plan move-to-east -n plans',
       ),
     );
 
@@ -67,7 +72,9 @@ function quantity(text: string): Amount {
   return parseQuantity(text);
 }
 
-async function run({ session, terminal, args, flags }: Invocation): Promise<ExitCode> {
+async function run(invocation: Invocation): Promise<ExitCode> {
+  const { session, terminal, args, flags } = invocation;
+  if (args[0] === 'plan') return runPlan(invocation);
   const own: Flags = flags;
   const { output, suggest } = own;
   const task = taskOf(args, own, session.namespace);
@@ -78,6 +85,28 @@ async function run({ session, terminal, args, flags }: Invocation): Promise<Exit
   else if (output === 'json' || output === 'yaml') terminal.print(structured(output, structure(report)));
   else terminal.print(table(report, { wide: output === 'wide', paint: terminal.paint }));
   return exitCodeOf(report);
+}
+
+/** Of a plan everything is in its conditions, which `live` writes. */
+async function runPlan({
+  session,
+  terminal,
+  args: [, name, ...others],
+  flags,
+}: Invocation): Promise<ExitCode> {
+  const { output, suggest }: Flags = flags;
+  if (name === undefined || others.length > 0)
+    throw new PluginError('which plan? kubectl vmmrq preflight plan PLAN');
+  if (suggest === true)
+    throw new PluginError('--suggest: the conditions of a plan say themselves what to do');
+  const { cluster, namespace } = session;
+  await requireRights(cluster, [{ verb: 'get', type: PLANS, namespace }]);
+  const found = await ignoreNotFound(cluster.get(PLANS, { namespace, name }));
+  if (found === undefined) throw new PluginError(`there is no plan ${name} in namespace ${namespace}`);
+  const report = planReport(found.object);
+  if (output === 'json' || output === 'yaml') terminal.print(structured(output, report));
+  else terminal.print(planTable(report, terminal.paint));
+  return { Ready: EXIT.ok, NotReady: EXIT.found, CannotTell: EXIT.unknown }[report.answer];
 }
 
 function taskOf([kind, ...names]: readonly string[], flags: Flags, namespace: string): Task {
@@ -105,13 +134,14 @@ function exitCodeOf({ vms }: Report): ExitCode {
   return vms.some(({ outcome }) => outcome === 'CannotTell') ? EXIT.unknown : EXIT.ok;
 }
 
-const completeNames: Completer = async ({ session: { cluster }, args: [kind] }) => {
+const completeNames: Completer = async ({ session: { cluster, namespace }, args: [kind] }) => {
   if (kind === 'upgrade') return [];
+  if (kind === 'plan') return namesOf((await cluster.list(named(PLANS), { namespace })).items);
   const { items } = await cluster.list(named(kind === 'node' ? NODES : NAMESPACES), {});
   return namesOf(items);
 };
 
-/** `kubectl vmmrq preflight node NODE… | upgrade | namespace NS`. */
+/** `kubectl vmmrq preflight node NODE… | upgrade | namespace NS | plan PLAN`. */
 export const preflightSubcommand: Subcommand = {
   declare,
   completers: { task: () => Promise.resolve(KINDS), names: completeNames },

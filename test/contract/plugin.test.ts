@@ -4,6 +4,7 @@ import type { Right } from '../../kubectl/cluster/rights.ts';
 import { STATE_RIGHTS } from '../../kubectl/cluster/state.ts';
 import { rightsFor } from '../../kubectl/preflight/read.ts';
 import { MIGRATIONS, NODES } from '../../functions/kubernetes/resources.ts';
+import { PLANS } from '../../functions/kubernetes/live-resources.ts';
 import { PROGRESS_RIGHTS } from '../../kubectl/progress/progress.ts';
 import { WATCH_RIGHTS } from '../../kubectl/status/watch.ts';
 import { bindings, ofKind } from './rendered.ts';
@@ -33,7 +34,9 @@ test('the role of the plugin’s viewers grants what it asks for, and nothing el
     ...PROGRESS_RIGHTS,
     ...rightsFor({ kind: 'node', nodes: [] }),
     { verb: 'get', type: MIGRATIONS } as const,
+    { verb: 'get', type: PLANS } as const,
     // For completion.
+    { verb: 'list', type: PLANS } as const,
     { verb: 'list', type: NODES } as const,
   ].map(textOf);
   expect(granted.toSorted()).toEqual([...new Set(wanted)].toSorted());

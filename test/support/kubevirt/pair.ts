@@ -45,7 +45,7 @@ export const PAIR_KINDS: readonly ResourceType[] = [
 
 const HOME = 'kubevirt';
 
-const bundleOf = async ({ admin }: PairSide): Promise<string> =>
+export const bundleOf = async ({ admin }: PairSide): Promise<string> =>
   (await admin.get(CONFIG_MAPS, { namespace: HOME, name: TRUSTED })).object.data?.[BUNDLE] ?? '';
 
 /** Each cluster's bundle goes into the other's external one, as an admin does it (facts/cross-cluster.md C3). */

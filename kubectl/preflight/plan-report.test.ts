@@ -1,0 +1,61 @@
+import { describe, expect, test } from '@jest/globals';
+import type { LiveCondition, Plan } from '../../functions/domain/live/forklift.ts';
+import { aPlan } from '../../test/support/builders/live.ts';
+import { planReport, planTable } from './plan-report.ts';
+
+const condition = (
+  type: string,
+  category: LiveCondition['category'],
+  more: Partial<LiveCondition> = {},
+): LiveCondition => ({
+  ...{ type, category, status: 'True', lastTransitionTime: '2026-11-25T00:00:00Z' },
+  ...more,
+});
+const READY = condition('Ready', 'Required');
+const MISSING = condition('VMNotFound', 'Critical', {
+  items: ['vms/web'],
+  message: 'The VM is not there.',
+  suggestion: 'Correct spec.vms.',
+});
+const WARNING = condition('InstanceTypeDiffers', 'Warn', {
+  items: ['vms/db'],
+  message: 'It is another one.',
+});
+
+function looked(conditions: LiveCondition[], different: Partial<Plan> = {}): Plan {
+  const plan = aPlan();
+  return {
+    ...plan,
+    metadata: { ...plan.metadata, generation: 2 },
+    status: { observedGeneration: 2, conditions },
+    ...different,
+  };
+}
+
+describe('the answer', () => {
+  test.each<[string, Plan, string[]]>([
+    ['it is ready', looked([READY]), ['Ready']],
+    ['a warning stops nothing', looked([READY, WARNING]), ['Ready', 'warns InstanceTypeDiffers']],
+    [
+      'what stops it comes first',
+      looked([WARNING, MISSING]),
+      ['NotReady', 'stops VMNotFound', 'warns InstanceTypeDiffers'],
+    ],
+    ['nobody has looked', looked([], { status: {} }), ['CannotTell']],
+    [
+      'it has changed since',
+      looked([], { status: { observedGeneration: 1, conditions: [READY] } }),
+      ['CannotTell'],
+    ],
+    ['a cold plan', looked([READY], { spec: { ...aPlan().spec, type: 'cold' } }), ['CannotTell']],
+  ])('%s', (_, plan, wanted) => {
+    const { answer, findings } = planReport(plan);
+    expect([answer, ...findings.map(({ weight, condition: type }) => `${weight} ${type}`)]).toEqual(wanted);
+  });
+});
+
+test('the table has a row for each finding, and says what to do', () => {
+  const text = planTable(planReport(looked([MISSING])), (_, plain) => plain);
+  expect(text).toContain('stops    VMNotFound   vms/web   The VM is not there. Correct spec.vms.');
+  expect(text.split('\n').at(-1)).toMatch(/^plan tenant\/\S+: no Migration of it starts\.$/);
+});

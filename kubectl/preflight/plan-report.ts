@@ -1,0 +1,78 @@
+import type { LiveCondition, Plan } from '../../functions/domain/live/forklift.ts';
+import { renderTable, type Cell, type Paint } from '../terminal/table.ts';
+
+/** Ready: a Migration of it would start. */
+export type PlanAnswer = 'Ready' | 'NotReady' | 'CannotTell';
+
+/** Something that `live` found in a plan. */
+export interface PlanFinding {
+  /** `stops`: no VM of the plan starts before it is put right. */
+  readonly weight: 'stops' | 'warns';
+  readonly condition: string;
+  /** VMs, or what else it is about. */
+  readonly about: readonly string[];
+  readonly message: string;
+  readonly suggestion: string;
+}
+
+export interface PlanReport {
+  readonly namespace: string;
+  readonly name: string;
+  readonly answer: PlanAnswer;
+  /** What it comes to, in one sentence. */
+  readonly message: string;
+  readonly findings: readonly PlanFinding[];
+}
+
+const WEIGHT: Partial<Record<LiveCondition['category'], PlanFinding['weight']>> = {
+  Critical: 'stops',
+  Error: 'stops',
+  Warn: 'warns',
+};
+
+/** What the conditions of a plan say, those that stop it first; pure. */
+export function planReport({ metadata, spec, status = {} }: Plan): PlanReport {
+  const { name, namespace = '', generation } = metadata;
+  const of = { namespace, name };
+  const { observedGeneration, conditions = [] } = status;
+  if (spec.type !== 'live') {
+    const message = `its type is ${spec.type ?? 'cold'}: only plans of type live are looked at.`;
+    return { ...of, answer: 'CannotTell', message, findings: [] };
+  }
+  if (observedGeneration === undefined || observedGeneration !== generation) {
+    const message =
+      'this version has not been looked at yet. Is the component live-migration installed, and does its function run?';
+    return { ...of, answer: 'CannotTell', message, findings: [] };
+  }
+  const findings = conditions
+    .flatMap((condition) => findingOf(condition) ?? [])
+    .toSorted((one, other) => one.weight.localeCompare(other.weight));
+  if (findings.some(({ weight }) => weight === 'stops'))
+    return { ...of, answer: 'NotReady', message: 'no Migration of it starts.', findings };
+  return { ...of, answer: 'Ready', message: 'a Migration of it would start.', findings };
+}
+
+function findingOf({
+  category,
+  type,
+  message = '',
+  suggestion = '',
+  items = [],
+}: LiveCondition): PlanFinding | undefined {
+  const weight = WEIGHT[category];
+  return weight === undefined ? undefined : { weight, condition: type, about: items, message, suggestion };
+}
+
+/** For people: a row for each finding, then what it comes to; pure. */
+export function planTable(report: PlanReport, paint: Paint): string {
+  const { findings, namespace, name, message } = report;
+  const rows = findings.map(({ weight, condition, about, ...texts }): Cell[] => [
+    { text: weight, style: weight === 'stops' ? 'red' : 'yellow' },
+    condition,
+    about.join(', '),
+    [texts.message, texts.suggestion].filter((text) => text !== '').join(' '),
+  ]);
+  const table =
+    rows.length === 0 ? [] : [renderTable(['WEIGHT', 'CONDITION', 'ABOUT', 'WHY'], rows, paint), ''];
+  return [...table, `plan ${namespace}/${name}: ${message}`].join('\n');
+}

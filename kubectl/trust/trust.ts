@@ -1,0 +1,165 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Command } from 'commander';
+import { named } from '../../functions/cluster/listed.ts';
+import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import type { ApiServer, ResourceType } from '../../functions/kubernetes/cluster.ts';
+import { CONFIG_MAPS } from '../../functions/kubernetes/live-resources.ts';
+import { KUBEVIRTS, NAMESPACES } from '../../functions/kubernetes/resources.ts';
+import { PluginError } from '../cluster/plugin-error.ts';
+import { requireRights, type Right } from '../cluster/rights.ts';
+import { connect, contextsOf } from '../cluster/session.ts';
+import { examples } from '../flags.ts';
+import { EXIT, type ExitCode, type Invocation, type Subcommand } from '../subcommand.ts';
+import { untrusted, type Certificate } from './certificates.ts';
+
+const HELP = `
+Live migration between clusters needs KubeVirts that trust each other's certificates. This writes the other
+cluster's into each one's ConfigMap kubevirt-external-ca, from where virt-operator takes them; it asks first.
+Run it again when a cluster has renewed its own. Needs your rights on both: get and patch of that ConfigMap.
+
+Exit codes: 0 they trust each other; 1 declined, or not within a minute; 2 no answer.`;
+
+const EXAMPLES = examples('kubectl vmmrq trust east', 'kubectl vmmrq trust --context west east --yes');
+
+/** ConfigMaps of KubeVirt's namespace: what it trusts, and where others are added. */
+const TRUSTED = 'kubevirt-ca';
+const EXTERNAL = 'kubevirt-external-ca';
+const BUNDLE = 'ca-bundle';
+
+interface ConfigMap extends KubernetesObject {
+  data?: Record<string, string>;
+}
+const BUNDLES = CONFIG_MAPS as ResourceType<ConfigMap>;
+
+const WITHIN_MS = 60_000;
+const LOOK_EVERY_MS = 500;
+
+export const trustSubcommand: Subcommand = {
+  declare: () =>
+    new Command('trust')
+      .description('make the KubeVirts of two clusters trust each other')
+      .argument('<other-context>', 'the context of the other cluster in the kubeconfig')
+      .option('-y, --yes', 'do not ask')
+      .addHelpText('after', HELP + EXAMPLES),
+  completers: { 'other-context': () => Promise.resolve(contextsOf({})) },
+  run,
+};
+
+/** A cluster with its KubeVirt. */
+interface Side {
+  /** For people. */
+  readonly name: string;
+  readonly cluster: ApiServer;
+  readonly id: string;
+  /** Of its KubeVirt. */
+  readonly namespace: string;
+  /** PEM: what its KubeVirt trusts, its own included. */
+  readonly trusted: string;
+  /** By its API server, milliseconds. */
+  readonly now: number;
+}
+
+async function run({ session, terminal, args: [context = ''], flags }: Invocation): Promise<ExitCode> {
+  const other = otherCluster(context, flags['kubeconfig']);
+  const here = await readSide('this cluster', session.cluster);
+  const there = await readSide(context, other);
+  if (here.id === there.id)
+    throw new PluginError(`${context} is this cluster: within one cluster nothing is needed`);
+  const changes = [changeOf(here, there), changeOf(there, here)].filter(({ missing }) => missing.length > 0);
+  for (const { side, from, missing } of changes) {
+    terminal.print(`${side.name} does not trust ${from.name}: ${missing.map(describe).join('; ')}`);
+  }
+  if (changes.length > 0 && flags['yes'] !== true && !(await isConfirmed(terminal))) {
+    terminal.print('nothing was done');
+    return EXIT.found;
+  }
+  const late = await changed(changes);
+  for (const name of late)
+    terminal.print(`${name} has not taken it within a minute: see virt-operator's log`);
+  if (late.length > 0) return EXIT.found;
+  terminal.print(`this cluster and ${context} trust each other`);
+  return EXIT.ok;
+}
+
+function otherCluster(context: string, kubeconfig: unknown): ApiServer {
+  const ofFile = typeof kubeconfig === 'string' ? { kubeconfig } : {};
+  if (!contextsOf(ofFile).includes(context))
+    throw new PluginError(`the kubeconfig has no context ${context}`);
+  return connect({ ...ofFile, context }).cluster;
+}
+
+/** The names of those that do not trust the other one in time. */
+async function changed(changes: readonly Change[]): Promise<string[]> {
+  for (const change of changes) await add(change);
+  const trusting = await Promise.all(changes.map(untilTrusted));
+  return changes.filter((_, index) => trusting[index] !== true).map(({ side }) => side.name);
+}
+
+async function isConfirmed(terminal: Invocation['terminal']): Promise<boolean> {
+  const answer = await terminal.confirm('Add these certificates?');
+  if (answer === undefined) throw new PluginError('there is no terminal to ask on: use --yes');
+  return answer;
+}
+
+const rightsIn = (namespace: string): readonly Right[] => [
+  { verb: 'get', type: CONFIG_MAPS, namespace, name: TRUSTED },
+  { verb: 'get', type: CONFIG_MAPS, namespace, name: EXTERNAL },
+  { verb: 'patch', type: CONFIG_MAPS, namespace, name: EXTERNAL },
+];
+
+async function readSide(name: string, cluster: ApiServer): Promise<Side> {
+  const kubevirts = await ignoreNotFound(cluster.list(named(KUBEVIRTS), {}));
+  const namespace = kubevirts?.items[0]?.metadata.namespace;
+  if (namespace === undefined) throw new PluginError(`${name}: KubeVirt is not installed`);
+  await requireRights(cluster, rightsIn(namespace));
+  const { object, date } = await cluster.get(NAMESPACES, { name: 'kube-system' });
+  const bundle = await ignoreNotFound(cluster.get(BUNDLES, { namespace, name: TRUSTED }));
+  const trusted = bundle?.object.data?.[BUNDLE];
+  if (trusted === undefined)
+    throw new PluginError(`${name}: KubeVirt has no ConfigMap ${namespace}/${TRUSTED}`);
+  return { name, cluster, id: object.metadata.uid, namespace, trusted, now: date.getTime() };
+}
+
+/** What one side must be told about the other. */
+interface Change {
+  readonly side: Side;
+  readonly from: Side;
+  readonly missing: readonly Certificate[];
+}
+
+const changeOf = (side: Side, from: Side): Change => ({
+  side,
+  from,
+  missing: untrusted(side.trusted, from.trusted, side.now),
+});
+
+const describe = ({ fingerprint, until }: Certificate): string =>
+  `certificate ${fingerprint.slice(0, 23)}…, valid until ${new Date(until).toISOString()}`;
+
+/** Beside what others have written and virt-operator has not taken yet. */
+async function add({ side: { name, cluster, namespace }, missing }: Change): Promise<void> {
+  const at = { namespace, name: EXTERNAL };
+  const found = await ignoreNotFound(cluster.get(BUNDLES, at));
+  if (found === undefined)
+    throw new PluginError(
+      `${name}: KubeVirt has no ConfigMap ${namespace}/${EXTERNAL}: is its feature gate DecentralizedLiveMigration on?`,
+    );
+  const { data, metadata } = found.object;
+  const text = (data?.[BUNDLE] ?? '') + missing.map(({ pem }) => pem).join('');
+  await cluster.patch(BUNDLES, at, {
+    merge: { metadata: { resourceVersion: metadata.resourceVersion }, data: { [BUNDLE]: text } },
+  });
+}
+
+/** virt-operator empties the external one when it has merged it: only the trusted one tells. */
+async function untilTrusted({ side: { cluster, namespace, now }, missing }: Change): Promise<boolean> {
+  const wanted = missing.map(({ pem }) => pem).join('');
+  const until = performance.now() + WITHIN_MS;
+  for (;;) {
+    const { object } = await cluster.get(BUNDLES, { namespace, name: TRUSTED });
+    if (untrusted(object.data?.[BUNDLE] ?? '', wanted, now).length === 0) return true;
+    if (performance.now() > until) return false;
+    await delay(LOOK_EVERY_MS);
+  }
+}
