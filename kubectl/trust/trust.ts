@@ -14,8 +14,9 @@ import { EXIT, type ExitCode, type Invocation, type Subcommand } from '../subcom
 import { untrusted, type Certificate } from './certificates.ts';
 
 const HELP = `
-Live migration between clusters needs KubeVirts that trust each other's certificates. This writes the other
-cluster's into each one's ConfigMap kubevirt-external-ca, from where virt-operator takes them; it asks first.
+Live migration between clusters needs KubeVirts that trust each other's certificates. This writes what the other
+one trusts (its own, and those of clusters that it was told to trust) into each one's ConfigMap
+kubevirt-external-ca, from where virt-operator takes them. It shows each certificate, and asks first.
 Run it again when a cluster has renewed its own. Needs your rights on both: get and patch of that ConfigMap.
 
 Exit codes: 0 they trust each other; 1 declined, or not within a minute; 2 no answer.`;
