@@ -15,7 +15,7 @@ import { untrusted, type Certificate } from './certificates.ts';
 
 const HELP = `
 Live migration between clusters needs KubeVirts that trust each other's certificates. This writes what the other
-one trusts (its own, and those of clusters that it was told to trust) into each one's ConfigMap
+one trusts (its own certificates, and those of clusters that it trusts already) into each one's ConfigMap
 kubevirt-external-ca, from where virt-operator takes them. It shows each certificate, and asks first.
 Run it again when a cluster has renewed its own. Needs your rights on both: get and patch of that ConfigMap.
 
