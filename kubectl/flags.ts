@@ -1,4 +1,6 @@
 import { Option } from 'commander';
+import { PluginError } from './cluster/plugin-error.ts';
+import type { Terminal } from './terminal/terminal.ts';
 
 /** What `-o` takes; left out: a table. */
 export type Output = 'json' | 'yaml' | 'wide';
@@ -8,6 +10,19 @@ export const outputFlag = (...formats: readonly Output[]): Option =>
   new Option('-o, --output <format>', 'output format').choices(formats);
 
 export const allNamespacesFlag = (): Option => new Option('-A, --all-namespaces', 'of all namespaces');
+
+export const yesFlag = (): Option => new Option('-y, --yes', 'do not ask');
+
+/** Asks, unless there is --yes. Rejects with a PluginError where nobody can answer. */
+export async function isConfirmed(
+  question: string,
+  { terminal, flags }: { readonly terminal: Terminal; readonly flags: Readonly<Record<string, unknown>> },
+): Promise<boolean> {
+  if (flags['yes'] === true) return true;
+  const answer = await terminal.confirm(question);
+  if (answer === undefined) throw new PluginError('there is no terminal to ask on: use --yes');
+  return answer;
+}
 
 /** The part of the help after the flags. */
 export const examples = (...lines: readonly string[]): string =>

@@ -49,10 +49,9 @@ const shared = {
   LOCK_SECONDS: whole(5, MAX_LOCK_SECONDS, DEFAULT_LOCK_SECONDS),
   STALL_SECONDS: whole(1, 30, 3),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+  /** Whether live migrations between clusters are installed; `loopback`: clusters of one machine, for tests. */
+  LIVE_MIGRATION: z.enum(['off', 'on', 'loopback']).default('off'),
 };
-
-/** Whether live migrations between clusters are installed; `loopback`: clusters of one machine, for tests. */
-const liveMigration = z.enum(['off', 'on', 'loopback']).default('off');
 
 const functionsSchema = z.object({
   ...shared,
@@ -60,7 +59,6 @@ const functionsSchema = z.object({
   STEP: z.enum([...STEP_NAMES, LIVE]).optional(),
   /** How many VMs of a Migration move at the same time. */
   LIVE_VMS: whole(1, 200, 20),
-  LIVE_MIGRATION: liveMigration,
   SETTLE_MS: whole(0, 2_000, 250),
   /** The guard's /view. */
   VIEW_URL: url.optional(),
@@ -77,7 +75,6 @@ const guardVariables = {
   ...shared,
   /** The layer that reviews requests: our webhooks, or the API server alone by policies. */
   ADMISSION: z.enum(['webhook', 'policy']).default('webhook'),
-  LIVE_MIGRATION: liveMigration,
   /** The first version with ValidatingAdmissionPolicies on by default. */
   OLDEST_KUBERNETES: minor('1.30'),
   TLS_PORT: whole(0, 65_535, 8443),

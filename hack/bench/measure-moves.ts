@@ -1,3 +1,5 @@
+import { SERVICE_ACCOUNT, userOf } from '../../functions/domain/names.ts';
+import { LIVE_WATCHER } from '../../functions/kubernetes/live-resources.ts';
 import { conditionsOf, LIVE_USER, type PlannedMove } from '../../test/support/live/crossing.ts';
 import { startInstalled, type Installed } from '../../test/support/live/installed.ts';
 import { askUntil } from '../../test/support/eventually.ts';
@@ -8,9 +10,7 @@ import { userRequests } from './requests.ts';
 
 /** Added by us to what KubeVirt itself takes for a move. */
 const TARGET_MS = 1_000;
-const HUB = ['mtq-live', 'mtq-live-watcher', 'mtq-guard'].map(
-  (name) => `system:serviceaccount:mtq-system:${name}`,
-);
+const HUB = [LIVE_USER, userOf(LIVE_WATCHER.at.name), userOf(SERVICE_ACCOUNT.guard)];
 
 interface Move {
   /** From the Migration's creation to its end. */

@@ -9,7 +9,7 @@ import { KUBEVIRTS, NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
 import { requireRights, type Right } from '../cluster/rights.ts';
 import { connect, contextsOf } from '../cluster/session.ts';
-import { examples } from '../flags.ts';
+import { examples, isConfirmed, yesFlag } from '../flags.ts';
 import { EXIT, type ExitCode, type Invocation, type Subcommand } from '../subcommand.ts';
 import { untrusted, type Certificate } from './certificates.ts';
 
@@ -41,7 +41,7 @@ export const trustSubcommand: Subcommand = {
     new Command('trust')
       .description('make the KubeVirts of two clusters trust each other')
       .argument('<other-context>', 'the context of the other cluster in the kubeconfig')
-      .option('-y, --yes', 'do not ask')
+      .addOption(yesFlag())
       .addHelpText('after', HELP + EXAMPLES),
   completers: { 'other-context': () => Promise.resolve(contextsOf({})) },
   run,
@@ -71,7 +71,7 @@ async function run({ session, terminal, args: [context = ''], flags }: Invocatio
   for (const { side, from, missing } of changes) {
     terminal.print(`${side.name} does not trust ${from.name}: ${missing.map(describe).join('; ')}`);
   }
-  if (changes.length > 0 && flags['yes'] !== true && !(await isConfirmed(terminal))) {
+  if (changes.length > 0 && !(await isConfirmed('Add these certificates?', { terminal, flags }))) {
     terminal.print('nothing was done');
     return EXIT.found;
   }
@@ -97,12 +97,6 @@ async function changed(changes: readonly Change[]): Promise<string[]> {
   return changes.filter((_, index) => trusting[index] !== true).map(({ side }) => side.name);
 }
 
-async function isConfirmed(terminal: Invocation['terminal']): Promise<boolean> {
-  const answer = await terminal.confirm('Add these certificates?');
-  if (answer === undefined) throw new PluginError('there is no terminal to ask on: use --yes');
-  return answer;
-}
-
 const rightsIn = (namespace: string): readonly Right[] => [
   { verb: 'get', type: CONFIG_MAPS, namespace, name: TRUSTED },
   { verb: 'get', type: CONFIG_MAPS, namespace, name: EXTERNAL },
@@ -122,7 +116,7 @@ async function readSide(name: string, cluster: ApiServer): Promise<Side> {
   return { name, cluster, id: object.metadata.uid, namespace, trusted, now: date.getTime() };
 }
 
-/** What one side must be told about the other. */
+/** What one side must learn about the other. */
 interface Change {
   readonly side: Side;
   readonly from: Side;

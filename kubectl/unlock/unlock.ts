@@ -5,9 +5,8 @@ import type { Namespace } from '../../functions/domain/objects.ts';
 import type { ApiServer } from '../../functions/kubernetes/cluster.ts';
 import { isConflict } from '../../functions/kubernetes/errors.ts';
 import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
-import { PluginError } from '../cluster/plugin-error.ts';
 import { requireRights, type Right } from '../cluster/rights.ts';
-import { examples } from '../flags.ts';
+import { examples, isConfirmed, yesFlag } from '../flags.ts';
 import { EXIT, namesOf, type ExitCode, type Invocation, type Subcommand } from '../subcommand.ts';
 import { changeOf, describeLock, unlockPatches } from './plan.ts';
 
@@ -28,7 +27,7 @@ export const unlockSubcommand: Subcommand = {
     new Command('unlock')
       .description('remove a stuck lock, after showing it')
       .argument('<namespace>', 'the locked namespace')
-      .option('-y, --yes', 'do not ask')
+      .addOption(yesFlag())
       .addHelpText('after', HELP + EXAMPLES),
   completers: {
     namespace: async ({ session: { cluster } }) =>
@@ -53,19 +52,13 @@ async function run({ session: { cluster }, terminal, args, flags }: Invocation):
     return EXIT.ok;
   }
   terminal.print(shown);
-  if (flags['yes'] !== true && !(await isConfirmed(terminal))) {
+  if (!(await isConfirmed('Remove this lock?', { terminal, flags }))) {
     terminal.print('nothing was done');
     return EXIT.found;
   }
   const result = await remove(cluster, read.object);
   terminal.print(`namespace ${name}: ${SAID[result]}`);
   return result === 'replaced' ? EXIT.found : EXIT.ok;
-}
-
-async function isConfirmed(terminal: Invocation['terminal']): Promise<boolean> {
-  const answer = await terminal.confirm('Remove this lock?');
-  if (answer === undefined) throw new PluginError('there is no terminal to ask on: use --yes');
-  return answer;
 }
 
 const SAID = {

@@ -18,13 +18,14 @@ export interface SharedTotal {
   remove(): Promise<void>;
 }
 
-export function sharedTotal({ admin, ...environment }: TestEnvironment): SharedTotal {
+export function sharedTotal(environment: TestEnvironment): SharedTotal {
+  const { admin } = environment;
   const reserved = async (): Promise<readonly Reservation[]> => {
     const { object } = await admin.get(CLUSTER_VMMRQS, SHARED);
     return object.status?.reserved ?? [];
   };
   return {
-    poorTenant: (name) => newTenant({ admin, ...environment }, { name, gives: { 'requests.cpu': '1m' } }),
+    poorTenant: (name) => newTenant(environment, { name, gives: { 'requests.cpu': '1m' } }),
     share: async (total, ...tenants) => {
       const key = 'kubernetes.io/metadata.name';
       const values = tenants.map(({ name }) => name);

@@ -2,7 +2,7 @@ import type { Pod, ResourceQuota, Vmmrq } from '../objects.ts';
 import { givingTo } from '../policy/policy.ts';
 import { parseQuantity } from '../quantity.ts';
 import { allowanceFrom } from '../quota/allowance.ts';
-import { describeShortfalls, isChargedByPods, type Blocking, type Shortfall } from '../quota/charged.ts';
+import { describeBlocking, isChargedByPods, type Blocking, type Shortfall } from '../quota/charged.ts';
 import { blockingOf } from '../quota/headroom.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
 import { podUsage } from '../sizing/pod-usage.ts';
@@ -27,7 +27,7 @@ export function fitOf(
       found !== undefined && shortfalls.every(({ key, missing }) => missing <= allowance(found, key).max)
     );
   };
-  return { missing: blocking.map(describe).join('; '), isLetIn: blocking.every(isGiven) };
+  return { missing: blocking.map(describeBlocking).join('; '), isLetIn: blocking.every(isGiven) };
 }
 
 /** By how much a namespace is over its quotas, in words: what runs stays, and its next restart is refused. Empty: it is not. */
@@ -40,8 +40,5 @@ export function overQuota(quotas: readonly ResourceQuota[]): string {
     const { name, uid } = quota.metadata;
     return shortfalls.length === 0 ? [] : [{ quota: { name, uid }, shortfalls }];
   });
-  return over.map(describe).join('; ');
+  return over.map(describeBlocking).join('; ');
 }
-
-const describe = ({ quota, shortfalls }: Blocking): string =>
-  `ResourceQuota ${quota.name} lacks ${describeShortfalls(shortfalls)}`;

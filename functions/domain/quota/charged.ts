@@ -92,6 +92,10 @@ export interface Blocking {
 export const describeShortfalls = (shortfalls: readonly Shortfall[]): string =>
   shortfalls.map(({ key, missing }) => `${key}=${describeQuantity(key, missing)}`).join(', ');
 
+/** "ResourceQuota quota lacks requests.cpu=600m" */
+export const describeBlocking = ({ quota, shortfalls }: Blocking): string =>
+  `ResourceQuota ${quota.name} lacks ${describeShortfalls(shortfalls)}`;
+
 /** For programs: { "requests.cpu": "600m" }. */
 export const shortfallTexts = (shortfalls: readonly Shortfall[]): Record<string, string> =>
   Object.fromEntries(shortfalls.map(({ key, missing }) => [key, describeQuantity(key, missing)]));

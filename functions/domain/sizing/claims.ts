@@ -1,7 +1,8 @@
-import { describeShortfalls, type Amounts, type Shortfall } from '../quota/charged.ts';
+import { describeBlocking, type Amounts } from '../quota/charged.ts';
+import { blockingOf } from '../quota/headroom.ts';
 import { KUBEVIRT } from '../names.ts';
 import type { Migration, PersistentVolumeClaim, ResourceQuota, VirtualMachineInstance } from '../objects.ts';
-import { parseQuantity } from '../quantity.ts';
+import { parseQuantity, type Amount } from '../quantity.ts';
 
 /** The VMI keeps its TPM or EFI on a volume (backend storage): a migration may need a second one of these. */
 export function keepsState({ spec }: VirtualMachineInstance): boolean {
@@ -20,14 +21,22 @@ export function claimShortfall(
 ): string {
   const source = claimToCopy(migration, vmi, claims);
   if (source === undefined) return '';
-  const need = claimUsage(source);
-  const lacking = quotas.filter(coversClaims).flatMap((quota) => {
-    const missing = shortfallsOf(quota, need);
-    return missing.length === 0
-      ? []
-      : [`ResourceQuota ${quota.metadata.name} lacks ${describeShortfalls(missing)}`];
-  });
-  return lacking.join('; ');
+  return missingForClaims([source], quotas);
+}
+
+/** What the quotas lack for claims like these, in words; '': nothing. */
+export function missingForClaims(
+  claims: readonly Pick<PersistentVolumeClaim, 'spec'>[],
+  quotas: readonly ResourceQuota[],
+): string {
+  const need = new Map<string, Amount>();
+  for (const [key, amount] of claims.flatMap((claim) => [...claimUsage(claim)]))
+    need.set(key, (need.get(key) ?? 0n) + amount);
+  return quotas
+    .filter(coversClaims)
+    .flatMap((quota) => blockingOf(quota, need, new Map()))
+    .map(describeBlocking)
+    .join('; ');
 }
 
 /**
@@ -56,7 +65,7 @@ export const isClaimed = (key: string): boolean =>
   );
 
 /** What a claim like this is charged (kubernetes pkg/quota/v1/evaluator/core/persistent_volume_claims.go). */
-export function claimUsage({ spec }: PersistentVolumeClaim): Amounts {
+export function claimUsage({ spec }: Pick<PersistentVolumeClaim, 'spec'>): Amounts {
   const one = parseQuantity('1');
   const storage = parseQuantity(spec.resources?.requests?.['storage'] ?? '0');
   const usage = new Map([
@@ -67,14 +76,6 @@ export function claimUsage({ spec }: PersistentVolumeClaim): Amounts {
   if (spec.storageClassName === undefined) return usage;
   const ofClass = `${spec.storageClassName}.storageclass.storage.k8s.io`;
   return usage.set(`${ofClass}/persistentvolumeclaims`, one).set(`${ofClass}/requests.storage`, storage);
-}
-
-function shortfallsOf({ status }: ResourceQuota, need: Amounts): Shortfall[] {
-  return Object.entries(status?.hard ?? {}).flatMap(([key, hard]) => {
-    const wanted = need.get(key) ?? 0n;
-    const missing = wanted + parseQuantity(status?.used?.[key] ?? '0') - parseQuantity(hard);
-    return wanted > 0n && missing > 0n ? [{ key, missing }] : [];
-  });
 }
 
 /** Scopes are about pods; VolumeAttributesClass, the one of claims, KubeVirt does not set. */

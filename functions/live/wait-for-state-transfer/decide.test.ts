@@ -14,8 +14,7 @@ import {
 } from '../../../test/support/builders/live-run.ts';
 import { aVm, itsVmi } from '../../../test/support/builders/live.ts';
 import { NOW, seconds, withUid } from '../../../test/support/builders/object.ts';
-import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
-import type { Vmim } from '../../domain/live/kubevirt.ts';
+import type { VirtualMachine, Vmim } from '../../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION } from '../../domain/live/names.ts';
 import { recordOf, type RunRecord } from '../../domain/live/run-record.ts';
 import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
@@ -75,7 +74,7 @@ describe('before the cut-over', () => {
       `replace VirtualMachineInstanceMigration ${received('').metadata.name} on target`,
     ],
     [
-      'and the target was told to repeat it',
+      'and the target’s VMIM was touched for it',
       transfer('Scheduling', 'Scheduled', {
         target: { ...minuteLater, vmims: [received('Scheduled', touched)] },
       }),

@@ -21,7 +21,7 @@ import { Remotes } from '../../../functions/kubernetes/remote.ts';
 import { KUBEVIRTS, NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { newLiveFunction } from '../../../functions/live/function.ts';
 import { systemClock } from '../../../functions/runtime/clock.ts';
-import { SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
+import { SYSTEM_NAMESPACE, userOf } from '../../../functions/domain/names.ts';
 import { objectsOf, render } from '../../cluster/controlplane/kustomize.ts';
 import { typeOf } from '../../cluster/install.ts';
 import { renderInstallation } from '../../cluster/overlay.ts';
@@ -51,7 +51,7 @@ export async function installForkliftKinds(admin: Cluster): Promise<void> {
 
 const ACCOUNT = { namespace: SYSTEM_NAMESPACE, name: 'mtq-live' };
 /** Of `live`. */
-export const LIVE_USER = `system:serviceaccount:${ACCOUNT.namespace}:${ACCOUNT.name}`;
+export const LIVE_USER = userOf(ACCOUNT.name);
 const RIGHTS = ['ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding'];
 
 /** The component's accounts with their rights, and nothing else of it; resolves with the kubeconfig of `live`. */
