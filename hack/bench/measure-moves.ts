@@ -1,6 +1,6 @@
 import { SERVICE_ACCOUNT, userOf } from '../../functions/domain/names.ts';
 import { LIVE_WATCHER } from '../../functions/kubernetes/live-resources.ts';
-import { conditionsOf, LIVE_USER, type PlannedMove } from '../../test/support/live/crossing.ts';
+import { LIVE_USER, type PlannedMove } from '../../test/support/live/crossing.ts';
 import { startInstalled, type Installed } from '../../test/support/live/installed.ts';
 import { askUntil } from '../../test/support/eventually.ts';
 import { CrossRun } from '../../test/support/kubevirt/cross-scenarios.ts';
@@ -91,15 +91,7 @@ async function moveByScript(pair: KubeVirtPair): Promise<number> {
 async function moveByPlan(installed: Installed, pair: KubeVirtPair, namespace: string): Promise<Move> {
   const { environment, watcher } = installed;
   const { members } = installed.clusters;
-  const move = await installed.newMove(namespace, pair);
-  await exchangeTrust(pair);
-  await move.createVm('web');
-  await move.createPlan([{ name: 'web' }]);
-  await askUntil(
-    'the plan is ready',
-    () => move.plan(),
-    (plan) => conditionsOf(plan).includes('Ready'),
-  );
+  const move = await installed.readyMove(namespace, pair);
   const { broker } = environment.cluster.eventing;
   await broker.idle();
   const logs = [environment.cluster, members.source, members.target].map(

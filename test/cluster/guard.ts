@@ -36,12 +36,25 @@ export interface GuardOptions extends Pick<ServingOptions, 'onStart' | 'until'> 
 }
 
 /** Of the rendered manifests. */
-export function guardDeployment(objects: readonly KubernetesObject[]): KubernetesObject {
-  const found = objects.find(
-    ({ kind, metadata }) => kind === 'Deployment' && metadata.name === SERVICE_ACCOUNT.guard,
-  );
-  if (found === undefined) throw new Error(`the manifests have no Deployment ${SERVICE_ACCOUNT.guard}`);
+export function deploymentIn(objects: readonly KubernetesObject[], name: string): KubernetesObject {
+  const found = objects.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === name);
+  if (found === undefined) throw new Error(`the manifests have no Deployment ${name}`);
   return found;
+}
+
+export const guardDeployment = (objects: readonly KubernetesObject[]): KubernetesObject =>
+  deploymentIn(objects, SERVICE_ACCOUNT.guard);
+
+/** What a Deployment gives its process: the environment, with URLs of this machine, and Node's flags. */
+export function declaredBy(
+  deployment: KubernetesObject,
+  rewrite: (text: string) => string,
+): { readonly env: Readonly<Record<string, string>>; readonly flags: readonly string[] } {
+  const [{ env = [], command = [] } = {}] = (deployment as Deployment).spec.template.spec.containers;
+  return {
+    env: Object.fromEntries(env.map(({ name, value = '' }) => [name, rewrite(value)])),
+    flags: command.filter((arg) => arg.startsWith('--') && !PERMISSIONS.test(arg)),
+  };
 }
 
 /** Its readable files have other paths on this machine. */
@@ -60,12 +73,10 @@ export const guardAccount = (deployment: KubernetesObject): string =>
 export async function startGuard(options: GuardOptions): Promise<Child> {
   const { name = 'guard', deployment, rewrite, folder, bundle, kubeconfig, port, tlsPort } = options;
   const { onStart, until } = options;
-  const { env: declared = [], command = [] } =
-    (deployment as Deployment).spec.template.spec.containers[0] ?? {};
-  const flags = command.filter((arg) => arg.startsWith('--') && !PERMISSIONS.test(arg));
+  const { env: declared, flags } = declaredBy(deployment, rewrite);
   const env = {
     PATH: process.env['PATH'],
-    ...Object.fromEntries(declared.map(({ name, value = '' }) => [name, rewrite(value)])),
+    ...declared,
     ...(options.inPod === true ? podEnvironment(kubeconfig) : { KUBECONFIG: kubeconfig }),
     PORT: String(port),
     TLS_PORT: String(tlsPort),

@@ -20,6 +20,17 @@ export const POLICY_BINDINGS: ResourceType<Specified> = {
   plural: 'validatingadmissionpolicybindings',
 };
 
+export const MUTATING_POLICIES: ResourceType<Specified> = {
+  ...admission,
+  kind: 'MutatingAdmissionPolicy',
+  plural: 'mutatingadmissionpolicies',
+};
+export const MUTATING_POLICY_BINDINGS: ResourceType<Specified> = {
+  ...admission,
+  kind: 'MutatingAdmissionPolicyBinding',
+  plural: 'mutatingadmissionpolicybindings',
+};
+
 export const CONFIG_MAPS: ResourceType = {
   apiVersion: 'v1',
   kind: 'ConfigMap',

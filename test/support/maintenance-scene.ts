@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { expect } from '@jest/globals';
 import { KUBEVIRT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
 import type { KubernetesObject, Node } from '../../functions/domain/objects.ts';
-import type { MaintenanceProgress } from '../../functions/domain/progress/progress-object.ts';
+import { owesEvents, type MaintenanceProgress } from '../../functions/domain/progress/progress-object.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES, NODES, PROGRESSES } from '../../functions/kubernetes/resources.ts';
 import type { LocalClusterOptions } from '../cluster/cluster.ts';
@@ -45,6 +46,8 @@ export interface MaintenanceScene {
   readonly received: Recorded<Received>;
   /** The events about an object, each id once, by their sequence. */
   eventsOf(name: string): Received[];
+  /** The types of the object's events, whose numbers have no gap, once the subscriber has the last one. */
+  typesUntil(name: string, last: string): Promise<string[]>;
   /** The subjects of the guard's posts so far. */
   posts(): string[];
   untilDrain(
@@ -58,6 +61,15 @@ export const hasState =
   (state: string) =>
   (found: MaintenanceProgress | undefined): boolean =>
     found?.status?.state === state;
+
+export const isDelivered = (found: MaintenanceProgress | undefined): boolean =>
+  found !== undefined && !owesEvents(found);
+
+/** Status of a migration that a quota refuses. */
+export const REFUSED = {
+  phase: 'Pending',
+  conditions: [{ type: KUBEVIRT.rejectedByQuota, status: 'True', lastProbeTime: '2026-11-21T05:00:00Z' }],
+};
 
 const SUBSCRIBER = 'subscriber';
 
@@ -127,6 +139,12 @@ export async function startMaintenanceScene(options: LocalClusterOptions = {}): 
       (await admin.list(PROGRESSES, {})).items.filter(({ spec }) => spec.kind === 'Upgrade'),
     received,
     eventsOf: (name) => eventsAmong(received.items, name),
+    typesUntil: async (name, last) => {
+      await received.until(`${name}: ${last}`, () => eventsAmong(received.items, name).at(-1)?.type === last);
+      const events = eventsAmong(received.items, name);
+      expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index + 1));
+      return events.map(({ type }) => type);
+    },
     posts: () => hops.items.flatMap(({ subject, trigger }) => (trigger === 'mtq-progress' ? [subject] : [])),
     untilDrain: async (node, holds) => {
       const found = await askUntil(`the drain of ${node}`, () => drainOf(node), holds);

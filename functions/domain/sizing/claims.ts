@@ -1,8 +1,8 @@
-import { describeBlocking, type Amounts } from '../quota/charged.ts';
+import { describeBlocking, sumOf, type Amounts } from '../quota/charged.ts';
 import { blockingOf } from '../quota/headroom.ts';
 import { KUBEVIRT } from '../names.ts';
 import type { Migration, PersistentVolumeClaim, ResourceQuota, VirtualMachineInstance } from '../objects.ts';
-import { parseQuantity, type Amount } from '../quantity.ts';
+import { parseQuantity } from '../quantity.ts';
 
 /** The VMI keeps its TPM or EFI on a volume (backend storage): a migration may need a second one of these. */
 export function keepsState({ spec }: VirtualMachineInstance): boolean {
@@ -29,9 +29,7 @@ export function missingForClaims(
   claims: readonly Pick<PersistentVolumeClaim, 'spec'>[],
   quotas: readonly ResourceQuota[],
 ): string {
-  const need = new Map<string, Amount>();
-  for (const [key, amount] of claims.flatMap((claim) => [...claimUsage(claim)]))
-    need.set(key, (need.get(key) ?? 0n) + amount);
+  const need = sumOf(claims.map(claimUsage));
   return quotas
     .filter(coversClaims)
     .flatMap((quota) => blockingOf(quota, need, new Map()))

@@ -1,39 +1,12 @@
-import { afterAll, beforeAll, test } from '@jest/globals';
+import { test } from '@jest/globals';
 import { WEBHOOK } from '../../../functions/domain/names.ts';
-import { guardWebhooks, type GuardWebhooks } from '../../support/guard-webhooks.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { startStubWebhook, type StubWebhook } from '../../support/stub-webhook.ts';
+import { proofScene, type ProofScene } from '../../support/proof-scene.ts';
 import { expectNoRaise, nameOf, type Answer } from '../../support/no-raise.ts';
-import { WITH_WEBHOOKS } from '../../support/admission-mode.ts';
 
-let environment: TestEnvironment;
-let stubWebhook: StubWebhook;
-let webhooks: GuardWebhooks;
-
-beforeAll(async () => {
-  [environment, stubWebhook] = await Promise.all([
-    startTestEnvironment({ admissionMode: WITH_WEBHOOKS }),
-    startStubWebhook(),
-  ]);
-  webhooks = await guardWebhooks(environment);
-});
-
-afterAll(async () => {
-  await stubWebhook.stop();
-  await environment.stop();
-});
-
-const byStub = (answer: Parameters<StubWebhook['respondWith']>[0], reason: string): Answer => ({
-  arrange: async () => {
-    stubWebhook.respondWith(answer);
-    await webhooks.pointTo(stubWebhook, reason);
-  },
-  putRight: () => webhooks.restore(),
-  reason,
-});
+const scene = proofScene();
 
 /** The exact form of the guard's refusal, with this value in place of the token. */
-const refusalWith = (token: string): Parameters<StubWebhook['respondWith']>[0] => ({
+const refusalWith = (token: string): Parameters<ProofScene['byStub']>[0] => ({
   allowed: false,
   status: {
     code: 403,
@@ -44,17 +17,17 @@ const refusalWith = (token: string): Parameters<StubWebhook['respondWith']>[0] =
 });
 
 const ANSWERS: Readonly<Record<string, Answer>> = {
-  'a 403 without any token': byStub(
+  'a 403 without any token': scene.byStub(
     { allowed: false, status: { code: 403, reason: 'Forbidden', message: 'no token here' } },
     'no token here',
   ),
-  'a 403 with the token of another lock': byStub(
+  'a 403 with the token of another lock': scene.byStub(
     refusalWith('00000000-0000-4000-8000-000000000000'),
     'a refusal that proves nothing',
   ),
   'nobody, since the guard is down': {
-    arrange: () => environment.cluster.killGuard(),
-    putRight: () => environment.cluster.startGuard(),
+    arrange: () => scene.environment.cluster.killGuard(),
+    putRight: () => scene.environment.cluster.startGuard(),
     reason: 'failed calling webhook',
   },
 };
@@ -62,6 +35,6 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
 test.each(Object.entries(ANSWERS))(
   'the webhook’s proof is answered by %s: no raise (F13, F31)',
   async (what, answer) => {
-    await expectNoRaise(environment, nameOf(what), answer);
+    await expectNoRaise(scene.environment, nameOf(what), answer);
   },
 );

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LIVE_ANNOTATION, LIVE_EVENT } from '../../../functions/domain/live/names.ts';
 import { FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { exchangeTrust } from '../../support/kubevirt/pair.ts';
 import { accessOf, conditionsOf } from '../../support/live/crossing.ts';
 import { startInstalled, type Installed } from '../../support/live/installed.ts';
 
@@ -19,15 +18,7 @@ afterAll(async () => {
 test('a VM moves by the events of a third cluster, its watcher and its guard, and nothing runs afterwards', async () => {
   const { clusters, environment, watcher } = installed;
   await clusters.within('by-events', async (pair) => {
-    const move = await installed.newMove('plans', pair);
-    await exchangeTrust(pair);
-    await move.createVm('web');
-    await move.createPlan([{ name: 'web' }]);
-    await askUntil(
-      'the plan is ready',
-      () => move.plan(),
-      (plan) => conditionsOf(plan).includes('Ready'),
-    );
+    const move = await installed.readyMove('plans', pair);
     expect(watcher.replicas.items).toEqual([0]);
 
     await move.createMigration();

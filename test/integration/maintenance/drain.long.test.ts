@@ -1,9 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { KUBEVIRT } from '../../../functions/domain/names.ts';
 import { MAINTENANCE_EVENT } from '../../../functions/domain/progress/names.ts';
-import { owesEvents, type MaintenanceProgress } from '../../../functions/domain/progress/progress-object.ts';
 import { NODES, PROGRESSES } from '../../../functions/kubernetes/resources.ts';
-import { hasState, startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance-scene.ts';
+import {
+  hasState,
+  isDelivered,
+  REFUSED,
+  startMaintenanceScene,
+  type MaintenanceScene,
+} from '../../support/maintenance-scene.ts';
 
 let scene: MaintenanceScene;
 
@@ -15,21 +20,6 @@ afterAll(async () => {
   await scene.stop();
 });
 
-const isDelivered = (found: MaintenanceProgress | undefined): boolean =>
-  found !== undefined && !owesEvents(found);
-const REFUSED = {
-  phase: 'Pending',
-  conditions: [{ type: KUBEVIRT.rejectedByQuota, status: 'True', lastProbeTime: '2026-11-21T05:00:00Z' }],
-};
-
-/** Resolves when the subscriber has every event of the object, whose numbers have no gap. */
-async function eventsOf(name: string, last: string): Promise<string[]> {
-  await scene.received.until(`${name}: ${last}`, () => scene.eventsOf(name).at(-1)?.type === last);
-  const events = scene.eventsOf(name);
-  expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index + 1));
-  return events.map(({ type }) => type);
-}
-
 test('a drain fails when its node is gone; a node with the drain taint is drained too', async () => {
   await scene.node('gone', { taints: [{ key: KUBEVIRT.drainTaint, effect: 'NoSchedule' }] } as never);
   await scene.vm('gone', 'vm0');
@@ -38,7 +28,7 @@ test('a drain fails when its node is gone; a node with the drain taint is draine
   await scene.admin.delete(NODES, { name: 'gone' });
   const failed = await scene.untilDrain('gone', hasState('Failed'));
   expect(failed.status?.reason).toBe('NodeGone');
-  expect(await eventsOf(failed.metadata.name, 'failed')).toEqual(['started', 'failed']);
+  expect(await scene.typesUntil(failed.metadata.name, 'failed')).toEqual(['started', 'failed']);
 });
 
 test('a node that reboots: its VMs are gone with it; one that registers again is another node', async () => {
@@ -52,7 +42,7 @@ test('a node that reboots: its VMs are gone with it; one that registers again is
   for (const vm of ['vm0', 'vm1']) await scene.patchVm('reboots', vm, { status: { phase: 'Failed' } });
   await scene.setMigration('reboots', 'evacuates-vm0', { phase: 'Failed' });
   await scene.untilDrain('reboots', hasState('Completed'));
-  expect(await eventsOf(first.name, 'completed')).toEqual(['started', 'blocked', 'completed']);
+  expect(await scene.typesUntil(first.name, 'completed')).toEqual(['started', 'blocked', 'completed']);
 
   await scene.vm('reboots', 'vm2', { evacuationNodeName: 'reboots' });
   const { metadata: second } = await scene.untilDrain('reboots', hasState('Running'));
@@ -63,7 +53,7 @@ test('a node that reboots: its VMs are gone with it; one that registers again is
     'reboots',
     (found) => hasState('Running')(found) && found?.metadata.uid !== second.uid,
   );
-  expect(await eventsOf(second.name, 'failed')).toEqual(['started', 'failed']);
+  expect(await scene.typesUntil(second.name, 'failed')).toEqual(['started', 'failed']);
   expect([first, second, third].map(({ name }) => name.slice(-2))).toEqual(['-1', '-2', '-3']);
   expect(spec.node?.uid).toBe((await scene.admin.get(NODES, { name: 'reboots' })).object.metadata.uid);
 });
@@ -88,8 +78,12 @@ test('two nodes at once: a VM that moves from one to the other is left on that o
   await scene.patchVm('left', 'vm0', { status: { phase: 'Succeeded' } });
   const right = await scene.untilDrain('right', hasState('Completed'));
   expect([left, right].map(({ status }) => status?.progress)).toEqual(['1/1', '2/2']);
-  expect(await eventsOf(left.metadata.name, 'completed')).toEqual(['started', 'completed']);
-  expect(await eventsOf(right.metadata.name, 'completed')).toEqual(['started', 'progressed', 'completed']);
+  expect(await scene.typesUntil(left.metadata.name, 'completed')).toEqual(['started', 'completed']);
+  expect(await scene.typesUntil(right.metadata.name, 'completed')).toEqual([
+    'started',
+    'progressed',
+    'completed',
+  ]);
 });
 
 test('a drain of VMs that cannot be migrated leaves no mark; the drain taint on the cordoned node shows it', async () => {
@@ -104,7 +98,7 @@ test('a drain of VMs that cannot be migrated leaves no mark; the drain taint on 
     reason: 'NotMigratable',
     buckets: [{ name: 'notMigratable', vms: [{ name: 'vm0', reason: 'HostDeviceNotLiveMigratable' }] }],
   });
-  expect(await eventsOf(metadata.name, 'blocked')).toEqual(['started', 'blocked']);
+  expect(await scene.typesUntil(metadata.name, 'blocked')).toEqual(['started', 'blocked']);
 });
 
 test('what a stopped `progress` left in an outbox is posted with its id', async () => {
@@ -139,7 +133,7 @@ test('what a stopped `progress` left in an outbox is posted with its id', async 
   const times = { startedAt: at, endedAt: at, reported: { done: 1, at } };
   const left = { ...object, status: { ...status, ...times, buckets: [], counted: '', sequence: 1, outbox } };
   await scene.admin.replace(PROGRESSES, left, { subresource: 'status' });
-  expect(await eventsOf(name, 'completed')).toEqual(['completed']);
+  expect(await scene.typesUntil(name, 'completed')).toEqual(['completed']);
   expect(scene.eventsOf(name)[0]?.id).toBe(`${uid}-1`);
   await scene.untilDrain('left', isDelivered);
 });

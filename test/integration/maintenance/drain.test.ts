@@ -1,9 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { KUBEVIRT } from '../../../functions/domain/names.ts';
-import { owesEvents, type MaintenanceProgress } from '../../../functions/domain/progress/progress-object.ts';
+import { type MaintenanceProgress } from '../../../functions/domain/progress/progress-object.ts';
 import { EVENTS, NODES, PROGRESSES } from '../../../functions/kubernetes/resources.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { hasState, startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance-scene.ts';
+import {
+  hasState,
+  isDelivered,
+  REFUSED,
+  startMaintenanceScene,
+  type MaintenanceScene,
+} from '../../support/maintenance-scene.ts';
 
 let scene: MaintenanceScene;
 
@@ -15,21 +21,7 @@ afterAll(async () => {
   await scene.stop();
 });
 
-const isDelivered = (found: MaintenanceProgress | undefined): boolean =>
-  found !== undefined && !owesEvents(found);
 const mark = (node: string): object => ({ status: { evacuationNodeName: node } });
-const REFUSED = {
-  phase: 'Pending',
-  conditions: [{ type: KUBEVIRT.rejectedByQuota, status: 'True', lastProbeTime: '2026-11-21T05:00:00Z' }],
-};
-
-/** Resolves when the subscriber has every event of the object, whose numbers have no gap. */
-async function eventsOf(name: string, last: string): Promise<string[]> {
-  await scene.received.until(`${name}: ${last}`, () => scene.eventsOf(name).at(-1)?.type === last);
-  const events = scene.eventsOf(name);
-  expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index + 1));
-  return events.map(({ type }) => type);
-}
 
 test('a drain: cordoned alone is none; then started, blocked, unblocked, progressed and completed', async () => {
   await scene.node('whole', { unschedulable: true });
@@ -66,7 +58,7 @@ test('a drain: cordoned alone is none; then started, blocked, unblocked, progres
   await scene.untilDrain('whole', (found) => found?.status?.progress === '1/2');
   await scene.patchVm('whole', 'vm1', { status: { phase: 'Succeeded' } });
   await scene.untilDrain('whole', hasState('Completed'));
-  expect(await eventsOf(name, 'completed')).toEqual([
+  expect(await scene.typesUntil(name, 'completed')).toEqual([
     ...['started', 'blocked', 'unblocked', 'progressed', 'completed'],
   ]);
   await scene.untilDrain('whole', isDelivered);
@@ -83,7 +75,7 @@ test('a drain is canceled when its node takes pods again, and lists what still m
   expect(canceled.status?.buckets).toMatchObject([{ name: 'running', count: 1 }]);
   await scene.setMigration('canceled', 'evacuates-vm0', { phase: 'Succeeded' });
   await scene.untilDrain('canceled', (found) => found?.status?.buckets.length === 0);
-  expect(await eventsOf(canceled.metadata.name, 'canceled')).toEqual(['started', 'canceled']);
+  expect(await scene.typesUntil(canceled.metadata.name, 'canceled')).toEqual(['started', 'canceled']);
 });
 
 test('heartbeats, and a VM that a tenant evicts from a node that takes pods, trigger nothing', async () => {

@@ -3,11 +3,13 @@ import type { LocalClusterOptions } from '../../cluster/cluster.ts';
 import { clusterIdOf, type MemberCluster } from '../../cluster/several-clusters.ts';
 import { WITH_WEBHOOKS } from '../admission-mode.ts';
 import { freshControlPlane } from '../control-plane.ts';
-import type { KubeVirtPair } from '../kubevirt/pair.ts';
+import { askUntil } from '../eventually.ts';
+import { exchangeTrust, type KubeVirtPair } from '../kubevirt/pair.ts';
 import { startTwoKubeVirts, type TwoKubeVirts } from '../kubevirt/two-kubevirts.ts';
 import { CLUSTER_ROLE_BINDINGS } from '../roles.ts';
 import { startTestEnvironment, type TestEnvironment } from '../test-environment.ts';
 import {
+  conditionsOf,
   installForkliftKinds,
   installLiveAccount,
   LIVE_USER,
@@ -24,8 +26,8 @@ export interface Installed {
   readonly watcher: WatcherDeployment;
   /** The kubeconfigs with the tokens of its providers. */
   readonly tokens: readonly string[];
-  /** With providers whose tokens have the rights of docs/live-migration.md, and no others. */
-  newMove(namespace: string, pair: KubeVirtPair): Promise<PlannedMove>;
+  /** Of VM `web`, whose plan is ready, with providers whose tokens have the rights of docs/live-migration.md, and no others. */
+  readyMove(namespace: string, pair: KubeVirtPair): Promise<PlannedMove>;
   stop(): Promise<void>;
 }
 
@@ -48,10 +50,19 @@ export async function startInstalled(options: LocalClusterOptions = {}): Promise
   const watcher = await runWatcherDeployment(environment.cluster);
   return {
     ...{ clusters, environment, watcher, tokens: Object.values(access) },
-    newMove: async (namespace, pair) => {
+    readyMove: async (namespace, pair) => {
       const { admin } = environment;
       const hub = { name: 'hub', id: await clusterIdOf(admin), controlPlane, admin };
-      return new PlannedMove({ ...{ hub, members, pair, access }, namespace });
+      const move = new PlannedMove({ ...{ hub, members, pair, access }, namespace });
+      await exchangeTrust(pair);
+      await move.createVm('web');
+      await move.createPlan([{ name: 'web' }]);
+      await askUntil(
+        'the plan is ready',
+        () => move.plan(),
+        (plan) => conditionsOf(plan).includes('Ready'),
+      );
+      return move;
     },
     stop: async () => {
       await watcher.stop();

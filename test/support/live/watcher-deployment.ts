@@ -5,6 +5,7 @@ import { follow } from '../../../functions/kubernetes/follow.ts';
 import { LIVE_WATCHER } from '../../../functions/kubernetes/live-resources.ts';
 import type { LocalCluster } from '../../cluster/cluster.ts';
 import { confined } from '../../cluster/confined.ts';
+import { declaredBy, deploymentIn } from '../../cluster/guard.ts';
 import { startChild, type Child } from '../../cluster/controlplane/children.ts';
 import { Recorded } from '../eventually.ts';
 
@@ -23,24 +24,23 @@ export async function runWatcherDeployment({
   eventing,
   objects,
 }: LocalCluster): Promise<WatcherDeployment> {
-  const { name } = LIVE_WATCHER.at;
-  const deployment = objects.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === name);
-  if (deployment === undefined) throw new Error(`the manifests have no Deployment ${name}`);
+  const { namespace, name } = LIVE_WATCHER.at;
+  const deployment = deploymentIn(objects, name);
   await admin.create(LIVE_WATCHER.type, deployment as never);
   const replicas = new Recorded<number>(String);
   const over = new AbortController();
   const kubeconfig = await controlPlane.kubeconfigFor(LIVE_WATCHER.at);
   let last: Promise<Child | undefined> = Promise.resolve(undefined);
   const start = (): Promise<Child> => {
+    const { env: declared, flags } = declaredBy(deployment, eventing.rewrite);
     const env = {
       PATH: process.env['PATH'],
+      ...declared,
       KUBECONFIG: kubeconfig,
-      K_SINK: eventing.brokerUrl('mtq-system', 'mtq'),
       LIVE_MIGRATION: 'loopback',
     };
-    const logFile = join(controlPlane.folder, `${LIVE_WATCHER.at.name}.log`);
-    const args = confined(BUNDLE, env);
-    return startChild({ name: LIVE_WATCHER.at.name, command: process.execPath, args, env, logFile });
+    const logFile = join(controlPlane.folder, `${name}.log`);
+    return startChild({ name, command: process.execPath, args: confined(BUNDLE, env, flags), env, logFile });
   };
   const scale = (wanted: number): void => {
     if (replicas.items.at(-1) === wanted) return;
@@ -50,10 +50,7 @@ export async function runWatcherDeployment({
       return wanted > 0 ? start() : undefined;
     });
   };
-  const where = {
-    namespace: LIVE_WATCHER.at.namespace,
-    fieldSelector: `metadata.name=${LIVE_WATCHER.at.name}`,
-  };
+  const where = { namespace, fieldSelector: `metadata.name=${name}` };
   const following = follow(
     admin,
     { type: LIVE_WATCHER.type, where, signal: over.signal },
