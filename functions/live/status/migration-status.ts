@@ -1,9 +1,9 @@
 import { findingOf, nextConditions, type Finding } from '../../domain/live/conditions.ts';
 import type { MigrationStatus, PlanMigration, VmReference, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
+import { isSameVm } from '../../domain/live/stop.ts';
 import { defined } from './defined.ts';
 import type { Run } from './run.ts';
-import { isOf } from './vm.ts';
 
 /** The status of a Migration with this run. What keeps it from starting is not said here. `time`: RFC 3339. */
 export function migrationStatusOf(
@@ -55,7 +55,7 @@ const END_TEXT = { Succeeded: 'SUCCEEDED', Failed: 'FAILED', Canceled: 'been CAN
 const unknownCancels = (cancel: readonly VmReference[], vms: readonly VmStatus[]): Finding[] =>
   findingOf(
     cancel
-      .filter((one) => !vms.some((vm) => isOf(vm, one)))
+      .filter((one) => !vms.some((vm) => isSameVm(vm, one)))
       .map(({ namespace = '', name, id = '' }) => (name === undefined ? id : `${namespace}/${name}`)),
     {
       ...{ type: LIVE_CONDITION.vmNotFound, category: 'Warn', reason: 'NotFound' },

@@ -391,7 +391,7 @@ describe('several VMs', () => {
   test('a cancel of no VM of the plan is a warning', () => {
     const migration = aPlanMigration((one) => ({
       ...one,
-      spec: { ...one.spec, cancel: [WEB, { name: 'no', namespace: 'vms' }, { id: 'u' }] },
+      spec: { ...one.spec, cancel: [WEB, { name: 'web' }, { name: 'no', namespace: 'vms' }, { id: 'u' }] },
     }));
     expect(decide(wait('Started'), wait('Started'), { migration }).migrationStatus.conditions).toContainEqual(
       expect.objectContaining({ type: 'VMNotFound', category: 'Warn', items: ['vms/no', 'u'] }),
