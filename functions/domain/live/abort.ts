@@ -4,7 +4,7 @@ import { LIMIT_MS, timeOf } from './deadlines.ts';
 import type { Vmim } from './kubevirt.ts';
 import { LIVE_REASON } from './names.ts';
 import { hasTargetPod } from './proofs.ts';
-import type { RecordedRun } from './run-snapshot.ts';
+import type { RecordedRun, SourceSide } from './run-snapshot.ts';
 
 /** Phases of a source VMIM that has not met its target, which goes at once when it is deleted. */
 const APART: readonly string[] = ['', 'Synchronizing'];
@@ -14,7 +14,9 @@ const WAITING: readonly string[] = ['Pending', 'Scheduling', 'Scheduled'];
 /**
  * Takes back the VMIMs of every attempt; done when all are gone. Deleting one does not tell the other cluster. While the guest is
  * copied the source's goes first: without the target's alone the copy would go on. Before that the target's goes first: without it no
- * launcher comes, and the source's is then stuck until its finalizers are taken away, which is safe because nothing runs for it.
+ * launcher comes, and the source's is then stuck until its finalizers are taken away, which is safe because nothing runs for it. Once
+ * the target's node has the launcher, the target's waits for the source when it is deleted, and tells the source nothing more (C6): so
+ * the source may begin first, and is stopped then.
  */
 export function abort(snapshot: RecordedRun): StepDecision {
   const { source, target } = snapshot;
@@ -23,24 +25,48 @@ export function abort(snapshot: RecordedRun): StepDecision {
   return decisions.find(({ kind }) => kind !== 'done') ?? DONE;
 }
 
+/** Nothing is left but VMIMs on the target that wait for a source that never began: they go with the VM there. */
+export const isLeftToTarget = ({ source, target }: RecordedRun): boolean =>
+  source.vmims.length === 0 && !isCopying(source) && target.vmims.every((vmim) => isOverdue(vmim, target));
+
+/** The source's node sends the guest, whatever the phase of the VMIM is, which is written later. */
+function isCopying({ vmi }: Pick<SourceSide, 'vmi'>): boolean {
+  const { startTimestamp, completed } = vmi?.status?.migrationState ?? {};
+  return (startTimestamp ?? '') !== '' && completed !== true;
+}
+
+interface Pair {
+  readonly sent: Vmim;
+  readonly received: Vmim | undefined;
+}
+
 function abortPair(name: string, snapshot: RecordedRun): StepDecision {
-  const [sent, received] = [snapshot.source, snapshot.target].map(({ vmims }) =>
+  const { source, target } = snapshot;
+  const [sent, received] = [source, target].map(({ vmims }) =>
     vmims.find(({ metadata }) => metadata.name === name),
   );
+  const forgotten = forget('source', sent, snapshot) ?? forget('target', received, snapshot);
+  if (forgotten !== undefined) return forgotten;
   if (sent === undefined) return removeBoth(sent, received);
-  if (isForgotten(sent, snapshot)) return removeFinalizers(sent);
   const phase = sent.status?.phase ?? '';
   if (isFinal(sent) || APART.includes(phase)) return removeBoth(sent, received);
   return WAITING.includes(phase) ? abortWaiting({ sent, received }, snapshot) : remove('source', sent);
 }
 
-function abortWaiting(
-  { sent, received }: { readonly sent: Vmim; readonly received: Vmim | undefined },
-  snapshot: RecordedRun,
-): StepDecision {
-  if (received !== undefined) return remove('target', received);
+function abortWaiting({ sent, received }: Pair, snapshot: RecordedRun): StepDecision {
+  const { source, target } = snapshot;
+  if (received !== undefined && !isOverdue(received, target)) return abortReceived(received, snapshot);
   if (!isGoing(sent)) return remove('source', sent);
-  return isStuck(sent, snapshot) ? removeFinalizers(sent) : waiting(sent);
+  const mayBegin = isCopying(source) || (received === undefined && hasTargetPod(target));
+  return isOverdue(sent, source) && !mayBegin ? removeFinalizers('source', sent) : waiting(sent);
+}
+
+function abortReceived(received: Vmim, { target: { vmi }, hub, record }: RecordedRun): StepDecision {
+  const isHandedOver = vmi?.status?.migrationState?.migrationUid === received.metadata.uid;
+  const isPatient = record.end === undefined || hub.now - timeOf(record.end.at) < LIMIT_MS.silence;
+  return isHandedOver && isPatient && !isGoing(received)
+    ? wait(LIVE_REASON.aborting, 'waiting until the copy begins, which can be stopped only then')
+    : remove('target', received);
 }
 
 function removeBoth(sent: Vmim | undefined, received: Vmim | undefined): StepDecision {
@@ -68,19 +94,28 @@ const isGoing = ({ metadata }: Vmim): boolean => metadata.deletionTimestamp !== 
 const waiting = ({ metadata }: Vmim): StepDecision =>
   wait(LIVE_REASON.aborting, `waiting until KubeVirt has removed the VMIM ${metadata.name}`);
 
-/** Longer than KubeVirt needs for one that it can remove, and nothing on the target that it could wait for. */
-const isStuck = ({ metadata }: Vmim, { source, target }: RecordedRun): boolean =>
-  source.now - timeOf(metadata.deletionTimestamp) > LIMIT_MS.stuckVmim && !hasTargetPod(target);
+/** Being deleted for longer than KubeVirt needs for one that it can remove. */
+const isOverdue = ({ metadata }: Vmim, { now }: Pick<SourceSide, 'now'>): boolean =>
+  now - timeOf(metadata.deletionTimestamp) > LIMIT_MS.stuckVmim;
 
-/** KubeVirt looks no more at a VMIM that is being deleted when its VMI is gone; the next VMI of that name could not be migrated. */
-const isForgotten = (sent: Vmim, snapshot: RecordedRun): boolean =>
-  snapshot.source.vmi === undefined && isStuck(sent, snapshot);
+/**
+ * KubeVirt looks no more at a VMIM that is being deleted when its VMI is gone; the next VMI of that name could not be migrated. A launcher
+ * on the target may still have the guest.
+ */
+function forget(
+  on: 'source' | 'target',
+  vmim: Vmim | undefined,
+  snapshot: RecordedRun,
+): StepDecision | undefined {
+  const isForgotten = snapshot[on].vmi === undefined && vmim !== undefined && isOverdue(vmim, snapshot[on]);
+  return isForgotten && !hasTargetPod(snapshot.target) ? removeFinalizers(on, vmim) : undefined;
+}
 
-const removeFinalizers = (sent: Vmim): StepDecision =>
-  write(`taking the finalizers of ${sent.metadata.name} away, which KubeVirt never removes`, {
+const removeFinalizers = (on: 'source' | 'target', vmim: Vmim): StepDecision =>
+  write(`taking the finalizers of ${vmim.metadata.name} away, which KubeVirt never removes`, {
     verb: 'replace',
-    on: 'source',
-    object: withoutFinalizers(sent),
+    on,
+    object: withoutFinalizers(vmim),
   });
 
 export const withoutFinalizers = (vmim: Vmim): Vmim => ({

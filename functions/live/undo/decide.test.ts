@@ -47,6 +47,18 @@ const both = (sending: string, receiving: string, more: Different = {}): Recorde
     target: { vmims: [received(receiving)], ...more.target },
   });
 
+const COPIES = itsVmi(migrated({ ...OWN_STATE, startTimestamp: seconds(-30) }));
+/** The target's node has the launcher. */
+const HANDED_OVER = {
+  vmi: aWaitingVmi(migrated({ migrationUid: 'uid-of-received', targetPod: 'target-launcher' })),
+  pods: POD,
+};
+/** The target's VMIM is being deleted since so many seconds after NOW, too late to go by itself. */
+const waitsSince = (after: number): NonNullable<Different['target']> => ({
+  ...HANDED_OVER,
+  vmims: [going(after)(received('TargetReady'))],
+});
+
 describe('the VMIMs are taken back, in the order that KubeVirt can follow', () => {
   test.each<[string, RecordedRun, string]>([
     ['only the target’s', run(), `delete ${VMIM} on target`],
@@ -101,6 +113,61 @@ describe('the VMIMs are taken back, in the order that KubeVirt can follow', () =
       'the source’s is going, and a launcher is still there',
       both('', '', { source: { vmims: [going(-11)(sent('Scheduling'))] }, target: { vmims: [], pods: POD } }),
       'wait Aborting',
+    ],
+    [
+      'the target’s node has the launcher: the copy is to begin first',
+      both('Scheduling', 'PreparingTarget', { target: HANDED_OVER }),
+      'wait Aborting',
+    ],
+    [
+      'the target’s node has the launcher, and no copy begins',
+      firstAttempt(
+        {
+          hub: { now: NOW + 61_000 },
+          source: { vmims: [sent('Scheduling')] },
+          target: { ...HANDED_OVER, vmims: [received('PreparingTarget')] },
+        },
+        { end: END },
+      ),
+      `delete ${VMIM} on target`,
+    ],
+    [
+      'the target’s is going, with a launcher that waits for the source',
+      both('Scheduling', '', { target: waitsSince(-9) }),
+      'wait Aborting',
+    ],
+    [
+      'it tells the source nothing',
+      both('Scheduling', '', { target: waitsSince(-11) }),
+      `delete ${VMIM} on source`,
+    ],
+    [
+      'it tells the source nothing, and the source’s is stuck',
+      both('', '', { source: { vmims: [going(-11)(sent('Scheduling'))] }, target: waitsSince(-30) }),
+      `replace ${VMIM} on source`,
+    ],
+    [
+      'it tells the source nothing, which copies the guest all the same',
+      both('', '', {
+        source: { vmi: COPIES, vmims: [going(-11)(sent('Scheduling'))] },
+        target: waitsSince(-30),
+      }),
+      'wait Aborting',
+    ],
+    [
+      'it is all that is left, and goes with its VM',
+      both('', '', { source: { vmims: [] }, target: waitsSince(-30) }),
+      PROOF,
+    ],
+    [
+      'it is all that is left, but the guest is being copied',
+      both('', '', { source: { vmi: COPIES, vmims: [] }, target: waitsSince(-30) }),
+      'wait Aborting',
+    ],
+    [
+      'it is forgotten, because its VMI is gone',
+      both('', '', { source: { vmims: [] }, target: { ...waitsSince(-30), vmi: undefined, pods: [] } }),
+      `replace ${VMIM} on target`,
     ],
     ['the guest is copied: the source’s first', both('Running', 'Running'), `delete ${VMIM} on source`],
     [

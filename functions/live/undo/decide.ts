@@ -1,4 +1,4 @@
-import { abort } from '../../domain/live/abort.ts';
+import { abort, isLeftToTarget } from '../../domain/live/abort.ts';
 import { DONE, fail, wait, write, type LiveWrite, type StepDecision } from '../../domain/live/decision.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
 import {
@@ -43,6 +43,7 @@ function hasNothing(snapshot: RecordedRun): boolean {
 /** Once no VMIM of the run is left. A crashed or late call may have made one again. */
 function afterAbort(snapshot: RecordedRun, next: (snapshot: RecordedRun) => StepDecision): StepDecision {
   const aborted = abort(snapshot);
+  if (aborted.kind === 'wait' && isLeftToTarget(snapshot)) return next(snapshot);
   return aborted.kind === 'done' ? next(snapshot) : aborted;
 }
 
