@@ -14,11 +14,11 @@ const answer = (cause: string): CloudEvent<unknown> =>
 describe('toLiveRequest', () => {
   test('reads an ApiServerSource’s reference from its attributes', () => {
     const type = 'dev.knative.apiserver.ref.update';
-    expect(toLiveRequest(event(type, ABOUT))).toEqual({ type, id: 'id', ...ABOUT });
+    expect(toLiveRequest(event(type, ABOUT))).toEqual({ type, id: 'id', ...ABOUT, isChange: true });
   });
 
   test('reads back its own answer', () => {
-    expect(toLiveRequest(answer('cause'))).toMatchObject(ABOUT);
+    expect(toLiveRequest(answer('cause'))).toMatchObject({ ...ABOUT, isChange: false });
   });
 
   test('the same cause gives the same event', () => {

@@ -11,6 +11,8 @@ export interface LiveRequest {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
+  /** It only says that the object has changed, which `live` may have done itself. */
+  readonly isChange: boolean;
 }
 
 const name = z.string().min(1).max(253);
@@ -26,8 +28,9 @@ const REFERENCES: readonly string[] = Object.values(REFERENCE_EVENT);
 
 /** Of an ApiServerSource or the watcher by the attributes, of our own by the data. Throws BadEvent. */
 export function toLiveRequest({ type, id, data, ...attributes }: CloudEvent<unknown>): LiveRequest {
-  if (OWN.includes(type)) return { type, id, ...parsed(ownData, data, `data of ${type}`) };
-  if (REFERENCES.includes(type)) return { type, id, ...parsed(reference, attributes, `event ${type}`) };
+  if (OWN.includes(type)) return { type, id, ...parsed(ownData, data, `data of ${type}`), isChange: false };
+  if (REFERENCES.includes(type))
+    return { type, id, ...parsed(reference, attributes, `event ${type}`), isChange: true };
   throw new BadEvent(`live does not handle ${type}`);
 }
 

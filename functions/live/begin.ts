@@ -8,7 +8,7 @@ import type { SourceView } from '../domain/live/plan-view.ts';
 import { requesterOf } from '../domain/live/requester.ts';
 import { isHeld, isOfPlan } from '../domain/live/run-state.ts';
 import { describeRight, rightsToCopy, rightsToMove, rightToUse } from '../domain/live/rights.ts';
-import { PLAN_MIGRATIONS, PLANS } from '../kubernetes/live-resources.ts';
+import { PLAN_MIGRATIONS } from '../kubernetes/live-resources.ts';
 import { checkPlan, isForkliftHere } from './check.ts';
 import { readProvider, type FoundProvider } from './connect.ts';
 import type { LiveContext } from './context.ts';
@@ -53,8 +53,7 @@ export async function begin(pair: Pair, context: LiveContext): Promise<PassResul
   const between = betweenClusters(migration, ids);
   const held = await hold({ migration: between, plan: checked.plan, providers }, context.hub);
   const runs = runsOf({ migration, plan: checked.plan }, sourceCluster);
-  const current = await readAgain(checked.plan, context);
-  await showRun({ migration: held, plan: current, refers: checked.view }, runs, context);
+  await showRun({ ...held, refers: checked.view }, runs, context);
   return { message: `the run of ${String(runs.length)} VMs begins`, isMoreDue: true };
 }
 
@@ -64,10 +63,6 @@ const runsOf = ({ migration, plan }: Pair, { vms }: SourceView): DecidedVm[] =>
     const hasMoved = shownVm(plan, migration, entry) !== undefined;
     return hasMoved ? [] : [toBegin(entry, vms[index]?.found[0]?.metadata)];
   });
-
-/** It is another version when it is held. */
-export const readAgain = async ({ metadata }: Plan, { hub }: LiveContext): Promise<Plan> =>
-  (await hub.get(PLANS, { namespace: metadata.namespace ?? '', name: metadata.name })).object;
 
 interface Requested extends Pair {
   readonly providers: PlanProviders;

@@ -24,11 +24,14 @@ export const providersIn = ({ source, destination }: PlanProviders): FoundProvid
 
 /**
  * Holds all of them, the Migration first, so that a deletion is a cancel. In each event again: another run that has ended may have let one
- * go that it took for its own alone. Rejects with a conflict where one has changed.
+ * go that it took for its own alone. Resolves with the versions that are held; rejects with a conflict where one has changed.
  */
-export async function hold({ migration, plan, providers }: Held, hub: Cluster): Promise<PlanMigration> {
-  const held = await holdOne(hub, PLAN_MIGRATIONS, ownedBy(migration, plan));
-  await holdOne(hub, PLANS, plan);
+export async function hold({ migration, plan, providers }: Held, hub: Cluster): Promise<Held> {
+  const held: Held = {
+    migration: await holdOne(hub, PLAN_MIGRATIONS, ownedBy(migration, plan)),
+    plan: await holdOne(hub, PLANS, plan),
+    providers,
+  };
   for (const { provider, secretObject } of providersIn(providers)) {
     await holdOne(hub, PROVIDERS, provider);
     if (secretObject !== undefined) await holdOne(hub, SECRETS, secretObject);

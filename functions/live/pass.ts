@@ -10,7 +10,7 @@ import { describeError, isConflict } from '../kubernetes/errors.ts';
 import { NETWORK_MAPS, PLAN_MIGRATIONS, PLANS, STORAGE_MAPS } from '../kubernetes/live-resources.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
 import { apply } from './apply.ts';
-import { begin, done, notBegun, readAgain, readProviders, type PassResult } from './begin.ts';
+import { begin, done, notBegun, readProviders, type PassResult } from './begin.ts';
 import type { LiveContext } from './context.ts';
 import { found } from './found.ts';
 import { hold, release, type Held } from './hold.ts';
@@ -68,14 +68,14 @@ async function withoutPlan(migration: PlanMigration, context: LiveContext): Prom
 async function goOn({ migration, plan }: Pair, context: LiveContext): Promise<PassResult> {
   const { hub, log } = context;
   const providers = await readProviders(plan, context);
-  const held: Held = { migration: await hold({ migration, plan, providers }, hub), plan, providers };
+  const held = await hold({ migration, plan, providers }, hub);
   const vms = (migration.status?.vms ?? []).map((shown): RunVm => ({ shown, entry: entryOf(shown, plan) }));
   const [moved] = await Promise.all([moveAll(vms, held, context), startWatcher(context)]);
   for (const { entry, decision } of moved) {
     if (decision.kind === 'wait' && decision.reason === LIVE_REASON.clusterUnknown)
       log('warn', decision.message, { migration: migration.metadata.name, vm: entry.name });
   }
-  await showRun({ migration: held.migration, plan: await readAgain(plan, context) }, moved, context);
+  await showRun(held, moved, context);
   const areReleased = await releaseVms(moved, held, context);
   const isOver = moved.every(({ decision }) => decision.kind === 'ended' && decision.leftovers.length === 0);
   if (!isOver) return stillOpen(moved, migration);
@@ -138,10 +138,12 @@ async function runOf(held: Held, { hub }: LiveContext): Promise<Run | string> {
     return `the annotation ${LIVE_ANNOTATION.clusters} of the Migration, which says the two clusters, was removed`;
   if (clusters === undefined)
     return 'a provider is gone, or something of its Secret is wrong: see the conditions of the Providers';
-  const { object, date } = await hub.get(NAMESPACES, { name: 'kube-system' });
+  const [{ object, date }, maps] = await Promise.all([
+    hub.get(NAMESPACES, { name: 'kube-system' }),
+    readMaps(plan, hub),
+  ]);
   return {
-    ...{ plan, migration, clusters, ids },
-    ...(await readMaps(plan, hub)),
+    ...{ plan, migration, clusters, ids, ...maps },
     settings: runSettings({
       source: providers.source?.provider.spec.settings,
       destination: providers.destination?.provider.spec.settings,

@@ -1,10 +1,10 @@
 import { has } from '../domain/live/conditions.ts';
 import type { NamedReference, Plan, PlanMigration } from '../domain/live/forklift.ts';
 import { FORKLIFT_KIND, LIVE_CONDITION, LIVE_KIND } from '../domain/live/names.ts';
-import { hasEnded, isOfPlan } from '../domain/live/run-state.ts';
+import { hasEnded, isAsSeen, isOfPlan, isRunAsSeen } from '../domain/live/run-state.ts';
 import type { LiveRequest } from '../eventing/live-events.ts';
 import type { Reader } from '../kubernetes/cluster.ts';
-import { PLAN_MIGRATIONS, PLANS, PROVIDERS } from '../kubernetes/live-resources.ts';
+import { PLAN_MIGRATIONS, PLANS } from '../kubernetes/live-resources.ts';
 import {
   checkHook,
   checkNetworkMap,
@@ -19,11 +19,10 @@ import type { MigrationAt } from './pass.ts';
 
 /** Looks at what the event is about, and resolves with the Migrations that may go on by it. */
 export async function wake(request: LiveRequest, context: LiveContext): Promise<readonly MigrationAt[]> {
-  const { kind, namespace, name } = request;
-  if (kind === FORKLIFT_KIND.migration.kind) return [{ namespace, name }];
-  if (kind === FORKLIFT_KIND.plan.kind) return ofPlan({ namespace, name }, context);
-  const isOfPlans = CHECKED.has(kind) || kind === LIVE_KIND.secret.kind;
-  if (isOfPlans) return ofReferred(request, context);
+  const { kind } = request;
+  if (kind === FORKLIFT_KIND.migration.kind) return ofMigration(request, context);
+  if (kind === FORKLIFT_KIND.plan.kind) return ofPlan(request, context);
+  if (CHECKED.has(kind)) return ofReferred(request, context);
   return unfinished(context.hub, (migration) => concerns(migration, request));
 }
 
@@ -34,16 +33,34 @@ const CHECKED = new Map<string, (at: NamedReference, context: LiveContext) => Pr
   [FORKLIFT_KIND.hook.kind, checkHook],
 ]);
 
-async function ofPlan(at: Required<NamedReference>, context: LiveContext): Promise<readonly MigrationAt[]> {
-  const plan = await found(context.hub.get(PLANS, at));
-  if (plan?.spec.type !== 'live') return [];
-  // While it runs, its VMs say what is wrong; what the plan refers to is held, and immutable.
-  const isBusy = has(plan.status, LIVE_CONDITION.executing) || plan.metadata.deletionTimestamp !== undefined;
-  if (!isBusy && !(await isForkliftHere(context.hub))) await checkPlan(plan, context);
+/** What a run writes into the statuses of its Migration and Plan comes back as events of them. They say nothing new. */
+async function ofMigration(
+  { namespace, name, isChange }: LiveRequest,
+  { hub }: LiveContext,
+): Promise<readonly MigrationAt[]> {
+  const at = { namespace, name };
+  const migration = isChange ? await found(hub.get(PLAN_MIGRATIONS, at)) : undefined;
+  return migration !== undefined && isAsSeen(migration) ? [] : [at];
+}
+
+async function ofPlan(
+  { namespace, name, isChange }: LiveRequest,
+  context: LiveContext,
+): Promise<readonly MigrationAt[]> {
+  const plan = await found(context.hub.get(PLANS, { namespace, name }));
+  if (plan?.spec.type !== 'live' || (isChange && isRunAsSeen(plan))) return [];
+  if (isOpen(plan) && !(await isForkliftHere(context.hub))) await checkPlan(plan, context);
   return unfinished(context.hub, (migration) => isOfPlan(migration, plan));
 }
 
-/** A provider, its Secret, a map or a hook: checked by itself, then with each plan that names it. */
+/** While it runs, its VMs say what is wrong; what the plan refers to is held, and immutable. Afterwards it is of no use. */
+const isOpen = ({ spec, status, metadata }: Plan): boolean =>
+  metadata.deletionTimestamp === undefined &&
+  spec.archived !== true &&
+  !has(status, LIVE_CONDITION.executing) &&
+  !has(status, LIVE_CONDITION.succeeded);
+
+/** A provider, a map or a hook: checked by itself, then with each plan that names it. */
 async function ofReferred(
   { kind, namespace, name }: LiveRequest,
   context: LiveContext,
@@ -51,31 +68,20 @@ async function ofReferred(
   const { hub } = context;
   if (await isForkliftHere(hub)) return [];
   await CHECKED.get(kind)?.({ namespace, name }, context);
-  const providers = kind === LIVE_KIND.secret.kind ? await providersWith({ namespace, name }, hub) : [];
-  for (const provider of providers) await checkProvider({ namespace, name: provider }, context);
-  const names = kind === LIVE_KIND.secret.kind ? providers : [name];
   const { items } = await hub.list(PLANS, {});
-  const plans = items.filter((plan) => plan.spec.type === 'live' && refersTo(plan, namespace, names));
-  for (const plan of plans) if (plan.metadata.deletionTimestamp === undefined) await checkPlan(plan, context);
+  const plans = items.filter((plan) => plan.spec.type === 'live' && refersTo(plan, { namespace, name }));
+  for (const plan of plans) if (isOpen(plan)) await checkPlan(plan, context);
   return unfinished(hub, (migration) => plans.some((plan) => isOfPlan(migration, plan)));
 }
 
-async function providersWith({ namespace, name }: Required<NamedReference>, hub: Reader): Promise<string[]> {
-  const { items } = await hub.list(PROVIDERS, { namespace });
-  return items.filter(({ spec }) => spec.secret?.name === name).map(({ metadata }) => metadata.name);
-}
-
-function refersTo({ spec, metadata }: Plan, namespace: string, names: readonly string[]): boolean {
+function refersTo({ spec, metadata }: Plan, { namespace, name }: MigrationAt): boolean {
   const { provider, map, vms } = spec as Partial<Plan['spec']>;
   const references = [
     ...[provider?.source, provider?.destination, map?.network, map?.storage],
     ...(vms ?? []).flatMap(({ hooks = [] }) => hooks.map(({ hook }) => hook)),
   ];
   return references.some(
-    (one) =>
-      one !== undefined &&
-      names.includes(one.name ?? '') &&
-      (one.namespace ?? metadata.namespace) === namespace,
+    (one) => one !== undefined && one.name === name && (one.namespace ?? metadata.namespace) === namespace,
   );
 }
 

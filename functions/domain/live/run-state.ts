@@ -1,4 +1,5 @@
 import type { KubernetesObject } from '../objects.ts';
+import { has } from './conditions.ts';
 import type { Plan, PlanMigration, VmStatus } from './forklift.ts';
 import { LIVE_CONDITION, LIVE_FINALIZER } from './names.ts';
 
@@ -17,6 +18,16 @@ export const isUnderWay = (migration: PlanMigration): boolean =>
 /** It waits for its plan, or for another run of it. */
 export const isWaiting = ({ status }: PlanMigration): boolean =>
   status?.started === undefined && status?.completed === undefined;
+
+/** Its run has begun, and has seen the spec as it is: it was neither canceled nor deleted. */
+export const isAsSeen = ({ metadata, status }: PlanMigration): boolean =>
+  status?.started !== undefined &&
+  status.completed === undefined &&
+  status.observedGeneration === metadata.generation;
+
+/** A run of it is under way, which has seen the spec as it is: it was neither archived nor deleted. */
+export const isRunAsSeen = ({ metadata, status }: Plan): boolean =>
+  has(status, LIVE_CONDITION.executing) && status?.observedGeneration === metadata.generation;
 
 /** VMs that have begun, and have not ended. */
 export const vmsUnderWay = ({ status }: PlanMigration): VmStatus[] =>

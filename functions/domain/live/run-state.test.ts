@@ -1,0 +1,36 @@
+import { describe, expect, test } from '@jest/globals';
+import { aPlan, aPlanMigration } from '../../../test/support/builders/live.ts';
+import { NOW } from '../../../test/support/builders/object.ts';
+import type { MigrationStatus, PlanStatus } from './forklift.ts';
+import { isAsSeen, isRunAsSeen } from './run-state.ts';
+
+const TIME = new Date(NOW).toISOString();
+
+describe('a change of a Migration says nothing new', () => {
+  test.each<[string, MigrationStatus | undefined, boolean]>([
+    ['while it runs, and its spec was seen', { started: TIME, observedGeneration: 2 }, true],
+    ['not once it was canceled or deleted', { started: TIME, observedGeneration: 1 }, false],
+    ['not before it began', { observedGeneration: 2 }, false],
+    ['not without a status', undefined, false],
+    ['not once it has ended', { started: TIME, completed: TIME, observedGeneration: 2 }, false],
+  ])('%s', (_what, status, wanted) => {
+    const { status: _, ...one } = aPlanMigration();
+    const migration = { ...one, metadata: { ...one.metadata, generation: 2 } };
+    expect(isAsSeen(status === undefined ? migration : { ...migration, status })).toBe(wanted);
+  });
+});
+
+describe('a change of a Plan says nothing new', () => {
+  const executing = [{ type: 'Executing', status: 'True' }] as NonNullable<PlanStatus['conditions']>;
+
+  test.each<[string, PlanStatus | undefined, boolean]>([
+    ['while it runs, and its spec was seen', { conditions: executing, observedGeneration: 2 }, true],
+    ['not once it was archived or deleted', { conditions: executing, observedGeneration: 1 }, false],
+    ['not while no run is under way', { conditions: [], observedGeneration: 2 }, false],
+    ['not without a status', undefined, false],
+  ])('%s', (_what, status, wanted) => {
+    const { status: _, ...one } = aPlan();
+    const plan = { ...one, metadata: { ...one.metadata, generation: 2 } };
+    expect(isRunAsSeen(status === undefined ? plan : { ...plan, status })).toBe(wanted);
+  });
+});
