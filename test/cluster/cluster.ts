@@ -14,7 +14,12 @@ import { guardAccount, guardAddress, guardDeployment, startGuard } from './guard
 import { install } from './install.ts';
 import { installKubeVirt } from './kubevirt/install.ts';
 import type { Release } from './kubevirt/release.ts';
-import { playKubeVirt, type PlayedOptions } from './played-kubevirt.ts';
+import {
+  PLAYED_BY_OTHERS,
+  playKubeVirt,
+  type PlayedKubeVirt,
+  type PlayedOptions,
+} from './played-kubevirt.ts';
 import type { Component } from './overlay.ts';
 import { policiesInForce } from './policies-in-force.ts';
 import { renderAdmissionMode, type AdmissionMode } from './admission-modes.ts';
@@ -39,8 +44,8 @@ export interface LocalClusterOptions {
   /** Replaces the kubeconfig of a function or the guard: from one path to another. */
   readonly reroute?: (account: string, kubeconfig: string, controlPlane: ControlPlane) => string;
   readonly timings?: PlayedOptions['timings'];
-  /** More of the KubeVirt stand-in. */
-  readonly kubevirt?: Omit<PlayedOptions, 'timings'>;
+  /** More of the KubeVirt stand-in; or the control plane has one already. */
+  readonly kubevirt?: Omit<PlayedOptions, 'timings'> | 'is there';
   /** Reports progress as text. */
   readonly onProgress?: (line: string) => void;
   readonly onHop?: (hop: Hop) => void;
@@ -98,7 +103,8 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
     const admin = connect(controlPlane.adminKubeconfig, 'admin');
     const [port, tlsPort] = [await freePort(), await freePort()];
     report('installing the manifests and the KubeVirt stand-in');
-    await installKubeVirt(admin, options.kubevirt?.release);
+    const { kubevirt: played } = options;
+    if (played !== 'is there') await installKubeVirt(admin, played?.release);
     await install(admin, objects, tlsPort);
     const untilPoliciesStand = await policiesInForce(admin);
 
@@ -120,8 +126,7 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
     );
     await guard.start();
     ending.push(() => guard.stop());
-    const { timings = {} } = options;
-    const kubevirt = await playKubeVirt(admin, controlPlane, { timings, ...options.kubevirt });
+    const kubevirt = await kubevirtOf(admin, controlPlane, options);
     ending.push(() => kubevirt.stop());
     await untilPoliciesStand();
     report('ready');
@@ -143,6 +148,16 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
     await stop();
     throw error;
   }
+}
+
+function kubevirtOf(
+  admin: Cluster,
+  controlPlane: ControlPlane,
+  { timings = {}, kubevirt = {} }: LocalClusterOptions,
+): Promise<PlayedKubeVirt> {
+  return kubevirt === 'is there'
+    ? Promise.resolve(PLAYED_BY_OTHERS)
+    : playKubeVirt(admin, controlPlane, { timings, ...kubevirt });
 }
 
 const isRunning = (given: LocalClusterOptions['controlPlane']): given is ControlPlane =>

@@ -25,6 +25,16 @@ export interface PlayedKubeVirt {
   stop(): Promise<void>;
 }
 
+const notOurs = (): Promise<never> => Promise.reject(new Error('this cluster does not play its KubeVirt'));
+
+/** Of a control plane whose KubeVirt others start and stop. */
+export const PLAYED_BY_OTHERS: PlayedKubeVirt = {
+  stopController: notOurs,
+  startController: notOurs,
+  upgrade: notOurs,
+  stop: () => Promise.resolve(),
+};
+
 export async function playKubeVirt(
   admin: Cluster,
   controlPlane: ControlPlane,

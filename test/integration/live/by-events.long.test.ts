@@ -1,8 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LIVE_ANNOTATION, LIVE_EVENT } from '../../../functions/domain/live/names.ts';
 import { FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { accessOf, conditionsOf } from '../../support/live/crossing.ts';
+import { accessOf, conditionsOf, type PlannedMove } from '../../support/live/crossing.ts';
 import { startInstalled, type Installed } from '../../support/live/installed.ts';
 
 let installed: Installed;
@@ -48,3 +49,38 @@ test('a VM moves by the events of a third cluster, its watcher and its guard, an
     for (const kubeconfig of installed.tokens) expect(posted).not.toContain(accessOf(kubeconfig).token);
   });
 });
+
+test.each<[string, (move: PlannedMove) => Promise<void>]>([
+  ['cancel', (move) => move.patchMigration({ spec: { cancel: [{ name: 'web' }] } })],
+  ['archive', (move) => move.patchPlan({ spec: { archived: true } })],
+  ['delete', (move) => move.deleteMigration()],
+])('%s: while a VM moves, the event of it is enough to stop the run', async (name, stop) => {
+  const { clusters, environment } = installed;
+  environment.cluster.eventing.broker.lose(({ event }) => event.attributes.type === LIVE_EVENT.sweep);
+  await clusters.within(name, async (pair) => {
+    const move = await installed.readyMove(`plans-${name}`, pair);
+    pair.transfers.hold('transfer');
+    await move.createMigration();
+    await untilPhase(move, 'WaitForStateTransfer');
+    await untilQuiet();
+    await stop(move);
+    await untilPhase(move, 'Undo');
+  });
+});
+
+/** Nothing happens any more that would wake `live` by itself. */
+async function untilQuiet(): Promise<void> {
+  const { hops, cluster } = installed.environment;
+  for (let known = -1; known !== hops.items.length;) {
+    known = hops.items.length;
+    await delay(1_000);
+    await cluster.eventing.broker.idle();
+  }
+}
+
+const untilPhase = (move: PlannedMove, phase: string): Promise<unknown> =>
+  askUntil(
+    `the VM is in ${phase}`,
+    () => move.migration(),
+    ({ status }) => status?.vms?.[0]?.phase === phase,
+  );

@@ -28,6 +28,8 @@ export interface TwoKubeVirts {
   readonly members: Readonly<Record<Side, MemberCluster>>;
   /** Works in one new namespace of each cluster, `<namespace>-<side>`; the two do not trust each other afterwards. `work` sees every version in them. */
   within<T>(namespace: string, work: (pair: KubeVirtPair) => Promise<T>): Promise<T>;
+  /** Both stand-ins; the control planes go on. */
+  stopKubeVirts(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -38,8 +40,11 @@ export async function startTwoKubeVirts(timings: KubeVirtOptions['timings'] = {}
   const transfers = new Transfers();
   const authorities = { source: newAuthority(), target: newAuthority() };
   const standIns: KubeVirtStandIn[] = [];
+  const stopKubeVirts = async (): Promise<void> => {
+    await Promise.all(standIns.splice(0).map((standIn) => standIn.stop()));
+  };
   const stop = async (): Promise<void> => {
-    await Promise.all(standIns.map((standIn) => standIn.stop()));
+    await stopKubeVirts();
     await clusters.stop();
   };
   const start = async (side: Side): Promise<KubeVirtStandIn> => {
@@ -64,6 +69,7 @@ export async function startTwoKubeVirts(timings: KubeVirtOptions['timings'] = {}
       network,
       transfers,
       members,
+      stopKubeVirts,
       stop,
       async within(namespace, work) {
         const recordings = await Promise.all(

@@ -138,6 +138,12 @@ const ANYBODY: Requester = { user: 'an-admin', groups: ['system:masters'] };
 const SIDES = ['source', 'target'] as const;
 const NAMES = { plan: 'move', migration: 'move-1' };
 
+export interface VmDetails {
+  /** Left out: one. */
+  readonly disks?: readonly string[];
+  readonly change?: (vm: New<Vm>) => New<Vm>;
+}
+
 /** A plan on a real API server, and what its user does. */
 export class PlannedMove {
   readonly #options: MoveOptions;
@@ -150,29 +156,33 @@ export class PlannedMove {
     return this.#options.hub.admin;
   }
 
-  /** Of a VM with one disk, until it runs. */
-  async createVm(name: string): Promise<void> {
-    const { source } = this.#options.pair;
-    const { namespace, admin } = source;
-    const claim = `${name}-root`;
-    await admin.create(FULL_CLAIMS, {
-      metadata: { namespace, name: claim },
-      spec: {
-        accessModes: ['ReadWriteOnce'],
-        storageClassName: 'fast',
-        volumeName: `volume-of-${namespace}-${claim}`,
-        resources: { requests: { storage: '5Gi' } },
-      },
-    });
-    const status = { phase: 'Bound', accessModes: ['ReadWriteOnce'], capacity: { storage: '5Gi' } };
-    await admin.patch(FULL_CLAIMS, { namespace, name: claim }, { merge: { status }, subresource: 'status' });
-    const vm = newVirtualMachine({ namespace, name, claims: [claim], labels: { app: name } });
-    await admin.create(VMS, withMac(vm, nextMac()));
+  /** Resolves when it runs. */
+  async createVm(name: string, { disks = ['root'], change = (vm) => vm }: VmDetails = {}): Promise<void> {
+    const { namespace, admin } = this.#options.pair.source;
+    const claims = disks.map((disk) => `${name}-${disk}`);
+    for (const claim of claims) await this.#createClaim(claim);
+    const vm = newVirtualMachine({ namespace, name, claims, labels: { app: name } });
+    await admin.create(VMS, change(withMac(vm, nextMac())));
     await askUntil(
       `${name} runs`,
       async () => (await admin.get(VMS, { namespace, name })).object,
       ({ status: shown }) => shown?.printableStatus === 'Running' && shown.ready === true,
     );
+  }
+
+  async #createClaim(name: string): Promise<void> {
+    const { namespace, admin } = this.#options.pair.source;
+    await admin.create(FULL_CLAIMS, {
+      metadata: { namespace, name },
+      spec: {
+        accessModes: ['ReadWriteOnce'],
+        storageClassName: 'fast',
+        volumeName: `volume-of-${namespace}-${name}`,
+        resources: { requests: { storage: '5Gi' } },
+      },
+    });
+    const status = { phase: 'Bound', accessModes: ['ReadWriteOnce'], capacity: { storage: '5Gi' } };
+    await admin.patch(FULL_CLAIMS, { namespace, name }, { merge: { status }, subresource: 'status' });
   }
 
   /** Providers, maps and the plan of these VMs. */
@@ -251,6 +261,15 @@ export class PlannedMove {
 
   async patchMigration(merge: Record<string, unknown>): Promise<void> {
     await this.admin.patch(PLAN_MIGRATIONS, this.#migrationAt, { merge });
+  }
+
+  async patchPlan(merge: Record<string, unknown>): Promise<void> {
+    const { namespace } = this.#options;
+    await this.admin.patch(PLANS, { namespace, name: NAMES.plan }, { merge });
+  }
+
+  async deleteMigration(): Promise<void> {
+    await this.admin.delete(PLAN_MIGRATIONS, this.#migrationAt);
   }
 
   get #migrationAt(): { namespace: string; name: string } {

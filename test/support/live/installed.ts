@@ -15,10 +15,11 @@ import {
   LIVE_USER,
   PlannedMove,
   prepareMember,
+  type VmDetails,
 } from './crossing.ts';
 import { runWatcherDeployment, type WatcherDeployment } from './watcher-deployment.ts';
 
-/** The component on a hub of its own, with a source and a target: source, Broker, function, guard and watcher are processes with their own accounts. */
+/** The component on a hub, with a source and a target: source, Broker, function, guard and watcher are processes with their own accounts. */
 export interface Installed {
   readonly clusters: TwoKubeVirts;
   /** Of the hub. */
@@ -27,35 +28,40 @@ export interface Installed {
   /** The kubeconfigs with the tokens of its providers. */
   readonly tokens: readonly string[];
   /** Of VM `web`, whose plan is ready, with providers whose tokens have the rights of docs/live-migration.md, and no others. */
-  readyMove(namespace: string, pair: KubeVirtPair): Promise<PlannedMove>;
+  readyMove(namespace: string, pair: KubeVirtPair, vm?: VmDetails): Promise<PlannedMove>;
   stop(): Promise<void>;
 }
 
-export async function startInstalled(options: LocalClusterOptions = {}): Promise<Installed> {
+export interface InstalledOptions extends LocalClusterOptions {
+  /** Left out: a third cluster. */
+  readonly hub?: 'target';
+}
+
+export async function startInstalled({ hub, ...options }: InstalledOptions = {}): Promise<Installed> {
   const clusters = await startTwoKubeVirts({ runMs: 100, migrationMs: 500 });
   const { members } = clusters;
   await prepareMember(members.source.admin, 'fast');
   await prepareMember(members.target.admin, 'gold');
-  const access = {
-    source: await installProviderAccount(members.source),
-    target: await installProviderAccount(members.target),
-  };
-  const controlPlane = await freshControlPlane();
+  const remote = hub === undefined ? (['source', 'target'] as const) : (['source'] as const);
+  const access: Partial<Record<'source' | 'target', string>> = {};
+  for (const side of remote) access[side] = await installProviderAccount(members[side]);
+  const controlPlane = hub === undefined ? await freshControlPlane() : members[hub].controlPlane;
   await installForkliftKinds(connect(controlPlane.adminKubeconfig, 'admin'));
   const environment = await startTestEnvironment({
     ...{ controlPlane, admissionMode: WITH_WEBHOOKS, components: ['live-migration'] },
+    ...(hub === undefined ? {} : { kubevirt: 'is there' }),
     ...options,
     env: { LIVE_MIGRATION: 'loopback', ...options.env },
   });
   const watcher = await runWatcherDeployment(environment.cluster);
   return {
     ...{ clusters, environment, watcher, tokens: Object.values(access) },
-    readyMove: async (namespace, pair) => {
+    readyMove: async (namespace, pair, vm) => {
       const { admin } = environment;
-      const hub = { name: 'hub', id: await clusterIdOf(admin), controlPlane, admin };
-      const move = new PlannedMove({ ...{ hub, members, pair, access }, namespace });
+      const own = { name: 'hub', id: await clusterIdOf(admin), controlPlane, admin };
+      const move = new PlannedMove({ ...{ hub: own, members, pair, access }, namespace });
       await exchangeTrust(pair);
-      await move.createVm('web');
+      await move.createVm('web', vm);
       await move.createPlan([{ name: 'web' }]);
       await askUntil(
         'the plan is ready',
@@ -66,6 +72,7 @@ export async function startInstalled(options: LocalClusterOptions = {}): Promise
     },
     stop: async () => {
       await watcher.stop();
+      await clusters.stopKubeVirts();
       await environment.stop();
       await clusters.stop();
     },
