@@ -1,4 +1,4 @@
-/** npm run demo: see DemoOptions; `--scenario NAME` (more than once), `--verbose`, and `--picture FOLDER`. */
+/** npm run demo: see DemoOptions; `--scenario NAME` (more than once), `--clusters`, `--verbose`, and `--picture FOLDER`. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -7,6 +7,7 @@ import { ensureBinaries } from '../../test/cluster/controlplane/binaries/ensure.
 import { reportProgress } from '../../test/cluster/controlplane/binaries/report.ts';
 import { runProgram } from '../../test/cluster/run-program.ts';
 import { runDemo, type DemoOptions } from './demo.ts';
+import { runClustersDemo } from './clusters/run.ts';
 import { coloursFor } from './colours.ts';
 import { renderPicture } from './picture.ts';
 import { showPreflight } from './preflight-picture.ts';
@@ -16,29 +17,44 @@ import { THEMES } from './theme.ts';
 import type { Line } from './timeline.ts';
 
 const NAMES = SCENARIOS.map(({ name }) => name);
-const USAGE = `usage: npm run demo -- [--scenario ${NAMES.join('|')}]… [--verbose] [--picture FOLDER]`;
+const USAGE = `usage: npm run demo -- [--scenario ${NAMES.join('|')}]… [--clusters] [--verbose] [--picture FOLDER]`;
 
 async function main(): Promise<void> {
-  const { scenario = NAMES, verbose = false, picture } = readArguments();
+  const options = readArguments();
+  const scenarios = scenariosOf(options);
   const { showProgress, end } = reportProgress();
-  const scenarios =
-    picture === undefined ? SCENARIOS.filter(({ name }) => scenario.includes(name)) : pictureScenarios();
   const kubectl = scenarios.some(({ kind }) => kind === 'drain') ? (['kubectl'] as const) : [];
   await ensureBinaries(
     ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kustomize', ...kubectl],
     showProgress,
   ).finally(end);
   await bundle();
-  const timelines: (readonly Line[])[] = [];
   const out = process.stdout;
-  const ok = await runAll(scenarios, { out, verbose, onTimeline: (lines) => timelines.push(lines) });
-  if (ok && picture !== undefined) await writePictures(picture, timelines.at(-1) ?? []);
+  const ok = options.clusters ? await runClustersDemo(out) : await runScenarios(scenarios, options);
   const { good, bad, dim } = coloursFor(out);
   out.write(ok ? good('\nEvery check holds.\n') : bad('\nNot every check holds: see above.\n'));
   out.write(
     dim('npm run demo -- --verbose shows more; npm run local keeps a cluster up to try it yourself.\n'),
   );
   if (!ok) process.exitCode = 1;
+}
+
+async function runScenarios(
+  scenarios: readonly Scenario[],
+  { verbose, picture }: Arguments,
+): Promise<boolean> {
+  const timelines: (readonly Line[])[] = [];
+  const ok = await runAll(scenarios, {
+    out: process.stdout,
+    verbose,
+    onTimeline: (lines) => timelines.push(lines),
+  });
+  if (ok && picture !== undefined) await writePictures(picture, timelines.at(-1) ?? []);
+  return ok;
+}
+
+function scenariosOf({ scenario, picture }: Arguments): readonly Scenario[] {
+  return picture === undefined ? SCENARIOS.filter(({ name }) => scenario.includes(name)) : pictureScenarios();
 }
 
 /** Those that share a cluster first, then each of the others. Stops at the first that does not hold. */
@@ -71,17 +87,25 @@ async function writePictures(folder: string, lines: readonly Line[]): Promise<vo
   }
 }
 
-function readArguments(): { scenario?: string[]; verbose?: boolean; picture?: string } {
+interface Arguments {
+  readonly scenario: readonly string[];
+  readonly clusters: boolean;
+  readonly verbose: boolean;
+  readonly picture?: string;
+}
+
+function readArguments(): Arguments {
   const { values } = parseArgs({
     options: {
       scenario: { type: 'string', multiple: true },
+      clusters: { type: 'boolean' },
       verbose: { type: 'boolean' },
       picture: { type: 'string' },
     },
   });
   const unknown = values.scenario?.find((name) => !NAMES.includes(name));
   if (unknown !== undefined) throw new TypeError(`unknown scenario ${unknown}`);
-  return values;
+  return { scenario: NAMES, clusters: false, verbose: false, ...values };
 }
 
 await runProgram(main, USAGE);

@@ -1,0 +1,150 @@
+import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import { follow } from '../../../functions/kubernetes/follow.ts';
+import { INSTANCETYPES } from '../../../functions/kubernetes/live-resources.ts';
+import { found } from '../../../functions/live/found.ts';
+import { LIVE_LABEL } from '../../../functions/domain/live/names.ts';
+import { FULL_CLAIMS, FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../../test/cluster/kubevirt/objects.ts';
+import { untilServed } from '../../../test/cluster/served.ts';
+import { askUntil } from '../../../test/support/eventually.ts';
+import { conditionsOf } from '../../../test/support/live/crossing.ts';
+import { startInstalled, type Installed } from '../../../test/support/live/installed.ts';
+import type { KubeVirtPair, PairSide } from '../../../test/support/kubevirt/pair.ts';
+import { coloursFor, type Out } from '../colours.ts';
+import { STORIES, type Check, type Scene, type Story } from './stories.ts';
+import { tell } from './watch.ts';
+
+/**
+ * VMs move between two clusters, by plans on the target, on which everything of the project is installed. Prints what the clusters show,
+ * as it happens, and checks the result on their API servers. Resolves with whether every check holds.
+ */
+export async function runClustersDemo(out: Out): Promise<boolean> {
+  const { dim } = coloursFor(out);
+  out.write(dim('· starting two clusters, with a KubeVirt stand-in each\n'));
+  const installed = await startInstalled({ hub: 'target' });
+  try {
+    for (const { admin } of Object.values(installed.clusters.members)) await serveInstancetypes(admin);
+    for (const [index, story] of STORIES.entries()) {
+      const checks = await runStory(story, { installed, out, number: index + 1 });
+      if (checks.some(([, wrong]) => wrong !== undefined)) return false;
+    }
+    return true;
+  } finally {
+    await installed.stop();
+  }
+}
+
+interface Telling {
+  readonly installed: Installed;
+  readonly out: Out;
+  readonly number: number;
+}
+
+async function runStory(story: Story, { installed, out, number }: Telling): Promise<Check[]> {
+  const { bold, dim, good, bad, accent } = coloursFor(out);
+  out.write(`\n${bold(`${String(number)}  ${story.title}`)}\n   ${dim(story.about)}\n\n`);
+  return installed.clusters.within(story.name, async (pair) => {
+    await story.prepare?.(pair);
+    const plans = `plans-${story.name}`;
+    const move = await installed.readyMove(plans, pair, story.vm);
+    const begun = performance.now();
+    const say = (where: string, text: string): void => {
+      const ms = String(Math.round(performance.now() - begun)).padStart(7);
+      out.write(`${ms}  ${where.padEnd(6)}  ${text}\n`);
+    };
+    const note = (text: string): void => say('', accent(text));
+    const ends = [
+      tell({ hub: { admin: move.admin, namespace: plans }, ...pair }, say),
+      removeClaims(pair.target),
+    ];
+    const scene: Scene = { pair, move, plans, note };
+    try {
+      await move.createMigration();
+      await story.during?.(scene);
+      await askUntil(
+        'it has ended',
+        () => move.migration(),
+        ({ status, metadata }) => status?.completed !== undefined && metadata.finalizers === undefined,
+      );
+    } finally {
+      for (const end of ends) await end();
+    }
+    const checks = [...(await checkEnd(story, scene)), ...((await story.checks?.(scene)) ?? [])];
+    out.write('\n');
+    for (const [name, wrong] of checks)
+      out.write(wrong === undefined ? `   ${good('✓')} ${name}\n` : `   ${bad('✗')} ${name}: ${wrong}\n`);
+    return checks;
+  });
+}
+
+async function checkEnd({ end }: Story, { move, pair }: Scene): Promise<Check[]> {
+  const conditions = conditionsOf(await move.migration());
+  const [stays, leaves] = end === 'Succeeded' ? [pair.target, pair.source] : [pair.source, pair.target];
+  const labelSelector = LIVE_LABEL.migration;
+  const vmims = await Promise.all(
+    [pair.source, pair.target].map(({ admin, namespace }) =>
+      admin.list(FULL_MIGRATIONS, { namespace, labelSelector }),
+    ),
+  );
+  const left = vmims.flatMap(({ items }) => items).map(({ metadata }) => metadata.name);
+  const { items: guests } = await leaves.admin.list(FULL_VMIS, { namespace: leaves.namespace });
+  return [
+    [`the Migration says ${end}`, conditions.includes(end) ? undefined : `it says ${conditions.join(', ')}`],
+    [`the VM runs on the ${end === 'Succeeded' ? 'target' : 'source'}`, await notRunning(stays)],
+    ['it runs nowhere else', guests.length === 0 ? undefined : 'there is a VMI'],
+    ['no VMIM is left', left.length === 0 ? undefined : left.join(', ')],
+  ];
+}
+
+async function notRunning({ admin, namespace }: PairSide): Promise<string | undefined> {
+  const vm = await found(admin.get(VMS, { namespace, name: 'web' }));
+  const { printableStatus } = vm?.status ?? {};
+  return printableStatus === 'Running' ? undefined : `it is ${printableStatus ?? 'not there'}`;
+}
+
+/** What the controller does that protects claims in use, which does not run here. */
+function removeClaims({ admin, namespace }: KubeVirtPair['target']): () => Promise<void> {
+  const over = new AbortController();
+  const remove = ({ metadata }: KubernetesObject): void => {
+    if (metadata.deletionTimestamp === undefined) return;
+    const merge = { metadata: { finalizers: null } };
+    void admin.patch(FULL_CLAIMS, { namespace, name: metadata.name }, { merge }).catch(() => undefined);
+  };
+  const following = follow(
+    admin,
+    { type: FULL_CLAIMS, where: { namespace }, signal: over.signal },
+    {
+      onList: (claims) => claims.forEach(remove),
+      onChange: remove,
+      onGone: () => undefined,
+      onError: () => undefined,
+    },
+  );
+  return async () => {
+    over.abort();
+    await following;
+  };
+}
+
+const CRDS: ResourceType = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+};
+
+/** The kind, with any content. */
+async function serveInstancetypes(admin: Cluster): Promise<void> {
+  const { kind, plural, apiVersion } = INSTANCETYPES;
+  const [group = '', name = ''] = apiVersion.split('/');
+  const openAPIV3Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  const definition = {
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      ...{ group, scope: 'Namespaced', names: { kind, plural } },
+      versions: [{ name, served: true, storage: true, schema: { openAPIV3Schema } }],
+    },
+  };
+  await admin.create(CRDS, definition);
+  await untilServed(admin, INSTANCETYPES);
+}

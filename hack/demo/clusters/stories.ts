@@ -1,0 +1,170 @@
+import type { New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import { found } from '../../../functions/live/found.ts';
+import { INSTANCETYPES, PROVIDERS, SECRETS } from '../../../functions/kubernetes/live-resources.ts';
+import { RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import { FULL_MIGRATIONS, FULL_VMIS } from '../../../test/cluster/kubevirt/objects.ts';
+import type { Vm } from '../../../test/cluster/kubevirt/types.ts';
+import { askUntil } from '../../../test/support/eventually.ts';
+import type { PlannedMove, VmDetails } from '../../../test/support/live/crossing.ts';
+import type { KubeVirtPair, PairSide } from '../../../test/support/kubevirt/pair.ts';
+
+/** What a story has to do with. */
+export interface Scene {
+  readonly pair: KubeVirtPair;
+  readonly move: PlannedMove;
+  /** Of the plan and what it refers to. */
+  readonly plans: string;
+  readonly note: (text: string) => void;
+}
+
+/** Names a check and, where it does not hold, what is wrong. */
+export type Check = readonly [name: string, wrong: string | undefined];
+
+export interface Story {
+  readonly name: string;
+  readonly title: string;
+  readonly about: string;
+  readonly vm?: VmDetails;
+  /** Before the VM is made. */
+  readonly prepare?: (pair: KubeVirtPair) => Promise<void>;
+  /** Once the Migration is created. */
+  readonly during?: (scene: Scene) => Promise<void>;
+  readonly end: 'Succeeded' | 'Canceled';
+  readonly checks?: (scene: Scene) => Promise<Check[]>;
+}
+
+const QUOTA = 'quota';
+const LOGIN = 'login';
+const SMALL = 'small';
+const HARD = { 'requests.memory': '1Mi' };
+
+/** With a Secret for cloud-init, and an instance type. */
+function withLogin(vm: New<Vm>): New<Vm> {
+  const { spec } = vm.spec.template;
+  const volume = { name: LOGIN, cloudInitNoCloud: { secretRef: { name: LOGIN } } };
+  const volumes = [...((spec['volumes'] as object[] | undefined) ?? []), volume];
+  const instancetype = { kind: INSTANCETYPES.kind, name: SMALL };
+  return {
+    ...vm,
+    spec: { ...vm.spec, instancetype, template: { ...vm.spec.template, spec: { ...spec, volumes } } },
+  } as New<Vm>;
+}
+
+async function fillTarget({ source, target }: KubeVirtPair): Promise<void> {
+  const { namespace, admin } = target;
+  await admin.create(RESOURCE_QUOTAS, { metadata: { namespace, name: QUOTA }, spec: { hard: HARD } });
+  const spec = { additionalMigrationResources: { 'requests.memory': '4Gi' }, allowReceive: true };
+  await admin.create(VMMRQS, { metadata: { namespace, name: 'more' }, spec });
+  const own = { namespace: source.namespace };
+  const data = { userdata: Buffer.from('#cloud-config').toString('base64') };
+  await source.admin.create(SECRETS, { metadata: { ...own, name: LOGIN }, data });
+  const cpu = { guest: 1 };
+  const small = { metadata: { ...own, name: SMALL }, spec: { cpu, memory: { guest: '1Gi' } } };
+  await source.admin.create(INSTANCETYPES, small);
+}
+
+const untilPhase = (move: PlannedMove, phase: string): Promise<unknown> =>
+  askUntil(
+    `the VM is in ${phase}`,
+    () => move.migration(),
+    ({ status }) => status?.vms?.[0]?.phase === phase,
+  );
+
+const hasRunning = ({ versions }: PairSide, { kind: wanted }: ResourceType): boolean =>
+  versions.some(({ kind, object }) => {
+    const { status } = object as { readonly status?: { readonly phase?: string } };
+    return kind === wanted && status?.phase === 'Running';
+  });
+
+const untilCopied = (pair: KubeVirtPair): Promise<void> =>
+  pair.until('the guest is being copied', () => hasRunning(pair.source, FULL_MIGRATIONS));
+
+const cancel = (move: PlannedMove): Promise<void> =>
+  move.patchMigration({ spec: { cancel: [{ name: 'web' }] } });
+
+type During = (scene: Scene) => Promise<void>;
+
+const allowOverQuota: During = async ({ move, plans, note }) => {
+  await askUntil(
+    'it says what is missing',
+    () => move.migration(),
+    ({ status }) => JSON.stringify(status ?? {}).includes('allowOverQuota'),
+  );
+  note('the admin allows it for this provider: allowOverQuota: "true"');
+  const merge = { spec: { settings: { allowOverQuota: 'true' } } };
+  await move.admin.patch(PROVIDERS, { namespace: plans, name: 'target' }, { merge });
+};
+
+async function checkCopies({ pair: { target } }: Scene): Promise<Check[]> {
+  const { admin, namespace } = target;
+  const login = await found(admin.get(SECRETS, { namespace, name: LOGIN }));
+  const small = await found(admin.get(INSTANCETYPES, { namespace, name: SMALL }));
+  const { object: quota } = await admin.get(RESOURCE_QUOTAS, { namespace, name: QUOTA });
+  const hard = JSON.stringify(quota.status?.hard);
+  const notThere = (object: unknown): string | undefined => (object === undefined ? 'it is not' : undefined);
+  return [
+    [`Secret ${LOGIN} is on the target`, notThere(login)],
+    [`instance type ${SMALL} is on the target`, notThere(small)],
+    ['the quota is as before', hard === JSON.stringify(HARD) ? undefined : `status.hard is ${hard}`],
+  ];
+}
+
+const cancelMidway: During = async ({ pair, move, note }) => {
+  const release = pair.transfers.hold('transfer');
+  await untilCopied(pair);
+  note('the user cancels it, while memory is copied');
+  await cancel(move);
+  await untilPhase(move, 'Undo');
+  release();
+};
+
+const cancelTooLate: During = async ({ pair, move, note }) => {
+  const release = pair.transfers.hold('leave');
+  await pair.until('the guest runs on the target', () => hasRunning(pair.target, FULL_VMIS));
+  note('the user cancels it, but the guest has arrived');
+  await cancel(move);
+  release();
+};
+
+const restart: During = async ({ pair, note }) => {
+  const release = pair.transfers.hold('transfer');
+  await untilCopied(pair);
+  note("the source's synchronization controller restarts");
+  await pair.source.restartSynchronization();
+  release();
+};
+
+export const STORIES: readonly Story[] = [
+  {
+    name: 'full',
+    title: 'Into a full namespace',
+    about:
+      'Two disks, a Secret and an instance type; the quota of the target has room for nothing, a VMMRQ lets the VM in.',
+    vm: { disks: ['root', 'data'], change: withLogin },
+    prepare: fillTarget,
+    during: allowOverQuota,
+    end: 'Succeeded',
+    checks: checkCopies,
+  },
+  {
+    name: 'canceled',
+    title: 'Canceled before the cut-over',
+    about: 'The guest stays where it is, and nothing of the move is left.',
+    during: cancelMidway,
+    end: 'Canceled',
+  },
+  {
+    name: 'too-late',
+    title: 'Canceled after the cut-over',
+    about: 'The guest runs on the target already, so the move is completed.',
+    during: cancelTooLate,
+    end: 'Succeeded',
+  },
+  {
+    name: 'restarted',
+    title: 'A controller restarts midway',
+    about: "The source's synchronization controller is started again while memory is copied.",
+    during: restart,
+    end: 'Succeeded',
+  },
+];

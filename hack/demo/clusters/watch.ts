@@ -1,0 +1,106 @@
+import type { PlanMigration } from '../../../functions/domain/live/forklift.ts';
+import { ANNOTATION } from '../../../functions/domain/names.ts';
+import type { KubernetesObject, Namespace, ResourceQuota } from '../../../functions/domain/objects.ts';
+import type { Cluster, ResourceType, Selection } from '../../../functions/kubernetes/cluster.ts';
+import { follow } from '../../../functions/kubernetes/follow.ts';
+import { PLAN_MIGRATIONS } from '../../../functions/kubernetes/live-resources.ts';
+import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../../test/cluster/kubevirt/objects.ts';
+import type { Vm, Vmi, Vmim } from '../../../test/cluster/kubevirt/types.ts';
+
+/** What there is to tell about an object, each part by a name; a part is told when it changes. */
+type Told = Readonly<Record<string, string | undefined>>;
+
+interface Watch {
+  readonly type: ResourceType;
+  readonly told: (object: KubernetesObject) => Told;
+}
+
+const watch = <T extends KubernetesObject>(type: ResourceType<T>, told: (object: T) => Told): Watch => ({
+  type,
+  told: (object) => told(object as T),
+});
+
+const ofKubeVirt = [
+  watch<Vm>(VMS, ({ metadata: { name }, spec, status }) => ({
+    strategy: `VM ${name}: runStrategy ${spec.runStrategy ?? ''}`,
+    status: status?.printableStatus && `VM ${name} is ${status.printableStatus}`,
+  })),
+  watch<Vmi>(FULL_VMIS, ({ metadata: { name }, status }) => ({
+    phase: status?.phase && `VMI ${name} is ${status.phase}`,
+  })),
+  watch<Vmim>(FULL_MIGRATIONS, ({ spec, status }) => ({
+    phase: `VMIM that ${spec.receive === undefined ? 'sends' : 'receives'}: ${status?.phase ?? 'created'}`,
+  })),
+];
+
+const ofQuotas = watch<ResourceQuota>(RESOURCE_QUOTAS, ({ metadata: { name }, status }) => ({
+  hard:
+    status?.hard &&
+    `ResourceQuota ${name}: ${Object.entries(status.hard)
+      .map(([key, amount]) => `${key}=${amount}`)
+      .join(' ')}`,
+}));
+
+const ofLocks = watch<Namespace>(NAMESPACES, ({ metadata }) => ({
+  lock: metadata.annotations?.[ANNOTATION.lock] === undefined ? 'namespace unlocked' : 'namespace locked',
+}));
+
+const ofRuns = watch<PlanMigration>(PLAN_MIGRATIONS, ({ status }) => ({
+  vms: status?.message && `Migration ${status.progress ?? ''} ${status.message}`,
+}));
+
+export interface Watched {
+  readonly hub: { readonly admin: Cluster; readonly namespace: string };
+  readonly source: { readonly admin: Cluster; readonly namespace: string };
+  readonly target: { readonly admin: Cluster; readonly namespace: string };
+}
+
+/** Tells what happens on the clusters, as it happens, until the result is called. */
+export function tell(
+  { hub, source, target }: Watched,
+  say: (where: string, text: string) => void,
+): () => Promise<void> {
+  const over = new AbortController();
+  const following = (
+    where: string,
+    { admin, namespace }: Watched['hub'],
+    watches: readonly Watch[],
+  ): Promise<void>[] =>
+    watches.map(({ type, told }) => {
+      const known = new Map<string, string>();
+      const see = (object: KubernetesObject, isNew: boolean): void => {
+        for (const [part, text] of Object.entries(told(object))) {
+          const key = `${object.metadata.uid} ${part}`;
+          if (text === undefined || text === '' || known.get(key) === text) continue;
+          known.set(key, text);
+          if (isNew) say(where, text);
+        }
+      };
+      return follow(
+        admin,
+        { type, where: selectionOf(type, namespace), signal: over.signal },
+        {
+          onList: (objects) => objects.forEach((object) => see(object, false)),
+          onChange: (object) => see(object, true),
+          onGone: ({ metadata }) => say(where, `${shortOf(type)} ${metadata.name} is gone`),
+          onError: () => undefined,
+        },
+      );
+    });
+  const all = [
+    ...following('hub', hub, [ofRuns]),
+    ...following('source', source, ofKubeVirt),
+    ...following('target', target, [...ofKubeVirt, ofQuotas, ofLocks]),
+  ];
+  return async () => {
+    over.abort();
+    await Promise.all(all);
+  };
+}
+
+const selectionOf = ({ namespaced }: ResourceType, namespace: string): Selection =>
+  namespaced ? { namespace } : { fieldSelector: `metadata.name=${namespace}` };
+
+const shortOf = ({ kind }: ResourceType): string =>
+  kind.replace('VirtualMachineInstanceMigration', 'VMIM').replace('VirtualMachineInstance', 'VMI');
