@@ -6,56 +6,18 @@ import { PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS } from '../../../functions/k
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { found } from '../../../functions/live/found.ts';
 import { FULL_CLAIMS, FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
-import { exchangeTrust } from '../../support/kubevirt/pair.ts';
-import { startTwoKubeVirts, type TwoKubeVirts } from '../../support/kubevirt/two-kubevirts.ts';
-import {
-  accessOf,
-  conditionsOf,
-  Crossing,
-  installForkliftKinds,
-  installLiveAccount,
-  prepareMember,
-} from '../../support/live/crossing.ts';
+import { accessOf, conditionsOf, type Crossing } from '../../support/live/crossing.ts';
+import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
 
-let clusters: TwoKubeVirts;
-let kubeconfigs: Readonly<Record<'source' | 'target', string>>;
+let crossings: Crossings;
 
 beforeAll(async () => {
-  clusters = await startTwoKubeVirts({ runMs: 100, migrationMs: 500 });
-  const { source, target } = clusters.members;
-  await prepareMember(source.admin, 'fast');
-  await prepareMember(target.admin, 'gold');
-  for (const { admin } of [source, target]) await installForkliftKinds(admin);
-  kubeconfigs = { source: await installLiveAccount(source), target: await installLiveAccount(target) };
+  crossings = await startCrossings();
 });
 
 afterAll(async () => {
-  await clusters.stop();
+  await crossings.stop();
 });
-
-const within = (
-  name: string,
-  hub: 'source' | 'target',
-  work: (crossing: Crossing) => Promise<void>,
-): Promise<void> =>
-  clusters.within(name, async (pair) => {
-    const { members } = clusters;
-    const crossing = new Crossing({
-      ...{ hub: members[hub], kubeconfig: kubeconfigs[hub], members, pair },
-      namespace: `plans-${name}`,
-    });
-    try {
-      await work(crossing);
-    } catch (error) {
-      process.stdout.write(
-        `${crossing.lines
-          .slice(-20)
-          .map((line) => JSON.stringify(line))
-          .join('\n')}\n`,
-      );
-      throw error;
-    }
-  });
 
 const vmOf = async (
   crossing: Crossing,
@@ -91,8 +53,7 @@ async function finalizers({ admin }: Crossing, namespace: string): Promise<strin
 
 describe.each(['source', 'target'] as const)('hub = %s', (hub) => {
   test('a VM with a disk goes through, is off on the source, and nothing is held afterwards', async () => {
-    await within(`moves-${hub}`, hub, async (crossing) => {
-      await exchangeTrust(crossing.pair);
+    const work = async (crossing: Crossing): Promise<void> => {
       await crossing.createVm('web');
       await crossing.createPlan([{ name: 'web' }]);
       await crossing.sweep('Plan');
@@ -115,15 +76,16 @@ describe.each(['source', 'target'] as const)('hub = %s', (hub) => {
       expect((await admin.list(FULL_VMIS, { namespace })).items).toEqual([]);
       expect(await labelled(crossing)).toEqual(['VirtualMachine web', 'PersistentVolumeClaim web-root']);
       expect(await finalizers(crossing, `plans-moves-${hub}`)).toEqual([]);
-      const { controlPlane } = clusters.members[hub === 'source' ? 'target' : 'source'];
+      const { controlPlane } = crossings.clusters.members[hub === 'source' ? 'target' : 'source'];
       const { token } = accessOf(controlPlane.adminKubeconfig);
       expect(JSON.stringify([crossing.lines, crossing.posted, migration])).not.toContain(token);
-    });
+    };
+    await crossings.within(`moves-${hub}`, work, { hub });
   });
 });
 
 test('a user who may not use the providers moves nothing, and nothing is held', async () => {
-  await within('refused', 'source', async (crossing) => {
+  await crossings.within('refused', async (crossing) => {
     await crossing.createVm('web');
     await crossing.createPlan([{ name: 'web' }]);
     await crossing.createMigrationAs({ user: 'tenant', groups: [] });
@@ -139,10 +101,9 @@ test('a user who may not use the providers moves nothing, and nothing is held', 
 });
 
 test('a provider that gets another Secret while its VM moves: neither is held afterwards', async () => {
-  await within('renewed', 'source', async (crossing) => {
+  await crossings.within('renewed', async (crossing) => {
     const { admin } = crossing;
     const at = { namespace: 'plans-renewed' };
-    await exchangeTrust(crossing.pair);
     await crossing.createVm('web');
     await crossing.createPlan([{ name: 'web' }]);
     await crossing.createMigrationAs();
@@ -162,7 +123,7 @@ test('a provider that gets another Secret while its VM moves: neither is held af
 });
 
 test('a VM that is canceled before its cut-over is as it was, and the target keeps nothing', async () => {
-  await within('canceled', 'source', async (crossing) => {
+  const work = async (crossing: Crossing): Promise<void> => {
     await crossing.createVm('web');
     await crossing.createPlan([{ name: 'web' }]);
     await crossing.createMigrationAs();
@@ -183,13 +144,13 @@ test('a VM that is canceled before its cut-over is as it was, and the target kee
     expect((await admin.list(FULL_MIGRATIONS, { namespace })).items).toEqual([]);
     expect(await labelled(crossing)).toEqual([]);
     expect(await finalizers(crossing, 'plans-canceled')).toEqual([]);
-  });
+  };
+  await crossings.within('canceled', work, { trust: false });
 });
 
 test('a target namespace whose quota is full is explained, and the VM moves once there is room', async () => {
-  await within('full', 'source', async (crossing) => {
+  await crossings.within('full', async (crossing) => {
     const target = crossing.side('target');
-    await exchangeTrust(crossing.pair);
     const at = { namespace: target.namespace, name: 'quota' };
     const hard = { 'requests.memory': '600Mi' };
     await target.admin.create(RESOURCE_QUOTAS, { metadata: at, spec: { hard } });

@@ -136,7 +136,7 @@ export interface MoveOptions {
 const ANYBODY: Requester = { user: 'an-admin', groups: ['system:masters'] };
 
 const SIDES = ['source', 'target'] as const;
-const NAMES = { plan: 'move', migration: 'move-1' };
+const PLAN = 'move';
 
 export interface VmDetails {
   /** Left out: one. */
@@ -147,6 +147,7 @@ export interface VmDetails {
 /** A plan on a real API server, and what its user does. */
 export class PlannedMove {
   readonly #options: MoveOptions;
+  #migration = 'move-1';
 
   constructor(options: MoveOptions) {
     this.#options = options;
@@ -163,6 +164,12 @@ export class PlannedMove {
     for (const claim of claims) await this.#createClaim(claim);
     const vm = newVirtualMachine({ namespace, name, claims, labels: { app: name } });
     await admin.create(VMS, change(withMac(vm, nextMac())));
+    await this.untilRunning(name);
+  }
+
+  /** On the source. */
+  async untilRunning(name: string): Promise<void> {
+    const { namespace, admin } = this.#options.pair.source;
     await askUntil(
       `${name} runs`,
       async () => (await admin.get(VMS, { namespace, name })).object,
@@ -216,7 +223,7 @@ export class PlannedMove {
       spec: { provider, map: [{ source: { type: 'pod' }, destination: { type: 'pod' } }] },
     });
     await admin.create(PLANS, {
-      metadata: named(NAMES.plan),
+      metadata: named(PLAN),
       spec: {
         type: 'live',
         provider,
@@ -251,37 +258,42 @@ export class PlannedMove {
     await this.admin.create(PROVIDERS, { metadata, spec: { type: 'openshift', url, secret: metadata } });
   }
 
-  async createMigration(annotations: Readonly<Record<string, string>> = {}): Promise<void> {
+  /** From here on it is the one that is meant. */
+  async createMigration(
+    annotations: Readonly<Record<string, string>> = {},
+    name = this.#migration,
+  ): Promise<void> {
     const { namespace } = this.#options;
+    this.#migration = name;
     await this.admin.create(PLAN_MIGRATIONS, {
-      metadata: { namespace, name: NAMES.migration, annotations },
-      spec: { plan: { namespace, name: NAMES.plan } },
+      metadata: { namespace, name, annotations },
+      spec: { plan: { namespace, name: PLAN } },
     });
   }
 
   async patchMigration(merge: Record<string, unknown>): Promise<void> {
-    await this.admin.patch(PLAN_MIGRATIONS, this.#migrationAt, { merge });
+    await this.admin.patch(PLAN_MIGRATIONS, this.migrationAt, { merge });
   }
 
   async patchPlan(merge: Record<string, unknown>): Promise<void> {
     const { namespace } = this.#options;
-    await this.admin.patch(PLANS, { namespace, name: NAMES.plan }, { merge });
+    await this.admin.patch(PLANS, { namespace, name: PLAN }, { merge });
   }
 
   async deleteMigration(): Promise<void> {
-    await this.admin.delete(PLAN_MIGRATIONS, this.#migrationAt);
+    await this.admin.delete(PLAN_MIGRATIONS, this.migrationAt);
   }
 
-  get #migrationAt(): { namespace: string; name: string } {
-    return { namespace: this.#options.namespace, name: NAMES.migration };
+  protected get migrationAt(): { namespace: string; name: string } {
+    return { namespace: this.#options.namespace, name: this.#migration };
   }
 
   async migration(): Promise<PlanMigration> {
-    return (await this.admin.get(PLAN_MIGRATIONS, this.#migrationAt)).object;
+    return (await this.admin.get(PLAN_MIGRATIONS, this.migrationAt)).object;
   }
 
   async plan(): Promise<Plan> {
-    return (await this.admin.get(PLANS, { namespace: this.#options.namespace, name: NAMES.plan })).object;
+    return (await this.admin.get(PLANS, { namespace: this.#options.namespace, name: PLAN })).object;
   }
 
   get pair(): KubeVirtPair {
@@ -303,12 +315,10 @@ export interface CrossingOptions extends MoveOptions {
 export class Crossing extends PlannedMove {
   readonly posted: PostedEvent[] = [];
   readonly lines: Line[];
-  readonly #namespace: string;
   readonly #handle: Handle;
 
   constructor(options: CrossingOptions) {
     super(options);
-    this.#namespace = options.namespace;
     const { lines, log } = newLines();
     this.lines = lines;
     this.#handle = newLiveFunction({
@@ -322,14 +332,14 @@ export class Crossing extends PlannedMove {
   }
 
   /** By this user, as the guard writes it. */
-  createMigrationAs(requester: Requester = ANYBODY): Promise<void> {
-    return this.createMigration({ [LIVE_ANNOTATION.requester]: JSON.stringify(requester) });
+  createMigrationAs(requester: Requester = ANYBODY, name?: string): Promise<void> {
+    return this.createMigration({ [LIVE_ANNOTATION.requester]: JSON.stringify(requester) }, name);
   }
 
   /** The guard's sweep of the Migration, or of the plan. */
   sweep(kind: 'Migration' | 'Plan' = 'Migration'): Promise<Answer> {
-    const namespace = this.#namespace;
-    const name = kind === 'Plan' ? NAMES.plan : NAMES.migration;
+    const { namespace } = this.migrationAt;
+    const name = kind === 'Plan' ? PLAN : this.migrationAt.name;
     const about = { kind, namespace, name };
     const cause = String(performance.now());
     return this.#handle({}, liveEvent({ type: LIVE_EVENT.sweep, from: 'guard', about, cause }));

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { PlanMigration } from '../../../functions/domain/live/forklift.ts';
+import { vmsUnderWay } from '../../../functions/domain/live/run-state.ts';
+import { VMS } from '../../cluster/kubevirt/objects.ts';
+import { conditionsOf, type Crossing } from '../../support/live/crossing.ts';
+import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
+
+let crossings: Crossings;
+
+beforeAll(async () => {
+  crossings = await startCrossings();
+});
+
+afterAll(async () => {
+  await crossings.stop();
+});
+
+const NAMES = ['a', 'b', 'c'];
+
+const setStrategy = (crossing: Crossing, name: string, runStrategy: string): Promise<unknown> => {
+  const { admin, namespace } = crossing.side('source');
+  return admin.patch(VMS, { namespace, name }, { merge: { spec: { runStrategy } } });
+};
+
+/** Resolves with the VMs on their way that were seen together, at most. */
+async function untilEnded(crossing: Crossing): Promise<{ migration: PlanMigration; most: number }> {
+  let most = 0;
+  const migration = await crossing.until('it has ended', (seen) => {
+    most = Math.max(most, vmsUnderWay(seen).length);
+    return seen.status?.completed !== undefined && seen.metadata.finalizers === undefined;
+  });
+  return { migration, most };
+}
+
+const ends = ({ status }: PlanMigration): string[] =>
+  (status?.vms ?? []).map((vm) => `${vm.name ?? ''} ${conditionsOf({ status: vm }).at(-1) ?? ''}`);
+
+const runningOn = async (crossing: Crossing, side: 'source' | 'target'): Promise<string[]> => {
+  const { admin, namespace } = crossing.side(side);
+  const { items } = await admin.list(VMS, { namespace });
+  return items.flatMap(({ metadata, status }) =>
+    status?.printableStatus === 'Running' ? [metadata.name] : [],
+  );
+};
+
+test('VMs move one at a time, one that fails stops no other, and a second Migration moves it alone', async () => {
+  const work = async (crossing: Crossing): Promise<void> => {
+    for (const name of NAMES) await crossing.createVm(name);
+    await crossing.createPlan(NAMES.map((name) => ({ name })));
+    await crossing.createMigrationAs();
+    await crossing.until('the first one is on its way', (seen) => vmsUnderWay(seen).length > 0);
+    await setStrategy(crossing, 'b', 'Halted');
+    const first = await untilEnded(crossing);
+    expect(first.most).toBe(1);
+    expect(conditionsOf(first.migration)).toContain('Failed');
+    expect(ends(first.migration)).toEqual(['a Succeeded', 'b Failed', 'c Succeeded']);
+    expect(await runningOn(crossing, 'target')).toEqual(['a', 'c']);
+
+    await setStrategy(crossing, 'b', 'Always');
+    await crossing.untilRunning('b');
+    await crossing.createMigrationAs(undefined, 'move-2');
+    const second = await untilEnded(crossing);
+    expect(conditionsOf(second.migration)).toContain('Succeeded');
+    expect(await runningOn(crossing, 'target')).toEqual(NAMES);
+    expect(await runningOn(crossing, 'source')).toEqual([]);
+    expect(conditionsOf(await crossing.plan())).toContain('Succeeded');
+  };
+  await crossings.within('several', work, { maxVmsInFlight: 1 });
+});

@@ -1,0 +1,62 @@
+import { exchangeTrust } from '../kubevirt/pair.ts';
+import { startTwoKubeVirts, type TwoKubeVirts } from '../kubevirt/two-kubevirts.ts';
+import {
+  Crossing,
+  installForkliftKinds,
+  installLiveAccount,
+  prepareMember,
+  type CrossingOptions,
+} from './crossing.ts';
+
+type Side = 'source' | 'target';
+
+export interface CrossingSettings extends Pick<CrossingOptions, 'maxVmsInFlight'> {
+  /** The cluster of the plans; left out: the source. */
+  readonly hub?: Side;
+  /** Left out: the clusters trust each other. */
+  readonly trust?: false;
+}
+
+/** Two clusters, in which each test has namespaces and plans of its own. */
+export interface Crossings {
+  readonly clusters: TwoKubeVirts;
+  /** Namespaces `<name>-source` and `<name>-target`, and `plans-<name>` on the hub. Prints the end of the log where `work` fails. */
+  within(
+    name: string,
+    work: (crossing: Crossing) => Promise<void>,
+    settings?: CrossingSettings,
+  ): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startCrossings(): Promise<Crossings> {
+  const clusters = await startTwoKubeVirts({ runMs: 100, migrationMs: 500 });
+  const { members } = clusters;
+  await prepareMember(members.source.admin, 'fast');
+  await prepareMember(members.target.admin, 'gold');
+  for (const { admin } of Object.values(members)) await installForkliftKinds(admin);
+  const kubeconfigs = {
+    source: await installLiveAccount(members.source),
+    target: await installLiveAccount(members.target),
+  };
+  return {
+    clusters,
+    stop: () => clusters.stop(),
+    within: (name, work, { hub = 'source', trust, ...settings } = {}) =>
+      clusters.within(name, async (pair) => {
+        if (trust !== false) await exchangeTrust(pair);
+        const crossing = new Crossing({
+          ...{ hub: members[hub], kubeconfig: kubeconfigs[hub], members, pair },
+          namespace: `plans-${name}`,
+          ...settings,
+        });
+        try {
+          await work(crossing);
+        } catch (error) {
+          const lines = crossing.lines.slice(-20).map((line) => JSON.stringify(line));
+          process.stdout.write(`${lines.join('\n')}\n`);
+          throw error;
+        }
+      }),
+  };
+}
