@@ -1,7 +1,7 @@
 import { isFinal } from '../migration.ts';
 import { DONE, wait, write, type LiveWrite, type StepDecision } from './decision.ts';
 import { LIMIT_MS, timeOf } from './deadlines.ts';
-import type { Vmim } from './kubevirt.ts';
+import type { MigrationState, Vmi, Vmim } from './kubevirt.ts';
 import { LIVE_REASON } from './names.ts';
 import { hasTargetPod } from './proofs.ts';
 import type { RecordedRun, SourceSide } from './run-snapshot.ts';
@@ -9,7 +9,7 @@ import type { RecordedRun, SourceSide } from './run-snapshot.ts';
 /** Phases of a source VMIM that has not met its target, which goes at once when it is deleted. */
 const APART: readonly string[] = ['', 'Synchronizing'];
 /** Phases in which it waits for the target's launcher, and never goes without one (facts/cross-cluster.md §C6). */
-const WAITING: readonly string[] = ['Pending', 'Scheduling', 'Scheduled'];
+const WAITING: readonly string[] = ['Pending', 'Scheduling', 'Scheduled', 'PreparingTarget', 'TargetReady'];
 
 /**
  * Takes back the VMIMs of every attempt; done when all are gone. Deleting one does not tell the other cluster. While the guest is
@@ -26,14 +26,32 @@ export function abort(snapshot: RecordedRun): StepDecision {
 }
 
 /** Nothing is left but VMIMs on the target that wait for a source that never began: they go with the VM there. */
-export const isLeftToTarget = ({ source, target }: RecordedRun): boolean =>
-  source.vmims.length === 0 && !isCopying(source) && target.vmims.every((vmim) => isOverdue(vmim, target));
+export const isLeftToTarget = (snapshot: RecordedRun): boolean =>
+  snapshot.source.vmims.length === 0 &&
+  !mayCopy(snapshot) &&
+  snapshot.target.vmims.every((vmim) => isOverdue(vmim, snapshot.target));
 
-/** The source's node sends the guest, whatever the phase of the VMIM is, which is written later. */
-function isCopying({ vmi }: Pick<SourceSide, 'vmi'>): boolean {
-  const { startTimestamp, completed } = vmi?.status?.migrationState ?? {};
-  return (startTimestamp ?? '') !== '' && completed !== true;
+/**
+ * Whether the source's node sends the guest, or may begin to by what it knows. The phases of the VMIMs say less: they are written later.
+ * A source that knows no address of the target's node hears of none any more, once the target's VMIM is being deleted.
+ */
+function mayCopy({ source, target }: RecordedRun): boolean {
+  const [sending, receiving] = [source, target].map(({ vmi }) => openState(vmi));
+  return (
+    hasBegun(sending) ||
+    hasBegun(receiving) ||
+    (sending?.targetNodeAddress ?? '') !== '' ||
+    receiving?.targetNodeDomainDetected === true
+  );
 }
+
+/** Of a migration that has not ended. */
+function openState(vmi: Vmi | undefined): MigrationState | undefined {
+  const state = vmi?.status?.migrationState;
+  return state?.completed === true ? undefined : state;
+}
+
+const hasBegun = (state: MigrationState | undefined): boolean => (state?.startTimestamp ?? '') !== '';
 
 interface Pair {
   readonly sent: Vmim;
@@ -55,18 +73,32 @@ function abortPair(name: string, snapshot: RecordedRun): StepDecision {
 
 function abortWaiting({ sent, received }: Pair, snapshot: RecordedRun): StepDecision {
   const { source, target } = snapshot;
+  if (hasBegun(openState(source.vmi))) return remove('source', sent);
+  if (mayCopy(snapshot)) return isGoing(sent) ? waiting(sent) : COPY_BEGINS;
   if (received !== undefined && !isOverdue(received, target)) return abortReceived(received, snapshot);
   if (!isGoing(sent)) return remove('source', sent);
-  const mayBegin = isCopying(source) || (received === undefined && hasTargetPod(target));
+  const mayBegin = received === undefined && hasTargetPod(target);
   return isOverdue(sent, source) && !mayBegin ? removeFinalizers('source', sent) : waiting(sent);
 }
 
-function abortReceived(received: Vmim, { target: { vmi }, hub, record }: RecordedRun): StepDecision {
-  const isHandedOver = vmi?.status?.migrationState?.migrationUid === received.metadata.uid;
-  const isPatient = record.end === undefined || hub.now - timeOf(record.end.at) < LIMIT_MS.silence;
-  return isHandedOver && isPatient && !isGoing(received)
-    ? wait(LIVE_REASON.aborting, 'waiting until the copy begins, which can be stopped only then')
+const COPY_BEGINS = wait(
+  LIVE_REASON.aborting,
+  'waiting until the copy begins, which can be stopped only then',
+);
+
+/** The target's first, unless its node has the launcher and the source may hear of that soon. */
+const abortReceived = (received: Vmim, snapshot: RecordedRun): StepDecision =>
+  !isGoing(received) && !isFinal(received) && isHandedOver(received, snapshot) && isPatient(snapshot)
+    ? COPY_BEGINS
     : remove('target', received);
+
+const isHandedOver = ({ metadata }: Vmim, { target }: RecordedRun): boolean =>
+  target.vmi?.status?.migrationState?.migrationUid === metadata.uid && hasTargetPod(target);
+
+/** Since the run goes back, or else since the launcher was created. */
+function isPatient({ record, hub, target }: RecordedRun): boolean {
+  const [pod] = target.pods;
+  return hub.now - timeOf(record.end?.at ?? pod?.metadata.creationTimestamp) < LIMIT_MS.silence;
 }
 
 function removeBoth(sent: Vmim | undefined, received: Vmim | undefined): StepDecision {

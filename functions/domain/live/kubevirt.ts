@@ -110,6 +110,10 @@ export interface MigrationState {
   /** The VMIM of this cluster. */
   migrationUid?: string;
   targetPod?: string;
+  /** On the source: its node begins once it knows it. */
+  targetNodeAddress?: string;
+  /** The target's node has seen the guest come. */
+  targetNodeDomainDetected?: boolean;
   /** The guest is active on the target. */
   targetNodeDomainReadyTimestamp?: string;
   mode?: string;

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import {
+  aLauncherPod,
   aReceiver,
   aRecordedRun,
   aWaitingVmi,
@@ -83,6 +84,11 @@ test.each<[string, RecordedRun, string]>([
   [
     'a withdrawn attempt that does not go for an hour',
     withdrawn({ target: { vmims: [going()(received('WaitingForSync'))], now: HOUR_LATER } }),
+    'fail Aborting',
+  ],
+  [
+    'a withdrawn attempt of which KubeVirt leaves the target’s for good',
+    withdrawn({ target: { vmims: [going(-11)(received('TargetReady'))], pods: [aLauncherPod('target')] } }),
     'fail Aborting',
   ],
   ['a withdrawn attempt that has gone', withdrawn({ target: { vmims: [] } }), RECORD],

@@ -1,6 +1,6 @@
-import { abort } from '../../domain/live/abort.ts';
+import { abort, isLeftToTarget } from '../../domain/live/abort.ts';
 import { LIMIT_MS, timeOf } from '../../domain/live/deadlines.ts';
-import { DONE, waitUntil, write, type StepDecision, type Wait } from '../../domain/live/decision.ts';
+import { DONE, fail, waitUntil, write, type StepDecision, type Wait } from '../../domain/live/decision.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
 import { vmimOf } from '../../domain/live/proofs.ts';
 import { migrationIdOf, runLabels, vmimName } from '../../domain/live/run-names.ts';
@@ -15,7 +15,10 @@ export function decide(snapshot: RecordedRun): StepDecision {
   if (attempt === 0) return busy(snapshot) ?? begin(snapshot);
   if (record.withdrawn === true) {
     const aborted = abort(snapshot);
-    if (aborted.kind === 'wait') return inTime(snapshot, aborted);
+    if (aborted.kind === 'wait')
+      return isLeftToTarget(snapshot)
+        ? fail(aborted.reason, 'KubeVirt does not remove the VMIM of an attempt that was withdrawn')
+        : inTime(snapshot, aborted);
     return aborted.kind === 'done' ? (busy(snapshot) ?? begin(snapshot)) : aborted;
   }
   const isThere = [source, target].some(({ vmims }) => vmimOf(vmims, run, attempt) !== undefined);

@@ -48,10 +48,15 @@ const both = (sending: string, receiving: string, more: Different = {}): Recorde
   });
 
 const COPIES = itsVmi(migrated({ ...OWN_STATE, startTimestamp: seconds(-30) }));
+const KNOWS = itsVmi(migrated({ ...OWN_STATE, targetNodeAddress: '10.0.0.1' }));
 /** The target's node has the launcher. */
 const HANDED_OVER = {
   vmi: aWaitingVmi(migrated({ migrationUid: 'uid-of-received', targetPod: 'target-launcher' })),
   pods: POD,
+};
+const handedOver = (sending: string, receiving: string, more: Different = {}): RecordedRun => {
+  const target = { ...HANDED_OVER, vmims: [received(receiving)] };
+  return firstAttempt({ ...more, source: { vmims: [sent(sending)] }, target }, { end: END });
 };
 /** The target's VMIM is being deleted since so many seconds after NOW, too late to go by itself. */
 const waitsSince = (after: number): NonNullable<Different['target']> => ({
@@ -116,19 +121,35 @@ describe('the VMIMs are taken back, in the order that KubeVirt can follow', () =
     ],
     [
       'the target’s node has the launcher: the copy is to begin first',
-      both('Scheduling', 'PreparingTarget', { target: HANDED_OVER }),
+      handedOver('Scheduling', 'PreparingTarget'),
       'wait Aborting',
     ],
     [
+      'the source knows the target’s node: the copy is to begin first',
+      both('TargetReady', '', {
+        source: { vmi: KNOWS, vmims: [sent('TargetReady')] },
+        target: waitsSince(-11),
+      }),
+      'wait Aborting',
+    ],
+    [
+      'the source’s says so later than its node: it is copied',
+      both('', '', { source: { vmi: COPIES, vmims: [sent('Scheduling')] }, target: waitsSince(-11) }),
+      `delete ${VMIM} on source`,
+    ],
+    [
+      'the target’s has failed, and has a launcher still',
+      handedOver('Scheduling', 'Failed'),
+      `delete ${VMIM} on target`,
+    ],
+    [
+      'the source has heard of the launcher, and hears nothing more',
+      both('PreparingTarget', '', { target: waitsSince(-11) }),
+      `delete ${VMIM} on source`,
+    ],
+    [
       'the target’s node has the launcher, and no copy begins',
-      firstAttempt(
-        {
-          hub: { now: NOW + 61_000 },
-          source: { vmims: [sent('Scheduling')] },
-          target: { ...HANDED_OVER, vmims: [received('PreparingTarget')] },
-        },
-        { end: END },
-      ),
+      handedOver('Scheduling', 'PreparingTarget', { hub: { now: NOW + 61_000 } }),
       `delete ${VMIM} on target`,
     ],
     [
@@ -165,6 +186,14 @@ describe('the VMIMs are taken back, in the order that KubeVirt can follow', () =
       'wait Aborting',
     ],
     [
+      'it is all that is left, but the target’s node has seen the guest come',
+      both('', '', {
+        source: { vmims: [] },
+        target: { ...waitsSince(-30), vmi: aWaitingVmi(migrated({ targetNodeDomainDetected: true })) },
+      }),
+      'wait Aborting',
+    ],
+    [
       'it is forgotten, because its VMI is gone',
       both('', '', { source: { vmims: [] }, target: { ...waitsSince(-30), vmi: undefined, pods: [] } }),
       `replace ${VMIM} on target`,
@@ -181,6 +210,11 @@ describe('the VMIMs are taken back, in the order that KubeVirt can follow', () =
     ['both have failed', both('Failed', 'Failed'), `delete ${VMIM} on source, delete ${VMIM} on target`],
   ])('%s', (_what, snapshot, wanted) => {
     expect(summary(decide(snapshot))).toBe(wanted);
+  });
+
+  test('one that is left on the target without its VM is no end', () => {
+    const target = { ...waitsSince(-30), vm: undefined, made: { volumes: [], unused: [] } };
+    expect(summary(proved(run({ source: { vmims: [] }, target })))).toBe('wait Aborting');
   });
 
   test('a stuck VMIM loses its finalizers, by the version that was read', () => {

@@ -43,8 +43,10 @@ function hasNothing(snapshot: RecordedRun): boolean {
 /** Once no VMIM of the run is left. A crashed or late call may have made one again. */
 function afterAbort(snapshot: RecordedRun, next: (snapshot: RecordedRun) => StepDecision): StepDecision {
   const aborted = abort(snapshot);
-  if (aborted.kind === 'wait' && isLeftToTarget(snapshot)) return next(snapshot);
-  return aborted.kind === 'done' ? next(snapshot) : aborted;
+  const isFree = aborted.kind === 'done' || (aborted.kind === 'wait' && isLeftToTarget(snapshot));
+  if (!isFree) return aborted;
+  const decision = next(snapshot);
+  return decision.kind === 'done' ? aborted : decision;
 }
 
 const recordProof = ({ source: { vm }, record }: RecordedRun, end: RunEnd): StepDecision =>

@@ -107,11 +107,8 @@ export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'the VM on the target goes before the VMIMs',
     ['L2', 'L3'],
-    edit(
-      UNDO,
-      "return aborted.kind === 'done' ? next(snapshot) : aborted;",
-      "return aborted.kind === 'done' || record(snapshot) ? next(snapshot) : aborted;",
-    ),
+    edit(UNDO, 'if (!isFree) return aborted;', 'if (!isFree && !record(snapshot)) return aborted;'),
+    edit(UNDO, "return decision.kind === 'done' ? aborted : decision;", 'return decision;'),
     edit(
       UNDO,
       'const recordProof =',
