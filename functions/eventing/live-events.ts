@@ -11,7 +11,7 @@ export interface LiveRequest {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
-  /** It only says that the object has changed, which `live` may have done itself. */
+  /** It only says that an object has changed, which `live` may have done itself. */
   readonly isChange: boolean;
 }
 
@@ -30,7 +30,12 @@ const REFERENCES: readonly string[] = Object.values(REFERENCE_EVENT);
 export function toLiveRequest({ type, id, data, ...attributes }: CloudEvent<unknown>): LiveRequest {
   if (OWN.includes(type)) return { type, id, ...parsed(ownData, data, `data of ${type}`), isChange: false };
   if (REFERENCES.includes(type))
-    return { type, id, ...parsed(reference, attributes, `event ${type}`), isChange: true };
+    return {
+      type,
+      id,
+      ...parsed(reference, attributes, `event ${type}`),
+      isChange: type !== REFERENCE_EVENT.add,
+    };
   throw new BadEvent(`live does not handle ${type}`);
 }
 

@@ -30,21 +30,21 @@ export function newLiveFunction(context: LiveContext): Handle {
   };
 }
 
-/** One of the Migrations of which more is due; the others are woken by its event's own passes, or by the sweep. */
+/** One of the Migrations of which more is due, because an answer holds one event. The others go on here. */
 async function passAll(
   request: LiveRequest,
   { runs, context }: { readonly runs: Runs; readonly context: LiveContext },
 ): Promise<MigrationAt | undefined> {
-  const migrations = await wake(request, context);
-  const results = await Promise.all(
-    migrations.map(async (at) => {
-      const { message, isMoreDue } = await runs.pass(at);
-      const { type, id } = request;
-      context.log('info', message, { step: 'live', event: type, eventId: id, migration: at.name, isMoreDue });
-      return isMoreDue ? [at] : [];
-    }),
-  );
-  return results.flat()[0];
+  const { type, id } = request;
+  const pass = async (at: MigrationAt): Promise<MigrationAt[]> => {
+    const { message, isMoreDue } = await runs.pass(at);
+    context.log('info', message, { step: 'live', event: type, eventId: id, migration: at.name, isMoreDue });
+    return isMoreDue ? [at] : [];
+  };
+  const due = await Promise.all((await wake(request, context)).map(pass));
+  const [first, ...others] = due.flat();
+  await Promise.all(others.map(pass));
+  return first;
 }
 
 /** One run of a Migration at a time in this process; events that wait for it share the next one. It is right without that too. */

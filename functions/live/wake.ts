@@ -1,7 +1,7 @@
 import { has } from '../domain/live/conditions.ts';
 import type { NamedReference, Plan, PlanMigration } from '../domain/live/forklift.ts';
 import { FORKLIFT_KIND, LIVE_CONDITION, LIVE_KIND } from '../domain/live/names.ts';
-import { hasEnded, isAsSeen, isOfPlan, isRunAsSeen } from '../domain/live/run-state.ts';
+import { hasEnded, isMigrationAsSeen, isOfPlan, isPlanAsSeen, isWaiting } from '../domain/live/run-state.ts';
 import type { LiveRequest } from '../eventing/live-events.ts';
 import type { Reader } from '../kubernetes/cluster.ts';
 import { PLAN_MIGRATIONS, PLANS } from '../kubernetes/live-resources.ts';
@@ -33,14 +33,19 @@ const CHECKED = new Map<string, (at: NamedReference, context: LiveContext) => Pr
   [FORKLIFT_KIND.hook.kind, checkHook],
 ]);
 
-/** What a run writes into the statuses of its Migration and Plan comes back as events of them. They say nothing new. */
+/**
+ * What a run writes into the statuses of its Migration and Plan comes back as events of them, which say nothing new. One that is over
+ * lets others begin.
+ */
 async function ofMigration(
   { namespace, name, isChange }: LiveRequest,
   { hub }: LiveContext,
 ): Promise<readonly MigrationAt[]> {
   const at = { namespace, name };
-  const migration = isChange ? await found(hub.get(PLAN_MIGRATIONS, at)) : undefined;
-  return migration !== undefined && isAsSeen(migration) ? [] : [at];
+  if (!isChange) return [at];
+  const migration = await found(hub.get(PLAN_MIGRATIONS, at));
+  if (migration === undefined || hasEnded(migration)) return unfinished(hub, isWaiting);
+  return isMigrationAsSeen(migration) ? [] : [at];
 }
 
 async function ofPlan(
@@ -48,16 +53,16 @@ async function ofPlan(
   context: LiveContext,
 ): Promise<readonly MigrationAt[]> {
   const plan = await found(context.hub.get(PLANS, { namespace, name }));
-  if (plan?.spec.type !== 'live' || (isChange && isRunAsSeen(plan))) return [];
-  if (isOpen(plan) && !(await isForkliftHere(context.hub))) await checkPlan(plan, context);
+  if (plan?.spec.type !== 'live' || (isChange && isPlanAsSeen(plan))) return [];
+  const isDue = isOfUse(plan) && !has(plan.status, LIVE_CONDITION.executing);
+  if (isDue && !(await isForkliftHere(context.hub))) await checkPlan(plan, context);
   return unfinished(context.hub, (migration) => isOfPlan(migration, plan));
 }
 
-/** While it runs, its VMs say what is wrong; what the plan refers to is held, and immutable. Afterwards it is of no use. */
-const isOpen = ({ spec, status, metadata }: Plan): boolean =>
+/** Whether a Migration of it may still begin, or VMs of one that runs. */
+const isOfUse = ({ spec, status, metadata }: Plan): boolean =>
   metadata.deletionTimestamp === undefined &&
   spec.archived !== true &&
-  !has(status, LIVE_CONDITION.executing) &&
   !has(status, LIVE_CONDITION.succeeded);
 
 /** A provider, a map or a hook: checked by itself, then with each plan that names it. */
@@ -70,7 +75,7 @@ async function ofReferred(
   await CHECKED.get(kind)?.({ namespace, name }, context);
   const { items } = await hub.list(PLANS, {});
   const plans = items.filter((plan) => plan.spec.type === 'live' && refersTo(plan, { namespace, name }));
-  for (const plan of plans) if (isOpen(plan)) await checkPlan(plan, context);
+  for (const plan of plans) if (isOfUse(plan)) await checkPlan(plan, context);
   return unfinished(hub, (migration) => plans.some((plan) => isOfPlan(migration, plan)));
 }
 

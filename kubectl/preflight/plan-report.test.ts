@@ -12,6 +12,7 @@ const condition = (
   ...more,
 });
 const READY = condition('Ready', 'Required');
+const SUCCEEDED = condition('Succeeded', 'Advisory');
 const MISSING = condition('VMNotFound', 'Critical', {
   items: ['vms/web'],
   message: 'The VM is not there.',
@@ -46,6 +47,16 @@ describe('the answer', () => {
       'it has changed since',
       looked([], { status: { observedGeneration: 1, conditions: [READY] } }),
       ['CannotTell'],
+    ],
+    [
+      'it is archived',
+      looked([], { status: { observedGeneration: 1 }, spec: { ...aPlan().spec, archived: true } }),
+      ['NotReady'],
+    ],
+    [
+      'its VMs have moved',
+      looked([], { status: { observedGeneration: 1, conditions: [READY, SUCCEEDED] } }),
+      ['NotReady'],
     ],
     ['a cold plan', looked([READY], { spec: { ...aPlan().spec, type: 'cold' } }), ['CannotTell']],
   ])('%s', (_, plan, wanted) => {

@@ -1,4 +1,6 @@
+import { has } from '../../functions/domain/live/conditions.ts';
 import type { LiveCondition, Plan } from '../../functions/domain/live/forklift.ts';
+import { LIVE_CONDITION } from '../../functions/domain/live/names.ts';
 import { renderTable, type Cell, type Paint } from '../terminal/table.ts';
 
 /** Ready: a Migration of it would start. */
@@ -39,6 +41,8 @@ export function planReport({ metadata, spec, status = {} }: Plan): PlanReport {
     const message = `its type is ${spec.type ?? 'cold'}: only plans of type live are looked at.`;
     return { ...of, answer: 'CannotTell', message, findings: [] };
   }
+  const ended = endOf({ spec, status });
+  if (ended !== undefined) return { ...of, answer: 'NotReady', message: ended, findings: [] };
   if (observedGeneration === undefined || observedGeneration !== generation) {
     const message =
       'this version has not been looked at yet. Is the component live-migration installed, and does its function run?';
@@ -50,6 +54,14 @@ export function planReport({ metadata, spec, status = {} }: Plan): PlanReport {
   if (findings.some(({ weight }) => weight === 'stops'))
     return { ...of, answer: 'NotReady', message: 'no Migration of it starts.', findings };
   return { ...of, answer: 'Ready', message: 'a Migration of it would start.', findings };
+}
+
+/** Such a plan is not looked at any more. */
+function endOf({ spec, status }: Pick<Plan, 'spec' | 'status'>): string | undefined {
+  if (spec.archived === true) return 'it is archived: no Migration of it starts.';
+  return has(status, LIVE_CONDITION.succeeded)
+    ? 'all its VMs have moved: no Migration of it starts.'
+    : undefined;
 }
 
 function findingOf({

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { aPlan, aPlanMigration } from '../../../test/support/builders/live.ts';
 import { NOW } from '../../../test/support/builders/object.ts';
 import type { MigrationStatus, PlanStatus } from './forklift.ts';
-import { isAsSeen, isRunAsSeen } from './run-state.ts';
+import { isMigrationAsSeen, isPlanAsSeen } from './run-state.ts';
 
 const TIME = new Date(NOW).toISOString();
 
@@ -16,7 +16,7 @@ describe('a change of a Migration says nothing new', () => {
   ])('%s', (_what, status, wanted) => {
     const { status: _, ...one } = aPlanMigration();
     const migration = { ...one, metadata: { ...one.metadata, generation: 2 } };
-    expect(isAsSeen(status === undefined ? migration : { ...migration, status })).toBe(wanted);
+    expect(isMigrationAsSeen(status === undefined ? migration : { ...migration, status })).toBe(wanted);
   });
 });
 
@@ -31,6 +31,6 @@ describe('a change of a Plan says nothing new', () => {
   ])('%s', (_what, status, wanted) => {
     const { status: _, ...one } = aPlan();
     const plan = { ...one, metadata: { ...one.metadata, generation: 2 } };
-    expect(isRunAsSeen(status === undefined ? plan : { ...plan, status })).toBe(wanted);
+    expect(isPlanAsSeen(status === undefined ? plan : { ...plan, status })).toBe(wanted);
   });
 });

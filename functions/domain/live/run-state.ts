@@ -20,13 +20,13 @@ export const isWaiting = ({ status }: PlanMigration): boolean =>
   status?.started === undefined && status?.completed === undefined;
 
 /** Its run has begun, and has seen the spec as it is: it was neither canceled nor deleted. */
-export const isAsSeen = ({ metadata, status }: PlanMigration): boolean =>
+export const isMigrationAsSeen = ({ metadata, status }: PlanMigration): boolean =>
   status?.started !== undefined &&
   status.completed === undefined &&
   status.observedGeneration === metadata.generation;
 
 /** A run of it is under way, which has seen the spec as it is: it was neither archived nor deleted. */
-export const isRunAsSeen = ({ metadata, status }: Plan): boolean =>
+export const isPlanAsSeen = ({ metadata, status }: Plan): boolean =>
   has(status, LIVE_CONDITION.executing) && status?.observedGeneration === metadata.generation;
 
 /** VMs that have begun, and have not ended. */
