@@ -105,6 +105,9 @@ function readArguments(): Arguments {
   });
   const unknown = values.scenario?.find((name) => !NAMES.includes(name));
   if (unknown !== undefined) throw new TypeError(`unknown scenario ${unknown}`);
+  const { clusters, scenario, picture } = values;
+  if (clusters === true && (scenario !== undefined || picture !== undefined))
+    throw new TypeError('--clusters goes with neither --scenario nor --picture');
   return { scenario: NAMES, clusters: false, verbose: false, ...values };
 }
 

@@ -1,7 +1,10 @@
 import type { New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import { isSame } from '../../../functions/domain/same.ts';
+import type { ResourceQuota } from '../../../functions/domain/objects.ts';
 import { found } from '../../../functions/live/found.ts';
 import { INSTANCETYPES, PROVIDERS, SECRETS } from '../../../functions/kubernetes/live-resources.ts';
 import { RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import type { CrossStep } from '../../../test/cluster/kubevirt/decentralized/node-steps.ts';
 import { FULL_MIGRATIONS, FULL_VMIS } from '../../../test/cluster/kubevirt/objects.ts';
 import type { Vm } from '../../../test/cluster/kubevirt/types.ts';
 import { askUntil } from '../../../test/support/eventually.ts';
@@ -63,11 +66,11 @@ async function fillTarget({ source, target }: KubeVirtPair): Promise<void> {
   await source.admin.create(INSTANCETYPES, small);
 }
 
-const untilPhase = (move: PlannedMove, phase: string): Promise<unknown> =>
+const untilGoingBack = (move: PlannedMove): Promise<unknown> =>
   askUntil(
-    `the VM is in ${phase}`,
+    'the run goes back',
     () => move.migration(),
-    ({ status }) => status?.vms?.[0]?.phase === phase,
+    ({ status }) => status?.completed !== undefined || status?.vms?.[0]?.phase === 'Undo',
   );
 
 const hasRunning = ({ versions }: PairSide, { kind: wanted }: ResourceType): boolean =>
@@ -95,44 +98,53 @@ const allowOverQuota: During = async ({ move, plans, note }) => {
   await move.admin.patch(PROVIDERS, { namespace: plans, name: 'target' }, { merge });
 };
 
+const isAsBefore = ({ status }: ResourceQuota): boolean => isSame(status?.hard, HARD);
+
 async function checkCopies({ pair: { target } }: Scene): Promise<Check[]> {
   const { admin, namespace } = target;
   const login = await found(admin.get(SECRETS, { namespace, name: LOGIN }));
   const small = await found(admin.get(INSTANCETYPES, { namespace, name: SMALL }));
-  const { object: quota } = await admin.get(RESOURCE_QUOTAS, { namespace, name: QUOTA });
-  const hard = JSON.stringify(quota.status?.hard);
+  // The lock may end after the run.
+  const { items: quotas } = await askUntil(
+    'the namespace is unlocked',
+    () => admin.list(RESOURCE_QUOTAS, { namespace }),
+    ({ items }) => items.every(isAsBefore),
+  );
   const notThere = (object: unknown): string | undefined => (object === undefined ? 'it is not' : undefined);
   return [
     [`Secret ${LOGIN} is on the target`, notThere(login)],
     [`instance type ${SMALL} is on the target`, notThere(small)],
-    ['the quota is as before', hard === JSON.stringify(HARD) ? undefined : `status.hard is ${hard}`],
+    ['the quota is as before', quotas.every(isAsBefore) ? undefined : 'its status.hard is raised'],
   ];
 }
 
-const cancelMidway: During = async ({ pair, move, note }) => {
-  const release = pair.transfers.hold('transfer');
-  await untilCopied(pair);
-  note('the user cancels it, while memory is copied');
-  await cancel(move);
-  await untilPhase(move, 'Undo');
-  release();
-};
+/** No node takes the step meanwhile. */
+async function holding(pair: KubeVirtPair, step: CrossStep, work: () => Promise<void>): Promise<void> {
+  const release = pair.transfers.hold(step);
+  await work().finally(release);
+}
 
-const cancelTooLate: During = async ({ pair, move, note }) => {
-  const release = pair.transfers.hold('leave');
-  await pair.until('the guest runs on the target', () => hasRunning(pair.target, FULL_VMIS));
-  note('the user cancels it, but the guest has arrived');
-  await cancel(move);
-  release();
-};
+const cancelMidway: During = ({ pair, move, note }) =>
+  holding(pair, 'transfer', async () => {
+    await untilCopied(pair);
+    note('the user cancels it, while memory is copied');
+    await cancel(move);
+    await untilGoingBack(move);
+  });
 
-const restart: During = async ({ pair, note }) => {
-  const release = pair.transfers.hold('transfer');
-  await untilCopied(pair);
-  note("the source's synchronization controller restarts");
-  await pair.source.restartSynchronization();
-  release();
-};
+const cancelTooLate: During = ({ pair, move, note }) =>
+  holding(pair, 'leave', async () => {
+    await pair.until('the guest runs on the target', () => hasRunning(pair.target, FULL_VMIS));
+    note('the user cancels it, but the guest has arrived');
+    await cancel(move);
+  });
+
+const restart: During = ({ pair, note }) =>
+  holding(pair, 'transfer', async () => {
+    await untilCopied(pair);
+    note("the source's synchronization controller restarts");
+    await pair.source.restartSynchronization();
+  });
 
 export const STORIES: readonly Story[] = [
   {

@@ -57,15 +57,20 @@ test.each<[string, (move: PlannedMove) => Promise<void>]>([
 ])('%s: while a VM moves, the event of it is enough to stop the run', async (name, stop) => {
   const { clusters, environment } = installed;
   environment.cluster.eventing.broker.lose(({ event }) => event.attributes.type === LIVE_EVENT.sweep);
-  await clusters.within(name, async (pair) => {
-    const move = await installed.readyMove(`plans-${name}`, pair);
-    pair.transfers.hold('transfer');
-    await move.createMigration();
-    await untilPhase(move, 'WaitForStateTransfer');
-    await untilQuiet();
-    await stop(move);
-    await untilPhase(move, 'Undo');
-  });
+  const release = clusters.transfers.hold('transfer');
+  try {
+    await clusters.within(name, async (pair) => {
+      const move = await installed.readyMove(`plans-${name}`, pair);
+      await move.createMigration();
+      await untilPhase(move, 'WaitForStateTransfer');
+      await untilQuiet();
+      await stop(move);
+      await untilPhase(move, 'Undo');
+    });
+  } finally {
+    release();
+    environment.cluster.eventing.broker.lose(undefined);
+  }
 });
 
 /** Nothing happens any more that would wake `live` by itself. */

@@ -44,8 +44,11 @@ test('a VM is let into a full namespace by a VMMRQ with allowReceive, and the qu
       ({ status, metadata }) => status?.completed !== undefined && metadata.finalizers === undefined,
     );
     expect(conditionsOf(migration)).toContain('Succeeded');
-    const { object: moved } = await admin.get(VMS, { namespace, name: 'web' });
-    expect(moved).toMatchObject({ spec: { runStrategy: 'Always' }, status: { printableStatus: 'Running' } });
+    await askUntil(
+      'the VM runs on the target',
+      async () => (await admin.get(VMS, { namespace, name: 'web' })).object,
+      ({ spec, status }) => spec.runStrategy === 'Always' && status?.printableStatus === 'Running',
+    );
 
     await history.until('it was locked, and is not', () => history.locks().length > 0 && !history.isLocked());
     const { object: quota } = await admin.get(RESOURCE_QUOTAS, at);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { PlanMigration } from '../../../functions/domain/live/forklift.ts';
 import { vmsUnderWay } from '../../../functions/domain/live/run-state.ts';
 import { VMS } from '../../cluster/kubevirt/objects.ts';
+import { askUntil } from '../../support/eventually.ts';
 import { conditionsOf, type Crossing } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
 
@@ -35,11 +36,20 @@ async function untilEnded(crossing: Crossing): Promise<{ migration: PlanMigratio
 const ends = ({ status }: PlanMigration): string[] =>
   (status?.vms ?? []).map((vm) => `${vm.name ?? ''} ${conditionsOf({ status: vm }).at(-1) ?? ''}`);
 
-const runningOn = async (crossing: Crossing, side: 'source' | 'target'): Promise<string[]> => {
+/** A VM says so a moment after its VMI. */
+const untilRunning = (
+  crossing: Crossing,
+  side: 'source' | 'target',
+  names: readonly string[],
+): Promise<unknown> => {
   const { admin, namespace } = crossing.side(side);
-  const { items } = await admin.list(VMS, { namespace });
-  return items.flatMap(({ metadata, status }) =>
-    status?.printableStatus === 'Running' ? [metadata.name] : [],
+  return askUntil(
+    `${names.join(', ')} run on the ${side}, and no other`,
+    async () => (await admin.list(VMS, { namespace })).items,
+    (vms) => {
+      const running = vms.filter(({ status }) => status?.printableStatus === 'Running');
+      return running.map(({ metadata }) => metadata.name).join() === names.join();
+    },
   );
 };
 
@@ -54,15 +64,15 @@ test('VMs move one at a time, one that fails stops no other, and a second Migrat
     expect(first.most).toBe(1);
     expect(conditionsOf(first.migration)).toContain('Failed');
     expect(ends(first.migration)).toEqual(['a Succeeded', 'b Failed', 'c Succeeded']);
-    expect(await runningOn(crossing, 'target')).toEqual(['a', 'c']);
+    await untilRunning(crossing, 'target', ['a', 'c']);
 
     await setStrategy(crossing, 'b', 'Always');
     await crossing.untilRunning('b');
     await crossing.createMigrationAs(undefined, 'move-2');
     const second = await untilEnded(crossing);
     expect(conditionsOf(second.migration)).toContain('Succeeded');
-    expect(await runningOn(crossing, 'target')).toEqual(NAMES);
-    expect(await runningOn(crossing, 'source')).toEqual([]);
+    await untilRunning(crossing, 'target', NAMES);
+    await untilRunning(crossing, 'source', []);
     expect(conditionsOf(await crossing.plan())).toContain('Succeeded');
   };
   await crossings.within('several', work, { maxVmsInFlight: 1 });

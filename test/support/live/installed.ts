@@ -37,8 +37,20 @@ export interface InstalledOptions extends LocalClusterOptions {
   readonly hub?: 'target';
 }
 
-export async function startInstalled({ hub, ...options }: InstalledOptions = {}): Promise<Installed> {
+export async function startInstalled(options: InstalledOptions = {}): Promise<Installed> {
   const clusters = await startTwoKubeVirts({ runMs: 100, migrationMs: 500 });
+  try {
+    return await installBeside(clusters, options);
+  } catch (error) {
+    await clusters.stop();
+    throw error;
+  }
+}
+
+async function installBeside(
+  clusters: TwoKubeVirts,
+  { hub, ...options }: InstalledOptions,
+): Promise<Installed> {
   const { members } = clusters;
   await prepareMember(members.source.admin, 'fast');
   await prepareMember(members.target.admin, 'gold');
