@@ -2,6 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { ApiError } from '../../functions/kubernetes/errors.ts';
 
+export const CRDS: ResourceType = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+};
+
 const WITHIN_MS = 30_000;
 const LOOK_EVERY_MS = 20;
 

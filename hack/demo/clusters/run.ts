@@ -1,18 +1,16 @@
-import type { KubernetesObject } from '../../../functions/domain/objects.ts';
-import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
-import { follow } from '../../../functions/kubernetes/follow.ts';
+import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { INSTANCETYPES } from '../../../functions/kubernetes/live-resources.ts';
 import { found } from '../../../functions/live/found.ts';
 import { LIVE_LABEL } from '../../../functions/domain/live/names.ts';
-import { FULL_CLAIMS, FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../../test/cluster/kubevirt/objects.ts';
-import { untilServed } from '../../../test/cluster/served.ts';
-import { askUntil } from '../../../test/support/eventually.ts';
+import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../../test/cluster/kubevirt/objects.ts';
+import { CRDS, untilServed } from '../../../test/cluster/served.ts';
+import { removeClaims } from '../../../test/support/live/claims.ts';
 import { conditionsOf } from '../../../test/support/live/crossing.ts';
 import { startInstalled, type Installed } from '../../../test/support/live/installed.ts';
-import type { KubeVirtPair, PairSide } from '../../../test/support/kubevirt/pair.ts';
+import type { PairSide } from '../../../test/support/kubevirt/pair.ts';
 import { coloursFor, type Out } from '../colours.ts';
 import { STORIES, type Check, type Scene, type Story } from './stories.ts';
-import { tell } from './watch.ts';
+import { showChanges } from './watch.ts';
 
 /**
  * VMs move between two clusters, by plans on the target, on which everything of the project is installed. Prints what the clusters show,
@@ -54,18 +52,14 @@ async function runStory(story: Story, { installed, out, number }: Telling): Prom
     };
     const note = (text: string): void => say('', accent(text));
     const ends = [
-      tell({ hub: { admin: move.admin, namespace: plans }, ...pair }, say),
+      showChanges({ hub: { admin: move.admin, namespace: plans }, ...pair }, say),
       removeClaims(pair.target),
     ];
     const scene: Scene = { pair, move, plans, note };
     try {
       await move.createMigration();
       await story.during?.(scene);
-      await askUntil(
-        'it has ended',
-        () => move.migration(),
-        ({ status, metadata }) => status?.completed !== undefined && metadata.finalizers === undefined,
-      );
+      await move.untilEnded();
     } finally {
       for (const end of ends) await end();
     }
@@ -101,37 +95,6 @@ async function notRunning({ admin, namespace }: PairSide): Promise<string | unde
   const { printableStatus } = vm?.status ?? {};
   return printableStatus === 'Running' ? undefined : `it is ${printableStatus ?? 'not there'}`;
 }
-
-/** What the controller does that protects claims in use, which does not run here. */
-function removeClaims({ admin, namespace }: KubeVirtPair['target']): () => Promise<void> {
-  const over = new AbortController();
-  const remove = ({ metadata }: KubernetesObject): void => {
-    if (metadata.deletionTimestamp === undefined) return;
-    const merge = { metadata: { finalizers: null } };
-    void admin.patch(FULL_CLAIMS, { namespace, name: metadata.name }, { merge }).catch(() => undefined);
-  };
-  const following = follow(
-    admin,
-    { type: FULL_CLAIMS, where: { namespace }, signal: over.signal },
-    {
-      onList: (claims) => claims.forEach(remove),
-      onChange: remove,
-      onGone: () => undefined,
-      onError: () => undefined,
-    },
-  );
-  return async () => {
-    over.abort();
-    await following;
-  };
-}
-
-const CRDS: ResourceType = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-};
 
 /** The kind, with any content. */
 async function serveInstancetypes(admin: Cluster): Promise<void> {

@@ -67,9 +67,8 @@ async function fillTarget({ source, target }: KubeVirtPair): Promise<void> {
 }
 
 const untilGoingBack = (move: PlannedMove): Promise<unknown> =>
-  askUntil(
+  move.until(
     'the run goes back',
-    () => move.migration(),
     ({ status }) => status?.completed !== undefined || status?.vms?.[0]?.phase === 'Undo',
   );
 
@@ -88,10 +87,8 @@ const cancel = (move: PlannedMove): Promise<void> =>
 type During = (scene: Scene) => Promise<void>;
 
 const allowOverQuota: During = async ({ move, plans, note }) => {
-  await askUntil(
-    'it says what is missing',
-    () => move.migration(),
-    ({ status }) => JSON.stringify(status ?? {}).includes('allowOverQuota'),
+  await move.until('it says what is missing', ({ status }) =>
+    JSON.stringify(status ?? {}).includes('allowOverQuota'),
   );
   note('the admin allows it for this provider: allowOverQuota: "true"');
   const merge = { spec: { settings: { allowOverQuota: 'true' } } };

@@ -8,17 +8,17 @@ import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resou
 import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../../test/cluster/kubevirt/objects.ts';
 import type { Vm, Vmi, Vmim } from '../../../test/cluster/kubevirt/types.ts';
 
-/** What there is to tell about an object, each part by a name; a part is told when it changes. */
-type Told = Readonly<Record<string, string | undefined>>;
+/** Texts about an object, each by the name of its part; one is shown when it changes. */
+type Texts = Readonly<Record<string, string | undefined>>;
 
 interface Watch {
   readonly type: ResourceType;
-  readonly told: (object: KubernetesObject) => Told;
+  readonly textsOf: (object: KubernetesObject) => Texts;
 }
 
-const watch = <T extends KubernetesObject>(type: ResourceType<T>, told: (object: T) => Told): Watch => ({
+const watch = <T extends KubernetesObject>(type: ResourceType<T>, textsOf: (object: T) => Texts): Watch => ({
   type,
-  told: (object) => told(object as T),
+  textsOf: (object) => textsOf(object as T),
 });
 
 const ofKubeVirt = [
@@ -50,27 +50,28 @@ const ofRuns = watch<PlanMigration>(PLAN_MIGRATIONS, ({ status }) => ({
   vms: status?.message && `Migration ${status.progress ?? ''} ${status.message}`,
 }));
 
-export interface Watched {
-  readonly hub: { readonly admin: Cluster; readonly namespace: string };
-  readonly source: { readonly admin: Cluster; readonly namespace: string };
-  readonly target: { readonly admin: Cluster; readonly namespace: string };
+interface Place {
+  readonly admin: Cluster;
+  readonly namespace: string;
 }
 
-/** Tells what happens on the clusters, as it happens, until the result is called. */
-export function tell(
+export type Watched = Readonly<Record<'hub' | 'source' | 'target', Place>>;
+
+/** Says what happens on the clusters, as it happens, until the result is called. */
+export function showChanges(
   { hub, source, target }: Watched,
   say: (where: string, text: string) => void,
 ): () => Promise<void> {
   const over = new AbortController();
   const following = (
     where: string,
-    { admin, namespace }: Watched['hub'],
+    { admin, namespace }: Place,
     watches: readonly Watch[],
   ): Promise<void>[] =>
-    watches.map(({ type, told }) => {
+    watches.map(({ type, textsOf }) => {
       const known = new Map<string, string>();
       const see = (object: KubernetesObject, isNew: boolean): void => {
-        for (const [part, text] of Object.entries(told(object))) {
+        for (const [part, text] of Object.entries(textsOf(object))) {
           const key = `${object.metadata.uid} ${part}`;
           if (text === undefined || text === '' || known.get(key) === text) continue;
           known.set(key, text);

@@ -21,6 +21,7 @@ import type { ControlPlane } from '../../cluster/controlplane/start.ts';
 import { freshControlPlane } from '../../support/control-plane.ts';
 import { aReservation } from '../../support/builders/snapshot.ts';
 import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/api-request.ts';
+import { CRDS as ANY_CRDS } from '../../cluster/served.ts';
 
 interface Crd extends KubernetesObject {
   spec: { versions: [{ schema: { openAPIV3Schema: Schema } }] };
@@ -31,12 +32,7 @@ interface Schema {
   [keyword: string]: unknown;
 }
 
-const CRDS: ResourceType<Crd> = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-};
+const CRDS = ANY_CRDS as ResourceType<Crd>;
 const TENANT = 'tenant-a';
 const PATH = `/apis/mtq.kubevirt.io/v1alpha1/namespaces/${TENANT}/virtualmachinemigrationresourcequotas`;
 const CLUSTER_PATH = `/apis/mtq.kubevirt.io/v1alpha1/${CLUSTER_VMMRQS.plural}`;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { EVENTS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { untilServed } from '../../cluster/served.ts';
+import { CRDS, untilServed } from '../../cluster/served.ts';
 import { expectQuiescent } from '../../support/quiescent.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
@@ -13,12 +13,6 @@ const MTQS: ResourceType = {
   apiVersion: 'mtq.kubevirt.io/v1alpha1',
   kind: 'MTQ',
   plural: 'mtqs',
-  namespaced: false,
-};
-const CRDS: ResourceType = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
   namespaced: false,
 };
 const CRD = {

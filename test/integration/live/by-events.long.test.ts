@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LIVE_ANNOTATION, LIVE_EVENT } from '../../../functions/domain/live/names.ts';
 import { FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
-import { askUntil } from '../../support/eventually.ts';
 import { accessOf, conditionsOf, type PlannedMove } from '../../support/live/crossing.ts';
 import { startInstalled, type Installed } from '../../support/live/installed.ts';
 
@@ -23,11 +22,7 @@ test('a VM moves by the events of a third cluster, its watcher and its guard, an
     expect(watcher.replicas.items).toEqual([0]);
 
     await move.createMigration();
-    const migration = await askUntil(
-      'it has ended',
-      () => move.migration(),
-      ({ status, metadata }) => status?.completed !== undefined && metadata.finalizers === undefined,
-    );
+    const migration = await move.untilEnded();
     expect(conditionsOf(migration)).toContain('Succeeded');
     // As the guard wrote it.
     const requester = migration.metadata.annotations?.[LIVE_ANNOTATION.requester] ?? '';
@@ -84,8 +79,4 @@ async function untilQuiet(): Promise<void> {
 }
 
 const untilPhase = (move: PlannedMove, phase: string): Promise<unknown> =>
-  askUntil(
-    `the VM is in ${phase}`,
-    () => move.migration(),
-    ({ status }) => status?.vms?.[0]?.phase === phase,
-  );
+  move.until(`the VM is in ${phase}`, ({ status }) => status?.vms?.[0]?.phase === phase);

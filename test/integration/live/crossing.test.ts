@@ -6,6 +6,7 @@ import { PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS } from '../../../functions/k
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { found } from '../../../functions/live/found.ts';
 import { FULL_CLAIMS, FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
+import { removeClaims } from '../../support/live/claims.ts';
 import { accessOf, conditionsOf, type Crossing } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
 
@@ -59,10 +60,7 @@ describe.each(['source', 'target'] as const)('hub = %s', (hub) => {
       await crossing.sweep('Plan');
       expect(conditionsOf(await crossing.plan())).toContain('Ready');
       await crossing.createMigrationAs();
-      const migration = await crossing.until(
-        'it has ended',
-        ({ status, metadata }) => status?.completed !== undefined && metadata.finalizers === undefined,
-      );
+      const migration = await crossing.untilEnded();
       expect(conditionsOf(migration)).toContain('Succeeded');
       expect(conditionsOf(await crossing.plan())).toContain('Succeeded');
       expect(await vmOf(crossing, 'target', 'web')).toMatchObject({
@@ -114,10 +112,7 @@ test('a provider that gets another Secret while its VM moves: neither is held af
     await admin.create(SECRETS, { metadata: { ...at, name: 'renewed', labels }, data: old.data ?? {} });
     const merge = { spec: { secret: { ...at, name: 'renewed' } } };
     await admin.patch(PROVIDERS, { ...at, name: 'target' }, { merge });
-    await crossing.until(
-      'it has ended',
-      ({ status, metadata }) => status?.completed !== undefined && metadata.finalizers === undefined,
-    );
+    await crossing.untilEnded();
     expect(await finalizers(crossing, 'plans-renewed')).toEqual([]);
   });
 });
@@ -133,10 +128,8 @@ test('a VM that is canceled before its cut-over is as it was, and the target kee
       async () => (await admin.list(FULL_MIGRATIONS, { namespace })).items.length > 0,
     );
     await crossing.patchMigration({ spec: { cancel: [{ namespace, name: 'web' }] } });
-    const migration = await crossing.until('it has ended', async ({ status, metadata }) => {
-      await removeClaims(crossing);
-      return status?.completed !== undefined && metadata.finalizers === undefined;
-    });
+    const stopRemoving = removeClaims(crossing.side('target'));
+    const migration = await crossing.untilEnded().finally(stopRemoving);
     expect(conditionsOf(migration)).toContain('Canceled');
     const source = await vmOf(crossing, 'source', 'web');
     expect(source).toMatchObject({ spec: { runStrategy: 'Always' }, status: { printableStatus: 'Running' } });
@@ -170,15 +163,3 @@ test('a target namespace whose quota is full is explained, and the VM moves once
     expect(conditionsOf(migration)).toContain('Succeeded');
   });
 });
-
-/** What the controller that protects claims in use does, which runs here for no cluster. */
-async function removeClaims(crossing: Crossing): Promise<void> {
-  const { admin, namespace } = crossing.side('target');
-  const { items } = await admin.list(FULL_CLAIMS, { namespace });
-  for (const { metadata } of items.filter((claim) => claim.metadata.deletionTimestamp !== undefined))
-    await admin.patch(
-      FULL_CLAIMS,
-      { namespace, name: metadata.name },
-      { merge: { metadata: { finalizers: null } } },
-    );
-}

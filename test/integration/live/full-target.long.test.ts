@@ -28,21 +28,15 @@ test('a VM is let into a full namespace by a VMMRQ with allowReceive, and the qu
     await admin.create(VMMRQS, { metadata: { namespace, name: 'more' }, spec });
     const move = await installed.readyMove('plans-full', pair);
     await move.createMigration();
-    await askUntil(
-      'it says that the VM would be over its quota for good',
-      () => move.migration(),
-      ({ status }) => JSON.stringify(status ?? {}).includes('allowOverQuota'),
+    await move.until('it says that the VM would be over its quota for good', ({ status }) =>
+      JSON.stringify(status ?? {}).includes('allowOverQuota'),
     );
     await environment.admin.patch(
       PROVIDERS,
       { namespace: 'plans-full', name: 'target' },
       { merge: { spec: { settings: { allowOverQuota: 'true' } } } },
     );
-    const migration = await askUntil(
-      'it has ended',
-      () => move.migration(),
-      ({ status, metadata }) => status?.completed !== undefined && metadata.finalizers === undefined,
-    );
+    const migration = await move.untilEnded();
     expect(conditionsOf(migration)).toContain('Succeeded');
     await askUntil(
       'the VM runs on the target',
@@ -53,7 +47,7 @@ test('a VM is let into a full namespace by a VMMRQ with allowReceive, and the qu
     await history.until('it was locked, and is not', () => history.locks().length > 0 && !history.isLocked());
     const { object: quota } = await admin.get(RESOURCE_QUOTAS, at);
     expect(quota).toMatchObject({ spec: { hard }, status: { hard } });
-    // No further pod fits, and the user is told.
+    // No further pod fits, and the status says so.
     expect(JSON.stringify(migration.status?.vms)).toContain('RestartWouldBeRefused');
   });
 });

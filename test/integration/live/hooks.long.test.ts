@@ -77,10 +77,7 @@ test('a PreHook runs before anything moves; a PostHook that fails keeps the VM o
     const post = await untilJobs(crossing, namespace, 2);
     expect(post.metadata.name).not.toBe(pre.metadata.name);
     await endJob(crossing, post, 'Failed');
-    const migration = await crossing.until(
-      'it has ended',
-      ({ status, metadata }) => status?.completed !== undefined && metadata.finalizers === undefined,
-    );
+    const migration = await crossing.untilEnded();
     expect(conditionsOf(migration)).toContain('Failed');
     expect(JSON.stringify(migration.status)).toContain('of the PostHook failed: it did not work');
     await askUntil(
@@ -97,10 +94,7 @@ test('a PreHook that fails moves nothing', async () => {
     await planWithHooks(crossing, namespace);
     await crossing.createMigrationAs();
     await endJob(crossing, await untilJobs(crossing, namespace, 1), 'Failed');
-    const migration = await crossing.until(
-      'it has ended',
-      ({ status, metadata }) => status?.completed !== undefined && metadata.finalizers === undefined,
-    );
+    const migration = await crossing.untilEnded();
     expect(conditionsOf(migration)).toContain('Failed');
     const { admin, namespace: there } = crossing.side('target');
     expect((await admin.list(VMS, { namespace: there })).items).toEqual([]);

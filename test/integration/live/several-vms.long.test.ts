@@ -3,7 +3,7 @@ import type { PlanMigration } from '../../../functions/domain/live/forklift.ts';
 import { vmsUnderWay } from '../../../functions/domain/live/run-state.ts';
 import { VMS } from '../../cluster/kubevirt/objects.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { conditionsOf, type Crossing } from '../../support/live/crossing.ts';
+import { conditionsOf, isOver, type Crossing } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
 
 let crossings: Crossings;
@@ -28,7 +28,7 @@ async function untilEnded(crossing: Crossing): Promise<{ migration: PlanMigratio
   let most = 0;
   const migration = await crossing.until('it has ended', (seen) => {
     most = Math.max(most, vmsUnderWay(seen).length);
-    return seen.status?.completed !== undefined && seen.metadata.finalizers === undefined;
+    return isOver(seen);
   });
   return { migration, most };
 }

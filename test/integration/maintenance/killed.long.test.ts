@@ -106,13 +106,10 @@ describe('`progress` is killed', () => {
   });
 
   test.each(CASES)('$name: every event is posted, with one id and without a gap', async ({ name }) => {
-    const object = await runs.get(name);
-    const isOfObject = ({ name: of }: { readonly name: string }): boolean => of === object;
+    const object = (await runs.get(name)) ?? '';
     // The status is written before its events are posted.
-    await scene.received.until(`the end of ${name} is posted`, () =>
-      scene.received.items.some((event) => isOfObject(event) && event.type === 'completed'),
-    );
-    const received = scene.received.items.filter(isOfObject);
+    await scene.typesUntil(object, 'completed');
+    const received = scene.received.items.filter((event) => event.name === object);
     const distinct = new Set(received.map(({ id, type, sequence }) => `${id} ${type} ${String(sequence)}`));
     expect([...distinct].map((text) => text.replace(/^\S+-(\d+) /, '$1 '))).toEqual([
       '1 started 1',

@@ -18,7 +18,7 @@ import type { ControlPlane } from '../../cluster/controlplane/start.ts';
 import { freshControlPlane } from '../../support/control-plane.ts';
 import { installKubeVirt } from '../../cluster/kubevirt/install.ts';
 import { newMigration, newVirtualMachineInstance } from '../../cluster/kubevirt/objects.ts';
-import { untilServed } from '../../cluster/served.ts';
+import { CRDS, untilServed } from '../../cluster/served.ts';
 import { aView, RULES } from '../../support/builders/snapshot.ts';
 import { aLauncher } from '../../support/builders/kubevirt.ts';
 import { exceeded } from '../../support/builders/pod-rejection.ts';
@@ -31,12 +31,6 @@ const AT_ONCE = 32;
 /** The reads of a namespace with a waiting migration: each kind once, and up to three single VMIs. */
 const MAX_REQUESTS = 12;
 
-const CRDS = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-};
 const SERVICE_ACCOUNTS = {
   apiVersion: 'v1',
   kind: 'ServiceAccount',

@@ -5,10 +5,10 @@ import type { ControlPlane } from '../../cluster/controlplane/start.ts';
 import { freshControlPlane } from '../../support/control-plane.ts';
 import { installKubeVirt } from '../../cluster/kubevirt/install.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
-import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { NAMESPACES, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { FULL_KUBEVIRTS, newKubeVirt } from '../../cluster/kubevirt/objects.ts';
-import { untilServed } from '../../cluster/served.ts';
+import { CRDS, untilServed } from '../../cluster/served.ts';
 import { Barrier } from '../../support/fuzz/barrier.ts';
 import { fuzzCases } from '../../support/fuzz/cases.ts';
 import { cellsOf, classesOf, matrix, summaryOf } from '../../support/fuzz/tally.ts';
@@ -30,13 +30,6 @@ const EVALUATED_AT_ONCE = 4;
 
 let controlPlane: ControlPlane;
 let all: FuzzNamespace[] = [];
-
-const CRDS: ResourceType = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-};
 
 beforeAll(async () => {
   controlPlane = await freshControlPlane();

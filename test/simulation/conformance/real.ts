@@ -9,7 +9,7 @@ import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
 import { render } from '../../cluster/controlplane/kustomize.ts';
 import { freshControlPlane } from '../../support/control-plane.ts';
 import { installKubeVirt } from '../../cluster/kubevirt/install.ts';
-import { untilServed } from '../../cluster/served.ts';
+import { CRDS, untilServed } from '../../cluster/served.ts';
 import { toResponse } from '../../../webhook/admission/admission.ts';
 import {
   VALIDATING_WEBHOOK_CONFIGURATIONS,
@@ -135,13 +135,6 @@ const SERVICE_ACCOUNTS: ResourceType = {
   kind: 'ServiceAccount',
   plural: 'serviceaccounts',
   namespaced: true,
-};
-
-const CRDS: ResourceType = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
 };
 
 async function install(admin: Cluster, stubWebhook: StubWebhook): Promise<void> {

@@ -5,7 +5,7 @@ import type { Requester } from '../../../functions/domain/live/requester.ts';
 import { liveEvent } from '../../../functions/eventing/live-events.ts';
 import type { PostedEvent } from '../../../functions/eventing/posted-event.ts';
 import type { Answer, Handle } from '../../../functions/host/function.ts';
-import type { Cluster, New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import type { Cluster, New } from '../../../functions/kubernetes/cluster.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
 import {
   HOOKS,
@@ -27,20 +27,13 @@ import { typeOf } from '../../cluster/install.ts';
 import { renderInstallation } from '../../cluster/overlay.ts';
 import { FULL_CLAIMS, newVirtualMachine, VMS } from '../../cluster/kubevirt/objects.ts';
 import type { Vm } from '../../cluster/kubevirt/types.ts';
-import { untilServed } from '../../cluster/served.ts';
+import { CRDS, untilServed } from '../../cluster/served.ts';
 import type { MemberCluster } from '../../cluster/several-clusters.ts';
 import { askUntil } from '../eventually.ts';
 import { completeMigrations } from './vmim-defaults.ts';
 import { untilAllowed } from '../roles.ts';
 import type { KubeVirtPair, PairSide } from '../kubevirt/pair.ts';
 import { newLines, type Line } from '../function-host.ts';
-
-const CRDS: ResourceType = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-};
 
 /** Forklift's kinds, as their admin installs them. */
 export async function installForkliftKinds(admin: Cluster): Promise<void> {
@@ -137,6 +130,10 @@ const ANYBODY: Requester = { user: 'an-admin', groups: ['system:masters'] };
 
 const SIDES = ['source', 'target'] as const;
 const PLAN = 'move';
+
+/** The run has ended, and nothing holds it. */
+export const isOver = ({ status, metadata }: PlanMigration): boolean =>
+  status?.completed !== undefined && metadata.finalizers === undefined;
 
 export interface VmDetails {
   /** Left out: one. */
@@ -292,6 +289,32 @@ export class PlannedMove {
     return (await this.admin.get(PLAN_MIGRATIONS, this.migrationAt)).object;
   }
 
+  /** Before each reading of `until`. */
+  protected look(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** Resolves with the Migration once it is so. */
+  async until(
+    what: string,
+    holds: (migration: PlanMigration) => boolean | Promise<boolean>,
+  ): Promise<PlanMigration> {
+    const { migration } = await askUntil(
+      what,
+      async () => {
+        await this.look();
+        const seen = await this.migration();
+        return { migration: seen, isSo: await holds(seen) };
+      },
+      ({ isSo }) => isSo,
+    );
+    return migration;
+  }
+
+  untilEnded(): Promise<PlanMigration> {
+    return this.until('it has ended', isOver);
+  }
+
   async plan(): Promise<Plan> {
     return (await this.admin.get(PLANS, { namespace: this.#options.namespace, name: PLAN })).object;
   }
@@ -345,20 +368,8 @@ export class Crossing extends PlannedMove {
     return this.#handle({}, liveEvent({ type: LIVE_EVENT.sweep, from: 'guard', about, cause }));
   }
 
-  /** Sweeps until the Migration is so. */
-  until(
-    what: string,
-    holds: (migration: PlanMigration) => boolean | Promise<boolean>,
-  ): Promise<PlanMigration> {
-    return askUntil(
-      what,
-      async () => {
-        await this.sweep();
-        const migration = await this.migration();
-        return { migration, isSo: await holds(migration) };
-      },
-      ({ isSo }) => isSo,
-    ).then(({ migration }) => migration);
+  protected override async look(): Promise<void> {
+    await this.sweep();
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Side } from '../../cluster/kubevirt/decentralized/sides.ts';
 import { exchangeTrust } from '../kubevirt/pair.ts';
 import { startTwoKubeVirts, type TwoKubeVirts } from '../kubevirt/two-kubevirts.ts';
 import {
@@ -7,8 +8,6 @@ import {
   prepareMember,
   type CrossingOptions,
 } from './crossing.ts';
-
-type Side = 'source' | 'target';
 
 export interface CrossingSettings extends Pick<CrossingOptions, 'maxVmsInFlight'> {
   /** The cluster of the plans; left out: the source. */

@@ -2,6 +2,7 @@ import { connect } from '../../../functions/kubernetes/client.ts';
 import type { LocalClusterOptions } from '../../cluster/cluster.ts';
 import { clusterIdOf, type MemberCluster } from '../../cluster/several-clusters.ts';
 import { WITH_WEBHOOKS } from '../admission-mode.ts';
+import type { Side } from '../../cluster/kubevirt/decentralized/sides.ts';
 import { freshControlPlane } from '../control-plane.ts';
 import { askUntil } from '../eventually.ts';
 import { exchangeTrust, type KubeVirtPair } from '../kubevirt/pair.ts';
@@ -54,9 +55,9 @@ async function installBeside(
   const { members } = clusters;
   await prepareMember(members.source.admin, 'fast');
   await prepareMember(members.target.admin, 'gold');
-  const remote = hub === undefined ? (['source', 'target'] as const) : (['source'] as const);
-  const access: Partial<Record<'source' | 'target', string>> = {};
-  for (const side of remote) access[side] = await installProviderAccount(members[side]);
+  const access: Partial<Record<Side, string>> = {};
+  for (const side of SIDES.filter((one) => one !== hub))
+    access[side] = await installProviderAccount(members[side]);
   const controlPlane = hub === undefined ? await freshControlPlane() : members[hub].controlPlane;
   await installForkliftKinds(connect(controlPlane.adminKubeconfig, 'admin'));
   const environment = await startTestEnvironment({
@@ -91,6 +92,7 @@ async function installBeside(
   };
 }
 
+const SIDES: readonly Side[] = ['source', 'target'];
 const RBAC = 'rbac.authorization.k8s.io';
 
 /** Resolves with the kubeconfig of an account with the rights of `live`, and those of the watcher. */

@@ -1,23 +1,16 @@
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
-import type { ApiServer, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import type { ApiServer } from '../../../functions/kubernetes/cluster.ts';
 import { CLUSTER_VMMRQS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { render } from '../../cluster/controlplane/kustomize.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
 import { installKubeVirt } from '../../cluster/kubevirt/install.ts';
-import { untilServed } from '../../cluster/served.ts';
+import { CRDS, untilServed } from '../../cluster/served.ts';
 import { freshControlPlane } from '../control-plane.ts';
 import type { Clusters } from '../fuzz/world.ts';
 import { installClasses } from '../pod-shapes.ts';
 import { caseOf } from './cases.ts';
 import { PreflightScene } from './scene.ts';
-
-const CRDS: ResourceType = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-};
 
 /** A real API server with its quota controller, KubeVirt's kinds and the project's, and no process of either. */
 export interface PreflightWorld {
