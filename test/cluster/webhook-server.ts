@@ -28,9 +28,12 @@ export interface WebhookServer {
 export async function startWebhookServer(respond: Respond): Promise<WebhookServer> {
   const { serving, ca } = newServingCertificate();
   const server = createServer(serving, (request, response) => {
-    void answer(request, respond).then(({ status, body }) => {
-      response.writeHead(status, { 'content-type': 'application/json' }).end(body);
-    });
+    answer(request, respond)
+      .then(({ status, body }) => {
+        response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+      })
+      // The API server no longer waits: its request has broken off.
+      .catch(() => request.socket.destroy());
   });
   const { promise: listening, resolve } = Promise.withResolvers<undefined>();
   server.listen(0, () => resolve(undefined));

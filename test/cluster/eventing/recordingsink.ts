@@ -35,7 +35,7 @@ export async function recordingSink(
   const requests: Recorded[] = [];
   const waiting: { count: number; resolve: () => void }[] = [];
   const { url, close } = await listen((request, response) => {
-    void (async () => {
+    const record = async (): Promise<void> => {
       const { method = '', url: path = '', rawHeaders, headers } = request;
       const recorded = { method, path, rawHeaders, headers, body: (await bodyOf(request)).toString('utf8') };
       const number = requests.push(recorded);
@@ -43,7 +43,9 @@ export async function recordingSink(
       const reply = await answer(recorded, number);
       if (reply === undefined) request.socket.destroy();
       else response.writeHead(reply.status, reply.headers).end(reply.body);
-    })();
+    };
+    // Who posts no longer waits: the request has broken off.
+    record().catch(() => request.socket.destroy());
   });
   return {
     url,
