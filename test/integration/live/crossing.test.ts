@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { LIVE_ANNOTATION, LIVE_FINALIZER, LIVE_LABEL } from '../../../functions/domain/live/names.ts';
-import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
-import { PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS } from '../../../functions/kubernetes/live-resources.ts';
+import { PROVIDERS, SECRETS } from '../../../functions/kubernetes/live-resources.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { found } from '../../../functions/live/found.ts';
 import { FULL_CLAIMS, FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
@@ -40,18 +39,6 @@ async function labelled(crossing: Crossing): Promise<string[]> {
   return lists.flatMap(({ items }) => items).map(({ kind = '', metadata }) => `${kind} ${metadata.name}`);
 }
 
-/** Of everything that a run holds. */
-async function finalizers({ admin }: Crossing, namespace: string): Promise<string[]> {
-  const lists = await Promise.all(
-    [PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS].map((type) =>
-      admin.list(type as ResourceType, { namespace }),
-    ),
-  );
-  return lists
-    .flatMap(({ items }) => items)
-    .flatMap(({ metadata }: KubernetesObject) => metadata.finalizers ?? []);
-}
-
 describe.each(['source', 'target'] as const)('hub = %s', (hub) => {
   test('a VM with a disk goes through, is off on the source, and nothing is held afterwards', async () => {
     const work = async (crossing: Crossing): Promise<void> => {
@@ -73,7 +60,7 @@ describe.each(['source', 'target'] as const)('hub = %s', (hub) => {
       const { admin, namespace } = crossing.side('source');
       expect((await admin.list(FULL_VMIS, { namespace })).items).toEqual([]);
       expect(await labelled(crossing)).toEqual(['VirtualMachine web', 'PersistentVolumeClaim web-root']);
-      expect(await finalizers(crossing, `plans-moves-${hub}`)).toEqual([]);
+      expect(await crossing.finalizers()).toEqual([]);
       const { controlPlane } = crossings.clusters.members[hub === 'source' ? 'target' : 'source'];
       const { token } = accessOf(controlPlane.adminKubeconfig);
       expect(JSON.stringify([crossing.lines, crossing.posted, migration])).not.toContain(token);
@@ -93,7 +80,7 @@ test('a user who may not use the providers moves nothing, and nothing is held', 
     expect(JSON.stringify(migration.status)).toContain(
       'User \\"tenant\\" cannot use providers.forklift.konveyor.io/source in namespace plans-refused',
     );
-    expect(await finalizers(crossing, 'plans-refused')).toEqual([]);
+    expect(await crossing.finalizers()).toEqual([]);
     expect(JSON.stringify(await vmOf(crossing, 'source', 'web'))).not.toContain(LIVE_ANNOTATION.run);
   });
 });
@@ -113,7 +100,7 @@ test('a provider that gets another Secret while its VM moves: neither is held af
     const merge = { spec: { secret: { ...at, name: 'renewed' } } };
     await admin.patch(PROVIDERS, { ...at, name: 'target' }, { merge });
     await crossing.untilEnded();
-    expect(await finalizers(crossing, 'plans-renewed')).toEqual([]);
+    expect(await crossing.finalizers()).toEqual([]);
   });
 });
 
@@ -136,7 +123,7 @@ test('a VM that is canceled before its cut-over is as it was, and the target kee
     expect(JSON.stringify(source)).not.toContain(LIVE_ANNOTATION.run);
     expect((await admin.list(FULL_MIGRATIONS, { namespace })).items).toEqual([]);
     expect(await labelled(crossing)).toEqual([]);
-    expect(await finalizers(crossing, 'plans-canceled')).toEqual([]);
+    expect(await crossing.finalizers()).toEqual([]);
   };
   await crossings.within('canceled', work, { trust: false });
 });

@@ -33,37 +33,45 @@ export interface TwoKubeVirts {
   stop(): Promise<void>;
 }
 
-export async function startTwoKubeVirts(timings: KubeVirtOptions['timings'] = {}): Promise<TwoKubeVirts> {
-  const clusters = await startClusters(SIDES, freshControlPlane);
-  const { members } = clusters;
+/** `of`: "one cluster" is the source and the target, each with namespaces of its own. */
+export async function startTwoKubeVirts(
+  timings: KubeVirtOptions['timings'] = {},
+  of: 'two clusters' | 'one cluster' = 'two clusters',
+): Promise<TwoKubeVirts> {
+  const homes: Readonly<Record<Side, Side>> = {
+    source: 'source',
+    target: of === 'one cluster' ? 'source' : 'target',
+  };
+  const clusters = await startClusters([...new Set(Object.values(homes))], freshControlPlane);
+  const members = { source: clusters.members[homes.source], target: clusters.members[homes.target] };
   const network = new SynchronizationNetwork();
   const transfers = new Transfers();
   const authorities = { source: newAuthority(), target: newAuthority() };
-  const standIns: KubeVirtStandIn[] = [];
+  const standIns = new Map<Side, KubeVirtStandIn>();
   const stopKubeVirts = async (): Promise<void> => {
-    await Promise.all(standIns.splice(0).map((standIn) => standIn.stop()));
+    const running = [...standIns.values()];
+    standIns.clear();
+    await Promise.all(running.map((standIn) => standIn.stop()));
   };
   const stop = async (): Promise<void> => {
     await stopKubeVirts();
     await clusters.stop();
   };
-  const start = async (side: Side): Promise<KubeVirtStandIn> => {
+  const start = async (side: Side): Promise<void> => {
     const acrossClusters = { network, transfers, address: ADDRESSES[side], authority: authorities[side] };
     const cluster = await installedIn(members[side], ADDRESSES[side]);
     // One, so that a second pod gets the same node, as in the recordings.
     const nodes = [`${side}-node1`];
-    const standIn = await startKubeVirt({ cluster, nodes, acrossClusters, timings });
-    standIns.push(standIn);
-    return standIn;
+    standIns.set(side, await startKubeVirt({ cluster, nodes, acrossClusters, timings }));
   };
   try {
-    const [source, target] = await Promise.all([start('source'), start('target')]);
+    await Promise.all([...new Set(Object.values(homes))].map(start));
     const sideIn = (side: Side, namespace: string, { versions }: Recording): PairSide => ({
       admin: members[side].admin,
       namespace: `${namespace}-${side}`,
       versions,
-      address: ADDRESSES[side],
-      restartSynchronization: () => (side === 'source' ? source : target).restartSynchronization(),
+      address: ADDRESSES[homes[side]],
+      restartSynchronization: async () => standIns.get(homes[side])?.restartSynchronization(),
     });
     return {
       network,
@@ -74,7 +82,7 @@ export async function startTwoKubeVirts(timings: KubeVirtOptions['timings'] = {}
       async within(namespace, work) {
         const recordings = await Promise.all(
           SIDES.map(async (side) => {
-            await distrust(members[side].admin, authorities[side]);
+            await distrust(members[side].admin, authorities[homes[side]]);
             await createNamespace(members[side].admin, `${namespace}-${side}`);
             return recordHistory(members[side].admin, `${namespace}-${side}`, PAIR_KINDS);
           }),

@@ -5,7 +5,7 @@ import type { Requester } from '../../../functions/domain/live/requester.ts';
 import { liveEvent } from '../../../functions/eventing/live-events.ts';
 import type { PostedEvent } from '../../../functions/eventing/posted-event.ts';
 import type { Answer, Handle } from '../../../functions/host/function.ts';
-import type { Cluster, New } from '../../../functions/kubernetes/cluster.ts';
+import type { Cluster, New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
 import {
   HOOKS,
@@ -76,14 +76,15 @@ async function allowSecrets(admin: Cluster, namespace: string): Promise<void> {
   });
 }
 
-/** What a cluster needs to take part: the gate of its KubeVirt, and a storage class. */
-export async function prepareMember(admin: Cluster, storageClass: string): Promise<void> {
+/** What a cluster needs to take part: the gate of its KubeVirt, and the storage classes `fast` and `gold`. */
+export async function prepareMember(admin: Cluster): Promise<void> {
   const merge = {
     spec: { configuration: { developerConfiguration: { featureGates: ['DecentralizedLiveMigration'] } } },
   };
   await admin.patch(KUBEVIRTS, { namespace: 'kubevirt', name: 'kubevirt' }, { merge });
   const provisioner = { provisioner: 'example.com/disks' } as object;
-  await admin.create(STORAGE_CLASSES, { metadata: { name: storageClass }, ...provisioner });
+  for (const name of ['fast', 'gold'])
+    await admin.create(STORAGE_CLASSES, { metadata: { name }, ...provisioner });
   await completeMigrations(admin);
 }
 
@@ -317,6 +318,17 @@ export class PlannedMove {
 
   async plan(): Promise<Plan> {
     return (await this.admin.get(PLANS, { namespace: this.#options.namespace, name: PLAN })).object;
+  }
+
+  /** Of everything that a run holds on the hub. */
+  async finalizers(): Promise<string[]> {
+    const { namespace } = this.#options;
+    const lists = await Promise.all(
+      [PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS].map((type) =>
+        this.admin.list(type as ResourceType, { namespace }),
+      ),
+    );
+    return lists.flatMap(({ items }) => items.flatMap(({ metadata }) => metadata.finalizers ?? []));
   }
 
   get pair(): KubeVirtPair {

@@ -1,5 +1,6 @@
 import type { Side } from '../../cluster/kubevirt/decentralized/sides.ts';
 import { exchangeTrust } from '../kubevirt/pair.ts';
+import type { MemberCluster } from '../../cluster/several-clusters.ts';
 import { startTwoKubeVirts, type TwoKubeVirts } from '../kubevirt/two-kubevirts.ts';
 import {
   Crossing,
@@ -28,24 +29,24 @@ export interface Crossings {
   stop(): Promise<void>;
 }
 
-export async function startCrossings(): Promise<Crossings> {
-  const clusters = await startTwoKubeVirts({ runMs: 100, migrationMs: 500 });
+/** `of`: "one cluster" is both of them, which trusts itself. */
+export async function startCrossings(of?: 'two clusters' | 'one cluster'): Promise<Crossings> {
+  const clusters = await startTwoKubeVirts({ runMs: 100, migrationMs: 500 }, of);
   const { members } = clusters;
-  await prepareMember(members.source.admin, 'fast');
-  await prepareMember(members.target.admin, 'gold');
-  for (const { admin } of Object.values(members)) await installForkliftKinds(admin);
-  const kubeconfigs = {
-    source: await installLiveAccount(members.source),
-    target: await installLiveAccount(members.target),
-  };
+  const kubeconfigOf = new Map<MemberCluster, string>();
+  for (const member of new Set(Object.values(members))) {
+    await prepareMember(member.admin);
+    await installForkliftKinds(member.admin);
+    kubeconfigOf.set(member, await installLiveAccount(member));
+  }
   return {
     clusters,
     stop: () => clusters.stop(),
     within: (name, work, { hub = 'source', trust, ...settings } = {}) =>
       clusters.within(name, async (pair) => {
-        if (trust !== false) await exchangeTrust(pair);
+        if (trust !== false && of !== 'one cluster') await exchangeTrust(pair);
         const crossing = new Crossing({
-          ...{ hub: members[hub], kubeconfig: kubeconfigs[hub], members, pair },
+          ...{ hub: members[hub], kubeconfig: kubeconfigOf.get(members[hub]) ?? '', members, pair },
           namespace: `plans-${name}`,
           ...settings,
         });

@@ -53,8 +53,7 @@ async function installBeside(
   { hub, ...options }: InstalledOptions,
 ): Promise<Installed> {
   const { members } = clusters;
-  await prepareMember(members.source.admin, 'fast');
-  await prepareMember(members.target.admin, 'gold');
+  for (const { admin } of Object.values(members)) await prepareMember(admin);
   const access: Partial<Record<Side, string>> = {};
   for (const side of SIDES.filter((one) => one !== hub))
     access[side] = await installProviderAccount(members[side]);
