@@ -34,7 +34,7 @@ export function targetPodOf({ uid }: Reference, pods: readonly Pod[]): Pod | und
  * The pod that attaches a VM's hotplugged volumes to this launcher, its owner. The newest one has all volumes; a terminating
  * one does not count.
  */
-function attachmentPodOf(launcher: Pod | undefined, pods: readonly Pod[]): Pod | undefined {
+export function attachmentPodOf(launcher: Pod | undefined, pods: readonly Pod[]): Pod | undefined {
   const made = ({ metadata }: Pod): number => Date.parse(metadata.creationTimestamp);
   return pods
     .filter((pod) => isAttachment(pod) && isOwnedBy(pod, launcher?.metadata.uid))

@@ -1,8 +1,13 @@
 import type { Plan, PlanVm, VmReference } from '../domain/live/forklift.ts';
 import type { VirtualMachine, Vmi } from '../domain/live/kubevirt.ts';
-import type { PlanView, SourceView, TargetView, VmView } from '../domain/live/plan-view.ts';
+import type { PlanView, SourceView, TargetView, VmSize, VmView } from '../domain/live/plan-view.ts';
+import { runningPodsOf } from '../domain/live/target-quota.ts';
 import { neededVolumes } from '../domain/live/volumes.ts';
+import { KUBEVIRT } from '../domain/names.ts';
 import type { KubeVirt } from '../domain/objects.ts';
+import { keepsState } from '../domain/sizing/claims.ts';
+import { LISTED_CLAIMS, LISTED_PODS } from '../cluster/listed.ts';
+import { PODS_OF_VMS } from '../cluster/snapshot.ts';
 import type { ApiServer, ListedType, Reader } from '../kubernetes/cluster.ts';
 import { describeError } from '../kubernetes/errors.ts';
 import {
@@ -13,10 +18,11 @@ import {
   WHOLE_CLAIMS,
   WHOLE_VMIS,
 } from '../kubernetes/live-resources.ts';
-import { KUBEVIRTS, NAMESPACES } from '../kubernetes/resources.ts';
+import { KUBEVIRTS, NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import type { FoundProvider } from './connect.ts';
 import { found, foundIfServed, listedIfServed } from './found.ts';
 import { keyed } from './read-source.ts';
+import { readVmmrqs } from './read-target.ts';
 
 /** The providers of a plan; a cluster that cannot be asked now is undefined. */
 export interface PlanProviders {
@@ -55,6 +61,7 @@ export async function readPlanView(
   return {
     ...{ plan, source: source?.provider, destination: destination?.provider },
     ...{ ...maps, hooks, sourceCluster, targetCluster },
+    sizes: await readSizes(targetCluster, sourceCluster, source?.cluster),
   };
 }
 
@@ -110,15 +117,22 @@ async function readTargetView(
   { spec: { targetNamespace = '' } }: { readonly spec: Partial<Plan['spec']> },
   cluster: ApiServer,
 ): Promise<TargetView> {
-  const [id, kubevirt, vms, addressed] = await Promise.all([
+  const where = { namespace: targetNamespace };
+  const isNamed = targetNamespace !== '';
+  const [id, kubevirt, vms, quotas, addressed] = await Promise.all([
     readId(cluster),
     readKubeVirt(cluster),
-    targetNamespace === '' ? [] : listedIfServed(cluster.list(NAMED_VMS, { namespace: targetNamespace })),
+    isNamed ? listedIfServed(cluster.list(NAMED_VMS, where)) : [],
+    isNamed ? cluster.list(RESOURCE_QUOTAS, where) : { items: [] },
     listedIfServed(cluster.list(VMS_BY_MAC, {})),
   ]);
+  const namespace =
+    quotas.items.length === 0 ? undefined : await found(cluster.get(NAMESPACES, { name: targetNamespace }));
   return {
     cluster: id,
     kubevirt,
+    quotas: quotas.items,
+    vmmrqs: namespace === undefined ? [] : await readVmmrqs(cluster, namespace),
     vms: new Map(vms.map((vm) => [vm.metadata.name, vm])),
     macs: new Map(
       addressed.flatMap((vm) =>
@@ -145,6 +159,45 @@ async function readVm(entry: PlanVm, cluster: Reader): Promise<VmView> {
     ...names.map((claim) => found(cluster.get(WHOLE_CLAIMS, { namespace, name: claim }))),
   ]);
   return { found: all, vmi, claims: new Map(claims.flatMap((claim) => keyed(claim))) };
+}
+
+/** Of the VMs that run; of none where the target namespace has no quota. */
+async function readSizes(
+  target: TargetView | undefined,
+  source: SourceView | undefined,
+  cluster: Reader | undefined,
+): Promise<PlanView['sizes']> {
+  const isQuoted = target !== undefined && target.quotas.length > 0;
+  if (!isQuoted || source === undefined || cluster === undefined) return new Map();
+  return orUnknown('source', sizesOf(source.vms, cluster));
+}
+
+async function sizesOf(vms: readonly VmView[], cluster: Reader): Promise<PlanView['sizes']> {
+  const running = vms.flatMap(({ found: [vm], vmi }) =>
+    vm === undefined || vmi === undefined ? [] : [{ uid: vm.metadata.uid, vmi }],
+  );
+  const namespaces = [...new Set(running.map(({ vmi }) => vmi.metadata.namespace ?? ''))];
+  const pods = await Promise.all(
+    namespaces.map((namespace) => cluster.list(LISTED_PODS, { namespace, labelSelector: PODS_OF_VMS })),
+  );
+  const podsIn = new Map(namespaces.map((namespace, index) => [namespace, pods[index]?.items ?? []]));
+  const sizes = running.map(async ({ uid, vmi }) => {
+    const { namespace = '' } = vmi.metadata;
+    const size: VmSize = {
+      pods: runningPodsOf(vmi, podsIn.get(namespace) ?? []),
+      state: await readState(vmi, cluster),
+    };
+    return [uid, size] as const;
+  });
+  return new Map(await Promise.all(sizes));
+}
+
+/** KubeVirt makes new ones on the target (facts/cross-cluster.md C7.9). */
+async function readState(vmi: Vmi, cluster: Reader): Promise<VmSize['state']> {
+  if (!keepsState(vmi)) return [];
+  const { namespace = '', name } = vmi.metadata;
+  return (await cluster.list(LISTED_CLAIMS, { namespace, labelSelector: `${KUBEVIRT.stateOf}=${name}` }))
+    .items;
 }
 
 /** By namespace and name where both are given; else all VMs are looked through. */

@@ -1,4 +1,4 @@
-import type { Claim, VirtualMachine } from '../domain/live/kubevirt.ts';
+import type { Claim, VirtualMachine, Vmi } from '../domain/live/kubevirt.ts';
 import { resourcesOf } from '../domain/live/resources.ts';
 import type { RunId } from '../domain/live/run-names.ts';
 import { isPastCutOver, recordOf, type RunRecord } from '../domain/live/run-record.ts';
@@ -21,7 +21,7 @@ export interface VmAt {
 }
 
 /** What decides which of the other objects are read. */
-export interface SourceCore extends Omit<SourceSide, 'setup' | 'pods'> {
+export interface SourceCore extends Omit<SourceSide, 'setup' | 'pods' | 'attachments'> {
   readonly record: RunRecord | undefined;
 }
 
@@ -56,13 +56,33 @@ export async function readSourceCore(reader: Reader, at: VmAt, run: RunId): Prom
 export const isSettingUp = (record: RunRecord | undefined): boolean =>
   record === undefined || (record.attempt === 0 && record.end === undefined && !isPastCutOver(record));
 
+/** Whether the target's launcher may still be to come. */
+const isToCome = (record: RunRecord | undefined): boolean =>
+  record !== undefined && record.attempt > 0 && record.end === undefined && !isPastCutOver(record);
+
 export async function readSourceSide(reader: Reader, { record, ...core }: SourceCore): Promise<SourceSide> {
   const { vm, vmi } = core;
-  const [pods, setup] = await Promise.all([
+  const [pods, attachments, setup] = await Promise.all([
     vmi === undefined ? [] : readLaunchers(reader, vmi.metadata),
+    vmi !== undefined && isToCome(record) && hasHotplugged(vmi) ? readAttachments(reader, vmi.metadata) : [],
     vm !== undefined && isSettingUp(record) ? readSetup(reader, vm) : undefined,
   ]);
-  return { ...core, pods, setup };
+  return { ...core, pods, attachments, setup };
+}
+
+/** Whether volumes were plugged in while it ran: a pod of its own attaches these. */
+const hasHotplugged = ({ spec }: Vmi): boolean =>
+  (spec.volumes ?? []).some(
+    ({ dataVolume, persistentVolumeClaim }) => (dataVolume ?? persistentVolumeClaim)?.hotpluggable === true,
+  );
+
+/** Of all VMs of the namespace: only its owner tells whose one is. */
+async function readAttachments(
+  reader: Reader,
+  { namespace = '' }: { readonly namespace?: string },
+): Promise<readonly Pod[]> {
+  const labelSelector = `${KUBEVIRT.launcherLabel}=${KUBEVIRT.attachment}`;
+  return (await reader.list(LISTED_PODS, { namespace, labelSelector })).items;
 }
 
 /** The VMI's launchers. KubeVirt sets the label after it has copied the VMI's own. */

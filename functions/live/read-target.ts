@@ -6,7 +6,7 @@ import type { RunId } from '../domain/live/run-names.ts';
 import { isPastCutOver, type RunRecord } from '../domain/live/run-record.ts';
 import type { Fit, MadeObjects, SourceSide, TargetSetup, TargetSide } from '../domain/live/run-snapshot.ts';
 import { hasTargetPod } from '../domain/live/proofs.ts';
-import { fitOf, overQuota } from '../domain/live/target-quota.ts';
+import { fitOf, overQuota, runningPodsOf } from '../domain/live/target-quota.ts';
 import { neededVolumes } from '../domain/live/volumes.ts';
 import { KIND, KUBEVIRT } from '../domain/names.ts';
 import type { KubernetesObject, Namespace, Pod } from '../domain/objects.ts';
@@ -39,7 +39,7 @@ export interface TargetRequest {
 
 type TargetCore = Omit<TargetSide, 'setup' | 'fit' | 'over' | 'made'>;
 
-/** Everything on the target but what depends on the source's launchers. */
+/** Everything on the target; what depends on the source's pods last. */
 export async function readTargetSide(
   reader: Reader,
   request: TargetRequest,
@@ -70,7 +70,7 @@ export async function readTargetSide(
     over,
     setup,
     made,
-    fit: await readFit(reader, { core, record, pods: (await source).pods }),
+    fit: await readFit(reader, { core, record, source: await source }),
   };
 }
 
@@ -127,30 +127,33 @@ const mayHaveMade = (record: RunRecord | undefined): boolean =>
 interface FitRequest {
   readonly core: TargetCore;
   readonly record: RunRecord | undefined;
-  /** The VM's launchers on the source. */
-  readonly pods: readonly Pod[];
+  readonly source: SourceSide;
 }
 
 /** Read while the launcher is to come. */
-async function readFit(reader: Reader, { core, record, pods }: FitRequest): Promise<Fit> {
+async function readFit(reader: Reader, { core, record, source }: FitRequest): Promise<Fit> {
   const isToCome = (record?.attempt ?? 0) > 0 && record?.end === undefined && !hasTargetPod(core);
   const { namespace } = core;
   if (!isToCome || namespace === undefined) return { missing: undefined, isLetIn: false };
-  const launcher = pods.find(({ status }) => status?.phase === 'Running');
-  if (launcher === undefined)
+  const { vmi, pods, attachments } = source;
+  const running = vmi === undefined ? [] : runningPodsOf(vmi, [...pods, ...attachments]);
+  if (running.length === 0)
     return { missing: 'the launcher on the source, whose size is needed, does not run', isLetIn: false };
   const { name } = namespace.metadata;
   const [quotas, vmmrqs] = await Promise.all([
     reader.list(RESOURCE_QUOTAS, { namespace: name }),
     readVmmrqs(reader, namespace),
   ]);
-  return fitOf(launcher, { quotas: quotas.items, vmmrqs });
+  return fitOf({ pods: running, claims: [] }, { quotas: quotas.items, vmmrqs });
 }
 
 const readOver = async (reader: Reader, namespace: string): Promise<string> =>
   overQuota((await reader.list(RESOURCE_QUOTAS, { namespace })).items);
 
-async function readVmmrqs(reader: Reader, { metadata }: Namespace): Promise<ReturnType<typeof inForce>> {
+export async function readVmmrqs(
+  reader: Reader,
+  { metadata }: Namespace,
+): Promise<ReturnType<typeof inForce>> {
   const [own, wide] = await Promise.all([
     listedIfServed(reader.list(VMMRQS, { namespace: metadata.name })),
     listedIfServed(reader.list(CLUSTER_VMMRQS, {})),

@@ -106,7 +106,7 @@ async function runPlan({
   const report = planReport(found.object);
   if (output === 'json' || output === 'yaml') terminal.print(structured(output, report));
   else terminal.print(planTable(report, terminal.paint));
-  return { Ready: EXIT.ok, NotReady: EXIT.found, CannotTell: EXIT.unknown }[report.answer];
+  return { Ready: EXIT.ok, Held: EXIT.found, NotReady: EXIT.found, CannotTell: EXIT.unknown }[report.answer];
 }
 
 function taskOf([kind, ...names]: readonly string[], flags: Flags, namespace: string): Task {

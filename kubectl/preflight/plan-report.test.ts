@@ -22,6 +22,7 @@ const WARNING = condition('InstanceTypeDiffers', 'Warn', {
   items: ['vms/db'],
   message: 'It is another one.',
 });
+const FULL = condition('OverQuota', 'Warn', { items: ['vms/web: ResourceQuota q lacks pods=1'] });
 
 function looked(conditions: LiveCondition[], different: Partial<Plan> = {}): Plan {
   const plan = aPlan();
@@ -38,9 +39,14 @@ describe('the answer', () => {
     ['it is ready', looked([READY]), ['Ready']],
     ['a warning stops nothing', looked([READY, WARNING]), ['Ready', 'warns InstanceTypeDiffers']],
     [
+      'a full quota holds VMs',
+      looked([READY, WARNING, FULL]),
+      ['Held', 'holds OverQuota', 'warns InstanceTypeDiffers'],
+    ],
+    [
       'what stops it comes first',
-      looked([WARNING, MISSING]),
-      ['NotReady', 'stops VMNotFound', 'warns InstanceTypeDiffers'],
+      looked([WARNING, FULL, MISSING]),
+      ['NotReady', 'stops VMNotFound', 'holds OverQuota', 'warns InstanceTypeDiffers'],
     ],
     ['nobody has looked', looked([], { status: {} }), ['CannotTell']],
     [

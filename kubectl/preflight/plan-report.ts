@@ -3,13 +3,16 @@ import type { LiveCondition, Plan } from '../../functions/domain/live/forklift.t
 import { LIVE_CONDITION } from '../../functions/domain/live/names.ts';
 import { renderTable, type Cell, type Paint } from '../terminal/table.ts';
 
-/** Ready: a Migration of it would start. */
-export type PlanAnswer = 'Ready' | 'NotReady' | 'CannotTell';
+/** Ready: a Migration of it would start. Held: it would, but some VMs would wait. */
+export type PlanAnswer = 'Ready' | 'Held' | 'NotReady' | 'CannotTell';
+
+/** The heaviest one first. */
+const WEIGHTS = ['stops', 'holds', 'warns'] as const;
 
 /** Something that `live` found in a plan. */
 export interface PlanFinding {
-  /** `stops`: no VM of the plan starts before it is put right. */
-  readonly weight: 'stops' | 'warns';
+  /** `stops`: no VM of the plan starts before it is put right; `holds`: those that it is about wait for it. */
+  readonly weight: (typeof WEIGHTS)[number];
   readonly condition: string;
   /** VMs, or what else it is about. */
   readonly about: readonly string[];
@@ -50,11 +53,22 @@ export function planReport({ metadata, spec, status = {} }: Plan): PlanReport {
   }
   const findings = conditions
     .flatMap((condition) => findingOf(condition) ?? [])
-    .toSorted((one, other) => one.weight.localeCompare(other.weight));
-  if (findings.some(({ weight }) => weight === 'stops'))
-    return { ...of, answer: 'NotReady', message: 'no Migration of it starts.', findings };
-  return { ...of, answer: 'Ready', message: 'a Migration of it would start.', findings };
+    .toSorted((one, other) => WEIGHTS.indexOf(one.weight) - WEIGHTS.indexOf(other.weight));
+  return { ...of, ...answerOf(findings), findings };
 }
+
+const answerOf = ([first]: readonly PlanFinding[]): Pick<PlanReport, 'answer' | 'message'> =>
+  ANSWER[first?.weight ?? 'warns'];
+
+/** By the heaviest finding. */
+const ANSWER: Readonly<Record<PlanFinding['weight'], Pick<PlanReport, 'answer' | 'message'>>> = {
+  stops: { answer: 'NotReady', message: 'no Migration of it starts.' },
+  holds: {
+    answer: 'Held',
+    message: 'a Migration of it would start, and the VMs that are held would wait.',
+  },
+  warns: { answer: 'Ready', message: 'a Migration of it would start.' },
+};
 
 /** Such a plan is not looked at any more. */
 function endOf({ spec, status }: Pick<Plan, 'spec' | 'status'>): string | undefined {
@@ -71,7 +85,7 @@ function findingOf({
   suggestion = '',
   items = [],
 }: LiveCondition): PlanFinding | undefined {
-  const weight = WEIGHT[category];
+  const weight = type === LIVE_CONDITION.overQuota ? 'holds' : WEIGHT[category];
   return weight === undefined ? undefined : { weight, condition: type, about: items, message, suggestion };
 }
 

@@ -54,8 +54,18 @@ export interface VmTemplate {
 /** What runs; the fields that are not here are copied as they are. */
 export interface VmiSpec {
   domain: {
-    devices?: { disks?: Named[]; interfaces?: Interface[]; [field: string]: unknown };
-    firmware?: { uuid?: string; serial?: string; [field: string]: unknown };
+    devices?: {
+      disks?: Named[];
+      interfaces?: Interface[];
+      tpm?: { persistent?: boolean };
+      [field: string]: unknown;
+    };
+    firmware?: {
+      uuid?: string;
+      serial?: string;
+      bootloader?: { efi?: { persistent?: boolean } };
+      [field: string]: unknown;
+    };
     [field: string]: unknown;
   };
   volumes?: Volume[];

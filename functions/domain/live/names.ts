@@ -265,6 +265,8 @@ export const LIVE_CONDITION = {
   volumeNotPersisted: 'VolumeNotPersisted',
   /** A VM of the target has the same MAC address. */
   macConflicts: 'MacConflicts',
+  /** The quotas of the target namespace have no room for VMs. */
+  overQuota: 'OverQuota',
   /** A hook is not set, or not there. */
   hookNotValid: 'HookNotValid',
   /** A hook has a problem. */
@@ -311,6 +313,7 @@ export const LIVE_CONDITION = {
   blocked: 'Blocked',
   /** VM of a run: its guest was seen on the target, so it stays there. */
   cutOver: 'CutOver',
+  /** A VM is over its quota for good, or would be: a VMMRQ let it in, and lets no restart in. */
   restartWouldBeRefused: 'RestartWouldBeRefused',
 } as const;
 export type LiveConditionType = (typeof LIVE_CONDITION)[keyof typeof LIVE_CONDITION];

@@ -1,4 +1,4 @@
-import type { KubeVirt } from '../objects.ts';
+import type { KubeVirt, PersistentVolumeClaim, Pod, ResourceQuota, Vmmrq } from '../objects.ts';
 import type { Hook, NetworkMap, Plan, Provider, StorageMap } from './forklift.ts';
 import type { Claim, VirtualMachine, Vmi } from './kubevirt.ts';
 
@@ -14,6 +14,15 @@ export interface PlanView {
   /** Undefined: its provider is not Ready, so nothing is known of its VMs. */
   readonly sourceCluster: SourceView | undefined;
   readonly targetCluster: TargetView | undefined;
+  /** What the running VMs take on the source, by their uid; empty where the target namespace has no quota. */
+  readonly sizes: ReadonlyMap<string, VmSize>;
+}
+
+export interface VmSize {
+  /** Its launcher, and the one that attaches its hotplugged volumes; empty: it does not run. */
+  readonly pods: readonly Pod[];
+  /** The claims that keep its TPM or EFI. */
+  readonly state: readonly PersistentVolumeClaim[];
 }
 
 interface ClusterView {
@@ -40,6 +49,10 @@ export interface VmView {
 export interface TargetView extends ClusterView {
   /** VMs of the target namespace by name. */
   readonly vms: ReadonlyMap<string, VirtualMachine>;
+  /** Of the target namespace. */
+  readonly quotas: readonly ResourceQuota[];
+  /** Those that hold in the target namespace. Read where it has quotas. */
+  readonly vmmrqs: readonly Vmmrq[];
   /** VMs of the whole cluster by their MAC addresses: `namespace/name`. */
   readonly macs: ReadonlyMap<string, string>;
 }

@@ -75,6 +75,8 @@ export interface SourceSide extends OneSide {
   readonly others: readonly Vmim[];
   /** The VMI's launchers. */
   readonly pods: readonly Pod[];
+  /** The pods of the namespace that attach hotplugged volumes; empty where this VMI has none. */
+  readonly attachments: readonly Pod[];
   /** Read until the standby VM is there. */
   readonly setup: SourceSetup | undefined;
 }
@@ -98,7 +100,7 @@ export interface TargetSide extends OneSide {
   readonly pods: readonly Pod[];
   /** Read until the standby VM is there. */
   readonly setup: TargetSetup | undefined;
-  /** Whether the VM's launcher fits in the quotas of its namespace. */
+  /** Whether the VM's pods fit in the quotas of its namespace. */
   readonly fit: Fit;
   /** By how much the namespace is over its quotas, in words, read once the guest has arrived; empty: it is not. */
   readonly over: string;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { aLauncher } from '../../../test/support/builders/kubevirt.ts';
+import { aLauncher, anAttachment, podPhase } from '../../../test/support/builders/kubevirt.ts';
 import { aQuota, hard, scoped, used } from '../../../test/support/builders/quota.ts';
 import { aVmmrq, giving } from '../../../test/support/builders/snapshot.ts';
-import type { ResourceQuota, Vmmrq } from '../objects.ts';
-import { fitOf, overQuota } from './target-quota.ts';
+import type { Pod, ResourceQuota, Vmmrq } from '../objects.ts';
+import { fitOf, overQuota, runningPodsOf } from './target-quota.ts';
 
 /** The launcher requests 1005m CPU and 1,412,828,864 bytes. */
 const launcher = aLauncher();
@@ -11,6 +11,19 @@ const FULL = aQuota(hard({ 'requests.cpu': '2' }), used({ 'requests.cpu': '1500m
 const receiving = (given: Record<string, string>, allowReceive = true): Vmmrq =>
   aVmmrq(giving(given), (vmmrq) => ({ ...vmmrq, spec: { ...vmmrq.spec, allowReceive } }));
 const MISSING = 'ResourceQuota quota lacks requests.cpu=505m';
+
+test.each<[string, Pod[], string[]]>([
+  ['its launcher', [aLauncher('other'), launcher], [launcher.metadata.name]],
+  [
+    'the pod that attaches its volumes',
+    [anAttachment(aLauncher('other')), anAttachment(launcher), launcher],
+    [launcher.metadata.name, anAttachment(launcher).metadata.name],
+  ],
+  ['a launcher that does not run', [aLauncher('vm0', podPhase('Succeeded')), anAttachment(launcher)], []],
+])('of the pods of a namespace, what runs a VM: %s', (_what, pods, wanted) => {
+  const vmi = { metadata: { uid: 'uid-of-vm0' } };
+  expect(runningPodsOf(vmi, pods).map(({ metadata }) => metadata.name)).toEqual(wanted);
+});
 
 describe('fitOf', () => {
   test.each<[string, ResourceQuota[], Vmmrq[], { missing: string | undefined; isLetIn: boolean }]>([
@@ -42,7 +55,7 @@ describe('fitOf', () => {
       { missing: undefined, isLetIn: false },
     ],
   ])('%s', (_what, ...[quotas, vmmrqs, wanted]) => {
-    expect(fitOf(launcher, { quotas, vmmrqs })).toEqual(wanted);
+    expect(fitOf({ pods: [launcher], claims: [] }, { quotas, vmmrqs })).toEqual(wanted);
   });
 });
 

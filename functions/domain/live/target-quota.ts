@@ -1,28 +1,73 @@
-import type { Pod, ResourceQuota, Vmmrq } from '../objects.ts';
+import { attachmentPodOf, isAttachment, isOwnedBy } from '../migration.ts';
+import type { PersistentVolumeClaim, Pod, ResourceQuota, Vmmrq } from '../objects.ts';
 import { givingTo } from '../policy/policy.ts';
 import { parseQuantity } from '../quantity.ts';
 import { allowanceFrom } from '../quota/allowance.ts';
-import { describeBlocking, isChargedByPods, type Blocking, type Shortfall } from '../quota/charged.ts';
-import { blockingOf } from '../quota/headroom.ts';
+import {
+  describeBlocking,
+  isChargedByPods,
+  sumOf,
+  type Amounts,
+  type Blocking,
+  type Shortfall,
+} from '../quota/charged.ts';
+import { blockingOf, type Reserved } from '../quota/headroom.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
+import { claimUsage, coversClaims } from '../sizing/claims.ts';
 import { podUsage } from '../sizing/pod-usage.ts';
 import type { Fit } from './run-snapshot.ts';
 
+/** A claim, as far as quotas look at it. */
+export type ClaimSize = Pick<PersistentVolumeClaim, 'spec'>;
+
+/** What is to be charged in the target namespace. */
+export interface Needed {
+  readonly pods: readonly Pod[];
+  readonly claims: readonly ClaimSize[];
+}
+
 /**
- * Whether the VM's launcher fits in the quotas of the target namespace. The target's will be like the source's, which is known as it
- * was admitted. A VMMRQ that gives enough lets it in; but it stays, so the VM is over its quota from then on.
+ * The launcher that runs a VMI, and the pod that attaches its hotplugged volumes, among the pods of its namespace; those of the target
+ * will be like them. Empty: no launcher runs.
  */
-export function fitOf(
-  launcher: Pod,
-  { quotas, vmmrqs }: { readonly quotas: readonly ResourceQuota[]; readonly vmmrqs: readonly Vmmrq[] },
-): Fit {
-  const need = podUsage(launcher);
-  const covering = quotas.filter((quota) => quotaCoversPod(quota, launcher));
-  const blocking = covering.flatMap((quota) => blockingOf(quota, need, new Map()));
+export function runningPodsOf(
+  { metadata: { uid } }: { readonly metadata: { readonly uid: string } },
+  pods: readonly Pod[],
+): Pod[] {
+  const launcher = pods.find(
+    (pod) => pod.status?.phase === 'Running' && !isAttachment(pod) && isOwnedBy(pod, uid),
+  );
+  return launcher === undefined ? [] : [launcher, attachmentPodOf(launcher, pods) ?? []].flat();
+}
+
+/** What a quota charges for it. */
+export const chargedBy = (quota: ResourceQuota, { pods, claims }: Needed): Amounts =>
+  sumOf([
+    ...pods.filter((pod) => quotaCoversPod(quota, pod)).map(podUsage),
+    ...(coversClaims(quota) ? claims.map(claimUsage) : []),
+  ]);
+
+export interface TargetQuotas {
+  readonly quotas: readonly ResourceQuota[];
+  readonly vmmrqs: readonly Vmmrq[];
+  /** What others will take before; left out: nothing. */
+  readonly reserved?: Reserved;
+}
+
+/** VMMRQs that give to VMs from other clusters. */
+export const receiving = (vmmrqs: readonly Vmmrq[]): Vmmrq[] =>
+  givingTo(vmmrqs, { purpose: 'UserRequested', receives: true });
+
+/**
+ * Whether it fits in the quotas of the target namespace. VMMRQs that give enough let pods in; but these stay, so the VM is over its
+ * quota from then on.
+ */
+export function fitOf(needed: Needed, { quotas, vmmrqs, reserved = new Map() }: TargetQuotas): Fit {
+  const blocking = quotas.flatMap((quota) => blockingOf(quota, chargedBy(quota, needed), reserved));
   if (blocking.length === 0) return { missing: undefined, isLetIn: false };
-  const allowance = allowanceFrom(givingTo(vmmrqs, { purpose: 'UserRequested', receives: true }));
+  const allowance = allowanceFrom(receiving(vmmrqs));
   const isGiven = ({ quota, shortfalls }: Blocking): boolean => {
-    const found = covering.find(({ metadata }) => metadata.uid === quota.uid);
+    const found = quotas.find(({ metadata }) => metadata.uid === quota.uid);
     return (
       found !== undefined && shortfalls.every(({ key, missing }) => missing <= allowance(found, key).max)
     );

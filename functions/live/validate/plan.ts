@@ -4,8 +4,9 @@ import { LIVE_CONDITION, type LiveConditionType } from '../../domain/live/names.
 import type { PlanView } from '../../domain/live/plan-view.ts';
 import { shownName } from '../../domain/live/shown.ts';
 import { planHookFindings } from './hooks.ts';
+import { quotaFindings } from './quota.ts';
 import { canMigrateLive, isOldKubernetes } from './versions.ts';
-import { vmFindings } from './vms.ts';
+import { candidatesOf, vmFindings } from './vms.ts';
 
 /**
  * What keeps a plan from running, as Forklift says it (facts/cross-cluster.md §A1). VMs are not looked at while one of its migrations
@@ -22,7 +23,7 @@ export function planFindings(view: PlanView): readonly Finding[] {
     ...(inNamespace.length === 0 ? networksOfTarget(view) : []),
     ...clusters(view),
     ...planHookFindings(view),
-    ...(isExecuting ? [] : vmFindings(view)),
+    ...(isExecuting ? [] : [...vmFindings(view), ...quotaFindings(view, candidatesOf(view))]),
   ];
   return withReady(findings, 'The migration plan is ready.');
 }

@@ -9,7 +9,7 @@ import { unmappedNetworks } from '../../domain/live/standby-vm.ts';
 import { neededVolumes, storageEntryOf } from '../../domain/live/volumes.ts';
 
 /** One VM of a plan that is found and has not moved yet. */
-interface Candidate extends VmView {
+export interface Candidate extends VmView {
   readonly vm: VirtualMachine;
   readonly name: string;
   readonly targetName: string;
@@ -38,7 +38,7 @@ const labelOf = ({ id, namespace, name }: PlanVm): string =>
   name ? `${namespace ?? ''}/${name}` : (id ?? '');
 
 /** VMs that have succeeded are where they shall be. */
-const candidatesOf = ({ plan, sourceCluster }: PlanView): Candidate[] =>
+export const candidatesOf = ({ plan, sourceCluster }: PlanView): Candidate[] =>
   plan.spec.vms.flatMap((entry, index) => {
     const seen = sourceCluster?.vms[index];
     const [vm] = seen?.found ?? [];

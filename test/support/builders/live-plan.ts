@@ -48,6 +48,8 @@ export const aTarget = (different: Partial<TargetView> = {}): TargetView => ({
   kubevirt: KUBEVIRT,
   vms: new Map(),
   macs: new Map(),
+  quotas: [],
+  vmmrqs: [],
   ...different,
 });
 
@@ -61,5 +63,6 @@ export const aPlanView = (different: Partial<PlanView> = {}): PlanView => ({
   hooks: new Map(),
   sourceCluster: aSource(),
   targetCluster: aTarget(),
+  sizes: new Map(),
   ...different,
 });

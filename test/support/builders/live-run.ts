@@ -175,6 +175,7 @@ export const aRun = ({ hub, source, target }: Different = {}): RunSnapshot => ({
     vmims: [],
     others: [],
     pods: [aLauncherPod()],
+    attachments: [],
     setup: { claims: new Map([['web-root', CLAIM]]), resources: [] },
     ...source,
   },

@@ -1,0 +1,146 @@
+import { describe, expect, test } from '@jest/globals';
+import { aLauncher, anAttachment } from '../../../test/support/builders/kubevirt.ts';
+import { aPlanView, aSource, aTarget, aVmView, ready } from '../../../test/support/builders/live-plan.ts';
+import { aHost, aPlan, aVm, RUN } from '../../../test/support/builders/live.ts';
+import { metadata } from '../../../test/support/builders/object.ts';
+import { aQuota, hard, scoped, used } from '../../../test/support/builders/quota.ts';
+import { aVmmrq, giving } from '../../../test/support/builders/snapshot.ts';
+import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import type { PlanView, VmSize } from '../../domain/live/plan-view.ts';
+import type { PersistentVolumeClaim, ResourceList, ResourceQuota } from '../../domain/objects.ts';
+import { planFindings } from './plan.ts';
+
+/** The launcher requests 1005m CPU and 1,412,828,864 bytes; the DataVolume has 10Gi of class `gold` on the target. */
+const launcher = aLauncher();
+const NAMES = ['web', 'db', 'mail'];
+const uidOf = (name: string): string => (name === 'web' ? RUN.vm : `uid-of-${name}`);
+const vmNamed = (name: string): VirtualMachine =>
+  aVm((vm) => ({ ...vm, metadata: { ...vm.metadata, name, uid: uidOf(name) } }));
+const SIZE: VmSize = { pods: [launcher], state: [] };
+
+/** Nothing is used of it. */
+const room = (list: ResourceList): ResourceQuota =>
+  aQuota(hard(list), used(Object.fromEntries(Object.keys(list).map((key) => [key, '0']))));
+
+interface Case {
+  readonly quotas: ResourceQuota[];
+  readonly vms?: number;
+  readonly size?: Partial<VmSize>;
+  readonly receives?: ResourceList;
+  readonly allowOverQuota?: boolean;
+}
+
+function viewOf({ quotas, vms = 1, size, receives, allowOverQuota = false }: Case): PlanView {
+  const names = NAMES.slice(0, vms);
+  const vmmrqs =
+    receives === undefined
+      ? []
+      : [aVmmrq(giving(receives), (vmmrq) => ({ ...vmmrq, spec: { ...vmmrq.spec, allowReceive: true } }))];
+  const host = aHost('target', (provider) => ({
+    ...provider,
+    spec: { ...provider.spec, settings: allowOverQuota ? { allowOverQuota: 'true' } : {} },
+  }));
+  const entries = names.map((name) => ({ name, namespace: 'vms' }));
+  return aPlanView({
+    plan: aPlan((plan) => ({ ...plan, spec: { ...plan.spec, vms: entries } })),
+    destination: ready(host),
+    sourceCluster: aSource({ vms: names.map((name) => aVmView({ found: [vmNamed(name)] })) }),
+    targetCluster: aTarget({ quotas, vmmrqs }),
+    sizes: new Map(names.map((name) => [uidOf(name), { ...SIZE, ...size }])),
+  });
+}
+
+const said = (view: PlanView): string[] =>
+  planFindings(view)
+    .filter(({ type }) => type !== 'Ready')
+    .flatMap(({ type, category, items = [] }) => items.map((item) => `${category} ${type} ${item}`));
+
+const STATE: PersistentVolumeClaim = {
+  metadata: metadata('persistent-state-for-web'),
+  spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '10Mi' } } },
+};
+
+describe('the quotas of the target namespace', () => {
+  test.each<[string, Case, string[]]>([
+    ['none', { quotas: [] }, []],
+    ['with room', { quotas: [room({ pods: '2', 'requests.cpu': '2', 'requests.storage': '20Gi' })] }, []],
+    [
+      'a launcher that does not fit',
+      { quotas: [room({ 'requests.cpu': '1' })] },
+      ['Warn OverQuota vms/web: ResourceQuota quota lacks requests.cpu=5m'],
+    ],
+    [
+      'each VM after those before it',
+      { quotas: [room({ 'requests.cpu': '2110m' })], vms: 3 },
+      ['Warn OverQuota vms/mail: ResourceQuota quota lacks requests.cpu=905m'],
+    ],
+    [
+      'what another quota is for',
+      {
+        quotas: [
+          { ...room({ 'requests.cpu': '0' }), ...scoped({ scopes: ['Terminating'] })(room({ pods: '0' })) },
+        ],
+      },
+      [],
+    ],
+    [
+      'attachment pods',
+      { quotas: [room({ pods: '2' })], vms: 2, size: { pods: [launcher, anAttachment(launcher)] } },
+      [
+        'Warn OverQuota vms/web: ResourceQuota quota lacks pods=1 while CDI fills its volumes',
+        'Warn OverQuota vms/db: ResourceQuota quota lacks pods=2',
+      ],
+    ],
+    [
+      'disks, of their class',
+      { quotas: [room({ 'gold.storageclass.storage.k8s.io/requests.storage': '9Gi' })] },
+      [
+        'Warn OverQuota vms/web: ResourceQuota quota lacks gold.storageclass.storage.k8s.io/requests.storage=1Gi',
+      ],
+    ],
+    [
+      'disks twice while CDI fills them',
+      { quotas: [room({ 'requests.storage': '15Gi' })] },
+      ['Warn OverQuota vms/web: ResourceQuota quota lacks requests.storage=5Gi while CDI fills its volumes'],
+    ],
+    [
+      'the claim that keeps its TPM',
+      { quotas: [room({ persistentvolumeclaims: '1' })], size: { state: [STATE] } },
+      ['Warn OverQuota vms/web: ResourceQuota quota lacks persistentvolumeclaims=1'],
+    ],
+    [
+      'a VM that does not run: that is another problem',
+      { quotas: [room({ 'requests.cpu': '0' })], size: { pods: [] } },
+      [],
+    ],
+    [
+      'a VMMRQ that would let it in',
+      { quotas: [room({ 'requests.cpu': '1' })], receives: { cpu: '10m' } },
+      [
+        'Warn OverQuota vms/web: ResourceQuota quota lacks requests.cpu=5m, which vmmrq gives once allowOverQuota is set',
+      ],
+    ],
+    [
+      'a VMMRQ that lets it in',
+      { quotas: [room({ 'requests.cpu': '1' })], receives: { cpu: '10m' }, allowOverQuota: true },
+      ['Warn RestartWouldBeRefused vms/web: ResourceQuota quota lacks requests.cpu=5m'],
+    ],
+    [
+      'a VMMRQ that gives too little for the second one',
+      { quotas: [room({ 'requests.cpu': '1' })], receives: { cpu: '10m' }, vms: 2, allowOverQuota: true },
+      [
+        'Warn OverQuota vms/db: ResourceQuota quota lacks requests.cpu=1010m',
+        'Warn RestartWouldBeRefused vms/web: ResourceQuota quota lacks requests.cpu=5m',
+      ],
+    ],
+    [
+      'no VMMRQ gives room for disks',
+      { quotas: [room({ 'requests.storage': '9Gi' })], receives: { cpu: '10' } },
+      ['Warn OverQuota vms/web: ResourceQuota quota lacks requests.storage=1Gi'],
+    ],
+  ])('%s', (_what, given, wanted) => {
+    const view = viewOf(given);
+    expect(said(view)).toEqual(wanted);
+    expect(planFindings(view).map(({ type }) => type)).toContain('Ready');
+  });
+});
