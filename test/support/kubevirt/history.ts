@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
-import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import type { Cluster, ResourceType, WatchEvent } from '../../../functions/kubernetes/cluster.ts';
+import { ApiError } from '../../../functions/kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import {
   FULL_MIGRATIONS,
@@ -59,21 +60,28 @@ export async function recordHistory(
   const versions: Version[] = [];
   const waiting = new Set<() => void>();
   const stopped = new AbortController();
-  const follow = async (type: ResourceType, resourceVersion: string): Promise<void> => {
-    for await (const event of cluster.watch(type, { namespace, resourceVersion }, stopped.signal)) {
-      if (event.type === 'BOOKMARK') continue;
-      versions.push({ kind: type.kind, watch: event.type, object: event.object });
-      for (const resume of waiting) resume();
+  const see = (kind: string, event: WatchEvent<KubernetesObject>): string => {
+    const { type, object } = event;
+    if (type !== 'BOOKMARK') versions.push({ kind, watch: type, object });
+    for (const resume of waiting) resume();
+    return object.metadata.resourceVersion;
+  };
+  /** A watch that breaks off, such as one in which nothing happens for long, goes on where it was. */
+  const follow = async (type: ResourceType, from: string): Promise<void> => {
+    let resourceVersion = from;
+    while (!stopped.signal.aborted) {
+      const watch = cluster.watch(type, { namespace, resourceVersion }, stopped.signal);
+      try {
+        for await (const event of watch) resourceVersion = see(type.kind, event);
+      } catch (error) {
+        if (error instanceof ApiError) throw error;
+      }
     }
   };
   const watches: Promise<void>[] = [];
   for (const type of kinds) {
     const { resourceVersion } = await cluster.list(type, { namespace });
-    watches.push(
-      follow(type, resourceVersion).catch((error: unknown) => {
-        if (!stopped.signal.aborted) throw error;
-      }),
-    );
+    watches.push(follow(type, resourceVersion));
   }
   return {
     versions,
