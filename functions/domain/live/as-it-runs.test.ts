@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { aVm, itsVmi } from '../../../test/support/builders/live.ts';
-import { differencesOf } from './as-it-runs.ts';
+import { differencesOf, otherHardware } from './as-it-runs.ts';
 import type { VirtualMachine, VmiSpec } from './kubevirt.ts';
 
 const running = (change: (spec: VmiSpec) => VmiSpec): ReturnType<typeof itsVmi> =>
@@ -95,4 +95,46 @@ test.each<[string, VirtualMachine, ReturnType<typeof itsVmi>, string[]]>([
   ],
 ])('%s', (_what, ...[one, vmi, wanted]) => {
   expect(differencesOf(one, vmi).map(({ kind, message }) => `${kind} ${message}`)).toEqual(wanted);
+});
+
+const hardware = (domain: object): ReturnType<typeof itsVmi> =>
+  running((spec) => ({ ...spec, domain: { devices: {}, ...domain } }));
+
+test.each<[string, object, object, string[]]>([
+  [
+    'the same',
+    { cpu: { cores: 2 }, memory: { guest: '4Gi' } },
+    { cpu: { cores: 2 }, memory: { guest: '4Gi' } },
+    [],
+  ],
+  [
+    'the same in other words',
+    { memory: { guest: '1Gi' } },
+    { cpu: { cores: 1, sockets: 1 }, memory: { guest: '1024Mi' } },
+    [],
+  ],
+  [
+    'more CPUs, in another form',
+    { cpu: { cores: 4 } },
+    { cpu: { sockets: 4 } },
+    [
+      'cpu.sockets is 1 on the source and 4 on the target',
+      'cpu.cores is 4 on the source and 1 on the target',
+    ],
+  ],
+  [
+    'less memory',
+    { memory: { guest: '8Gi' } },
+    { memory: { guest: '4Gi' } },
+    ['memory.guest is 8Gi on the source and 4Gi on the target'],
+  ],
+  [
+    'other pages',
+    { memory: { hugepages: { pageSize: '2Mi' } } },
+    { memory: { hugepages: { pageSize: '1Gi' } } },
+    ['memory.hugepages.pageSize is 2Mi on the source and 1Gi on the target'],
+  ],
+  ['what one of them does not say', { memory: { guest: '8Gi' } }, {}, []],
+])('the hardware of another cluster: %s', (_what, ...[source, target, wanted]) => {
+  expect(otherHardware(hardware(source), hardware(target))).toEqual(wanted);
 });

@@ -1,4 +1,5 @@
 import type { Condition } from '../objects.ts';
+import { sameQuantity } from '../quantity.ts';
 import type { Named, VirtualMachine, Vmi } from './kubevirt.ts';
 
 /** How a VM differs from its VMI: the standby VM is built from the one, and receives the other. */
@@ -28,6 +29,41 @@ export function differencesOf({ spec, status }: VirtualMachine, vmi: Vmi): Diffe
   }));
   return [...changed, ...unpersisted(volumes, running.volumes ?? [])];
 }
+
+/**
+ * The guest's hardware that another cluster's instance types, preferences and defaults may have given otherwise, in words. A guest
+ * cannot go on with other hardware, and its launcher would be of another size. What one of the two does not say is not compared.
+ */
+export function otherHardware(
+  { spec: { domain: source } }: Vmi,
+  { spec: { domain: target } }: Vmi,
+): string[] {
+  const [from, to] = [hardwareOf(source), hardwareOf(target)];
+  return HARDWARE.flatMap((field) => {
+    const [had, has] = [from[field], to[field]];
+    if (had === undefined || has === undefined || sameQuantity(had, has)) return [];
+    return [`${field} is ${had} on the source and ${has} on the target`];
+  });
+}
+
+const HARDWARE = [
+  'cpu.sockets',
+  'cpu.cores',
+  'cpu.threads',
+  'memory.guest',
+  'memory.hugepages.pageSize',
+] as const;
+
+const hardwareOf = ({
+  cpu = {},
+  memory = {},
+}: Vmi['spec']['domain']): Readonly<Record<(typeof HARDWARE)[number], string | undefined>> => ({
+  'cpu.sockets': String(cpu.sockets ?? 1),
+  'cpu.cores': String(cpu.cores ?? 1),
+  'cpu.threads': String(cpu.threads ?? 1),
+  'memory.guest': memory.guest,
+  'memory.hugepages.pageSize': memory.hugepages?.pageSize,
+});
 
 const isRestartRequired = ({ type, status }: Condition): boolean =>
   type === 'RestartRequired' && status === 'True';

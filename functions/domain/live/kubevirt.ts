@@ -54,6 +54,8 @@ export interface VmTemplate {
 /** What runs; the fields that are not here are copied as they are. */
 export interface VmiSpec {
   domain: {
+    cpu?: { sockets?: number; cores?: number; threads?: number; [field: string]: unknown };
+    memory?: { guest?: string; hugepages?: { pageSize?: string }; [field: string]: unknown };
     devices?: {
       disks?: Named[];
       interfaces?: Interface[];

@@ -124,6 +124,8 @@ export const LIVE_REASON = {
   receiverPending: 'ReceiverPending',
   /** The VM on the target did not become a receiver in time. */
   receiverFailed: 'ReceiverFailed',
+  /** KubeVirt gives the VM on the target other CPUs or memory: by an instance type, or by its defaults. */
+  hardwareDiffers: 'HardwareDiffers',
   /** The VM on the target was deleted, or taken over. */
   targetGone: 'TargetGone',
   /** The target's synchronization controller has no address. */

@@ -9,7 +9,8 @@ import {
   summary,
 } from '../../../test/support/builders/live-run.ts';
 import { aRecord, aVm, itsVmi } from '../../../test/support/builders/live.ts';
-import { ownedBy, seconds, unlabelled } from '../../../test/support/builders/object.ts';
+import { ownedBy, seconds, unlabelled, type Change } from '../../../test/support/builders/object.ts';
+import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import { LIVE_LABEL } from '../../domain/live/names.ts';
 import type { RecordedRun, TargetSide } from '../../domain/live/run-snapshot.ts';
 import { decide } from './decide.ts';
@@ -36,6 +37,10 @@ const changed = aVm((vm) => {
   const { template } = vm.spec;
   const domain = { ...template.spec.domain, memory: { guest: '8Gi' } };
   return { ...vm, spec: { ...vm.spec, template: { ...template, spec: { ...template.spec, domain } } } };
+});
+const smaller: Change<Vmi> = (vmi) => ({
+  ...vmi,
+  spec: { ...vmi.spec, domain: { ...vmi.spec.domain, memory: { guest: '2Gi' } } },
 });
 
 test.each<[string, RecordedRun, string]>([
@@ -67,6 +72,7 @@ test.each<[string, RecordedRun, string]>([
     'wait ReceiverPending',
   ],
   ['its VMI waits', withTarget({ vmi: aWaitingVmi() }), 'done'],
+  ['its VMI waits with less memory', withTarget({ vmi: aWaitingVmi(smaller) }), 'fail HardwareDiffers'],
   ['an attempt has begun', firstAttempt(), 'done'],
   [
     'an attempt has begun, and its VM is gone',
@@ -106,5 +112,20 @@ test('the volumes go with the VM, and its deletion waits for them', () => {
 test('a difference says what to do', () => {
   expect(decide(aRecordedRun(aRecord(), { source: { vm: changed, vmi: itsVmi() } }))).toMatchObject({
     message: 'domain.memory.guest is not as it runs: restart the VM',
+  });
+});
+
+test.each<[string, Change<VirtualMachine>[], string]>([
+  [
+    'by its instance type',
+    [(vm) => ({ ...vm, spec: { ...vm.spec, instancetype: { name: 'u1.medium' } } })],
+    'make u1.medium of the target the same as on the source',
+  ],
+  ['by defaults', [], "make the defaults of the target's KubeVirt the same"],
+])('other hardware on the target: %s', (_what, changes, wanted) => {
+  const run = withTarget({ vmi: aWaitingVmi(smaller) });
+  const vm = { ...run.source.vm, ...aVm(...changes) };
+  expect(decide({ ...run, source: { ...run.source, vm } })).toMatchObject({
+    message: expect.stringContaining(`memory.guest is 4Gi on the source and 2Gi on the target: ${wanted}`),
   });
 });

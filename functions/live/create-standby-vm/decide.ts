@@ -1,4 +1,4 @@
-import { differencesOf } from '../../domain/live/as-it-runs.ts';
+import { differencesOf, otherHardware } from '../../domain/live/as-it-runs.ts';
 import { LIMIT_MS, timeOf } from '../../domain/live/deadlines.ts';
 import {
   DONE,
@@ -8,7 +8,7 @@ import {
   type LiveWrite,
   type StepDecision,
 } from '../../domain/live/decision.ts';
-import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import { LIVE_KIND, LIVE_REASON } from '../../domain/live/names.ts';
 import { receiverOf } from '../../domain/live/proofs.ts';
 import { isOfRun } from '../../domain/live/run-names.ts';
@@ -30,13 +30,27 @@ function prepare(snapshot: RecordedRun, receiver: VirtualMachine): StepDecision 
   const { target } = snapshot;
   const orphans = (target.setup?.volumes ?? []).filter((volume) => isOrphan(volume, snapshot, receiver));
   if (orphans.length > 0) return adopt(orphans, receiver);
-  if (target.vmi?.status?.phase === 'WaitingForSync') return DONE;
+  if (target.vmi?.status?.phase === 'WaitingForSync') return compare(snapshot, target.vmi);
   const message = `the VM on the target does not wait for its guest yet (${receiver.status?.printableStatus ?? 'new'})`;
   const until = timeOf(receiver.metadata.creationTimestamp) + LIMIT_MS.receiver;
   return waitUntil(
     { now: target.now, until },
     { reason: LIVE_REASON.receiverPending, message },
     LIVE_REASON.receiverFailed,
+  );
+}
+
+/** Instance types are by name, and another cluster's may be others. */
+function compare({ source: { vm, vmi } }: RecordedRun, receiver: Vmi): StepDecision {
+  const differences = vmi === undefined ? [] : otherHardware(vmi, receiver);
+  if (differences.length === 0) return DONE;
+  const { instancetype, preference } = vm.spec;
+  const named = [instancetype, preference].flatMap((matcher) => matcher?.name ?? []);
+  const what =
+    named.length === 0 ? "the defaults of the target's KubeVirt" : `${named.join(' and ')} of the target`;
+  return fail(
+    LIVE_REASON.hardwareDiffers,
+    `${differences.join('; ')}: make ${what} the same as on the source, or set it in the VM itself`,
   );
 }
 
