@@ -1,0 +1,185 @@
+import type { DataVolume } from '../../functions/domain/live/kubevirt.ts';
+import { LIVE_KIND } from '../../functions/domain/live/names.ts';
+import { IMPORTER_POD } from '../../functions/domain/live/volumes.ts';
+import type { Condition, KubernetesObject, Pod } from '../../functions/domain/objects.ts';
+import type { Cluster, New, ResourceType } from '../../functions/kubernetes/cluster.ts';
+import { ApiError } from '../../functions/kubernetes/errors.ts';
+import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
+import { follow } from '../../functions/kubernetes/follow.ts';
+import { DATA_VOLUMES, STORAGE_CLASSES, WHOLE_CLAIMS } from '../../functions/kubernetes/live-resources.ts';
+import { PODS } from '../../functions/kubernetes/resources.ts';
+import { systemClock } from '../../functions/runtime/clock.ts';
+import { keyOf } from './kubevirt/cache.ts';
+import { Queue, type Again } from './kubevirt/queue.ts';
+import { CRDS, untilServed } from './served.ts';
+
+const { apiVersion, kind } = LIVE_KIND.dataVolume;
+const [group = '', version = ''] = apiVersion.split('/');
+const ANYTHING = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+
+/** As far as `live` can see it; in a cluster this is CDI's own. */
+const CRD = {
+  metadata: { name: `${DATA_VOLUMES.plural}.${group}` },
+  spec: {
+    group,
+    names: {
+      kind,
+      plural: DATA_VOLUMES.plural,
+      singular: 'datavolume',
+      listKind: `${kind}List`,
+      shortNames: ['dv'],
+    },
+    scope: 'Namespaced',
+    versions: [
+      {
+        name: version,
+        served: true,
+        storage: true,
+        subresources: { status: {} },
+        schema: { openAPIV3Schema: { type: 'object', properties: { spec: ANYTHING, status: ANYTHING } } },
+      },
+    ],
+  },
+};
+
+/** After a quota's refusal; CDI's grows. */
+const AGAIN = { afterMs: 200 };
+
+/** CDI's controllers of one cluster. */
+export interface Cdi {
+  stop(): Promise<void>;
+}
+
+/**
+ * Fills blank DataVolumes as CDI does with populators (facts/cross-cluster.md D1, D2): a claim, then a second one and an importer
+ * pod while it is filled; a refused one is tried again. With a class that binds at the first consumer it stops before that, as
+ * without populators.
+ */
+export async function startCdi(admin: Cluster): Promise<Cdi> {
+  await admin.create(CRDS, CRD);
+  await untilServed(admin, DATA_VOLUMES);
+  const over = new AbortController();
+  const known = new Map<string, DataVolume>();
+  const queue = new Queue({
+    workers: 2,
+    clock: systemClock,
+    log: (line) => process.stdout.write(`CDI: ${line}\n`),
+    work: async (key) => {
+      const volume = known.get(key);
+      return volume === undefined ? undefined : new Filling(admin, volume).run();
+    },
+  });
+  const see = (volume: DataVolume): void => {
+    known.set(keyOf(volume), volume);
+    if (volume.metadata.deletionTimestamp === undefined) queue.add(keyOf(volume));
+  };
+  const following = follow(
+    admin,
+    { type: DATA_VOLUMES, where: {}, signal: over.signal },
+    {
+      onList: (volumes) => volumes.forEach(see),
+      onChange: see,
+      onGone: (volume) => void known.delete(keyOf(volume)),
+      onError: () => undefined,
+    },
+  );
+  return {
+    stop: async () => {
+      over.abort();
+      await queue.stop();
+      await following;
+    },
+  };
+}
+
+/** One look at a DataVolume. */
+class Filling {
+  readonly #admin: Cluster;
+  readonly #volume: DataVolume;
+  readonly #prime: string;
+
+  constructor(admin: Cluster, volume: DataVolume) {
+    this.#admin = admin;
+    this.#volume = volume;
+    this.#prime = `prime-${volume.metadata.uid}`;
+  }
+
+  async run(): Promise<Again> {
+    const { phase = '' } = this.#volume.status ?? {};
+    if (['Succeeded', 'WaitForFirstConsumer'].includes(phase)) return undefined;
+    try {
+      await this.#claim(this.#name);
+      if (await this.#isForConsumer()) {
+        await this.#report('WaitForFirstConsumer');
+        return undefined;
+      }
+      await this.#claim(this.#prime);
+      await this.#create(PODS, this.#importer());
+      if (phase === 'ImportScheduled') await this.#finish();
+      else await this.#report('ImportScheduled');
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 403) throw error;
+      await this.#report('Pending', error.message);
+      return AGAIN;
+    }
+    return undefined;
+  }
+
+  get #name(): string {
+    return this.#volume.metadata.name;
+  }
+
+  #metadata(name: string): New<KubernetesObject>['metadata'] {
+    const { namespace = '', uid } = this.#volume.metadata;
+    const owner = { apiVersion, kind, name: this.#name, uid, controller: true };
+    return { namespace, name, ownerReferences: [owner] };
+  }
+
+  #importer(): New<Pod> {
+    const containers = IMPORTER_POD.spec.containers.map((container) => ({ ...container, image: 'importer' }));
+    return { metadata: this.#metadata(`importer-${this.#prime}`), spec: { containers } };
+  }
+
+  async #isForConsumer(): Promise<boolean> {
+    const name = this.#volume.spec.storage.storageClassName;
+    const { object } = await this.#admin.get(STORAGE_CLASSES, { name });
+    return (object as { volumeBindingMode?: string }).volumeBindingMode === 'WaitForFirstConsumer';
+  }
+
+  #claim(name: string): Promise<void> {
+    const { storageClassName, accessModes = ['ReadWriteOnce'], resources } = this.#volume.spec.storage;
+    const spec = { storageClassName, accessModes, resources };
+    return this.#create(WHOLE_CLAIMS, { metadata: this.#metadata(name), spec });
+  }
+
+  /** Asked for first: a quota refuses also what is there already. */
+  async #create<T extends KubernetesObject>(type: ResourceType<T>, object: New<T>): Promise<void> {
+    const { namespace = '', name = '' } = object.metadata;
+    const known = await ignoreNotFound(this.#admin.get(type, { namespace, name }));
+    if (known === undefined) await this.#admin.create(type, object);
+  }
+
+  async #finish(): Promise<void> {
+    const { namespace = '' } = this.#volume.metadata;
+    const prime = { namespace, name: this.#prime };
+    const status = { phase: 'Bound' };
+    await this.#admin.patch(
+      WHOLE_CLAIMS,
+      { namespace, name: this.#name },
+      { merge: { status }, subresource: 'status' },
+    );
+    await this.#admin.delete(PODS, { namespace, name: `importer-${this.#prime}` });
+    await this.#admin.patch(WHOLE_CLAIMS, prime, { merge: { metadata: { finalizers: null } } });
+    await this.#admin.delete(WHOLE_CLAIMS, prime);
+    await this.#report('Succeeded');
+  }
+
+  async #report(phase: string, message = ''): Promise<void> {
+    const { namespace = '', uid } = this.#volume.metadata;
+    const isBound = phase === 'Succeeded';
+    const bound: Condition = { type: 'Bound', status: isBound ? 'True' : 'False', message };
+    const status = { phase, progress: isBound ? '100.0%' : 'N/A', conditions: [bound] };
+    const merge = { metadata: { uid }, status };
+    await this.#admin.patch(DATA_VOLUMES, { namespace, name: this.#name }, { merge, subresource: 'status' });
+  }
+}

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { LIVE_CONDITION, LIVE_KIND, LIVE_REASON } from '../../../functions/domain/live/names.ts';
+import type { ResourceList } from '../../../functions/domain/objects.ts';
+import type { New } from '../../../functions/kubernetes/cluster.ts';
+import { DATA_VOLUMES, STORAGE_CLASSES, STORAGE_MAPS } from '../../../functions/kubernetes/live-resources.ts';
+import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { startCdi, type Cdi } from '../../cluster/cdi.ts';
+import { FULL_CLAIMS } from '../../cluster/kubevirt/objects.ts';
+import type { Vm } from '../../cluster/kubevirt/types.ts';
+import { askUntil } from '../../support/eventually.ts';
+import { conditionsOf, type Crossing } from '../../support/live/crossing.ts';
+import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
+
+let crossings: Crossings;
+let cdi: Cdi;
+
+beforeAll(async () => {
+  crossings = await startCrossings();
+  const { admin } = crossings.clusters.members.target;
+  cdi = await startCdi(admin);
+  const lazy = { provisioner: 'example.com/disks', volumeBindingMode: 'WaitForFirstConsumer' } as object;
+  await admin.create(STORAGE_CLASSES, { metadata: { name: 'lazy' }, ...lazy });
+});
+
+afterAll(async () => {
+  await cdi.stop();
+  await crossings.stop();
+});
+
+/** Its volumes are DataVolumes, of which CDI may have removed the objects since: only the claims are needed. */
+const onDataVolumes = (vm: New<Vm>): New<Vm> => {
+  const { template } = vm.spec;
+  const volumes = template.spec.volumes.map(({ name, persistentVolumeClaim }) =>
+    persistentVolumeClaim === undefined
+      ? { name }
+      : { name, dataVolume: { name: persistentVolumeClaim.claimName } },
+  );
+  return { ...vm, spec: { ...vm.spec, template: { ...template, spec: { ...template.spec, volumes } } } };
+};
+
+/** Of the VM `web`: "name phase owners". */
+async function dataVolumesOf(crossing: Crossing): Promise<string[]> {
+  const { admin, namespace } = crossing.side('target');
+  const { items } = await admin.list(DATA_VOLUMES, { namespace });
+  return items.map(({ metadata, status }) => {
+    const owners = metadata.ownerReferences?.map(({ kind, name }) => `${kind} ${name}`) ?? [];
+    return [metadata.name, status?.phase, ...owners].join(' ');
+  });
+}
+
+async function claimsOf(crossing: Crossing): Promise<string[]> {
+  const { admin, namespace } = crossing.side('target');
+  const { items } = await admin.list(FULL_CLAIMS, { namespace });
+  return items.map(({ metadata, spec }) => `${metadata.name} ${spec.storageClassName ?? ''}`);
+}
+
+const quotaOf = (
+  crossing: Crossing,
+  hard: ResourceList,
+): { metadata: { namespace: string; name: string }; spec: { hard: ResourceList } } => ({
+  metadata: { namespace: crossing.side('target').namespace, name: 'quota' },
+  spec: { hard },
+});
+
+test('a quota with room for a disk, and not for the second claim while CDI fills it: said, waited for, and moved', async () => {
+  await crossings.within('filled', async (crossing) => {
+    const { admin, namespace } = crossing.side('target');
+    const at = { namespace, name: 'quota' };
+    await admin.create(RESOURCE_QUOTAS, quotaOf(crossing, { 'requests.storage': '8Gi' }));
+    await askUntil(
+      'the quota is counted',
+      async () => (await admin.get(RESOURCE_QUOTAS, at)).object,
+      ({ status }) => status?.used?.['requests.storage'] === '0',
+    );
+    await crossing.createVm('web', { change: onDataVolumes });
+    await crossing.createPlan([{ name: 'web' }]);
+    await crossing.sweep('Plan');
+    const { conditions = [] } = (await crossing.plan()).status ?? {};
+    const said = conditions.find(({ type }) => type === LIVE_CONDITION.overQuota);
+    expect(said?.items).toEqual([
+      expect.stringMatching(
+        /web: ResourceQuota quota lacks requests\.storage=2Gi while CDI fills its volumes$/,
+      ),
+    ]);
+
+    await crossing.createMigrationAs();
+    const waiting = await crossing.until('CDI was refused', ({ status }) =>
+      JSON.stringify(status).includes('exceeded quota'),
+    );
+    expect(JSON.stringify(waiting.status)).toContain(LIVE_REASON.volumesPending);
+    await admin.patch(RESOURCE_QUOTAS, at, { merge: { spec: { hard: { 'requests.storage': '10Gi' } } } });
+    expect(conditionsOf(await crossing.untilEnded())).toContain('Succeeded');
+    expect(await dataVolumesOf(crossing)).toEqual([`web-root Succeeded ${LIVE_KIND.vm.kind} web`]);
+    expect(await claimsOf(crossing)).toEqual(['web-root gold']);
+  });
+});
+
+test('with a class that binds at the first consumer, the launcher is the first consumer', async () => {
+  await crossings.within('lazy', async (crossing) => {
+    await crossing.createVm('web', { disks: ['root', 'data'], change: onDataVolumes });
+    await crossing.createPlan([{ name: 'web' }]);
+    const map = [{ source: { name: 'fast' }, destination: { storageClass: 'lazy' } }];
+    await crossing.admin.patch(
+      STORAGE_MAPS,
+      { namespace: 'plans-lazy', name: 'storage' },
+      { merge: { spec: { map } } },
+    );
+    await crossing.createMigrationAs();
+    expect(conditionsOf(await crossing.untilEnded())).toContain('Succeeded');
+    expect(await dataVolumesOf(crossing)).toEqual([
+      'web-data WaitForFirstConsumer VirtualMachine web',
+      'web-root WaitForFirstConsumer VirtualMachine web',
+    ]);
+    expect(await claimsOf(crossing)).toEqual(['web-data lazy', 'web-root lazy']);
+  });
+});
