@@ -62,15 +62,14 @@ const strategyIn = ({ spec }: Vm): string =>
   spec.running === true ? 'running' : (spec.runStrategy ?? 'none');
 
 function changesSource(checked: Checked, after: Vm): string | undefined {
-  const { clusters, truth, isTouched } = checked;
+  const { clusters, truth } = checked;
   const before = clusters.vm('source');
   if (before === undefined || strategyIn(before) === strategyIn(after)) return undefined;
   if (strategyIn(after) === 'Halted')
     return truth.hasMoved ? endsSource(checked) : 'L3: the source is halted before its guest has moved';
   if (truth.hasMoved) return 'L1: the source is started though its guest has moved';
   // A record that was removed is made again with the strategy that a user has set since.
-  const isSetByUser = isTouched && strategyIn(after) === 'Always';
-  return strategyIn(after) === clusters.strategy || isSetByUser
+  return [clusters.strategy, clusters.strategyOfUser].includes(strategyIn(after))
     ? undefined
     : 'L3: the source gets another strategy than it had';
 }

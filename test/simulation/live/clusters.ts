@@ -53,6 +53,8 @@ export class Clusters {
   readonly strategy: Strategy;
   /** Who set the source VM's run strategy last. */
   strategyBy = 'kubectl';
+  /** What a user has set it to since. */
+  strategyOfUser: string | undefined;
   /** Reads and writes there are not answered. */
   readonly away: Record<Side, boolean> = { source: false, target: false };
   isFull = false;

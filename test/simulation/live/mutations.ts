@@ -96,12 +96,12 @@ export const MUTATIONS: readonly LiveMutation[] = [
     edit(UNDO, 'const isProved = isSourceAlive', 'const isProved = hasNothing(snapshot) || isSourceAlive'),
   ),
   mutation(
-    'the source is started again with Always',
+    'the source is started again with another strategy',
     ['L3'],
     edit(
       UNDO,
       'object: withStrategy(vm, record.runStrategy)',
-      "object: withStrategy(vm, record.attempt > 99 ? record.runStrategy : 'Always')",
+      "object: withStrategy(vm, record.attempt > 99 ? record.runStrategy : 'Manual')",
     ),
   ),
   mutation(
