@@ -288,6 +288,8 @@ export const LIVE_CONDITION = {
   connectionAuthFailed: 'ConnectionAuthFailed',
   /** Provider: what plans need can be read. */
   inventoryCreated: 'InventoryCreated',
+  /** Provider: a setting is none that it may be, or is not supported. */
+  settingsNotValid: 'SettingsNotValid',
   /** Provider: its URL is none of an API server of another cluster. */
   urlNotValid: 'UrlNotValid',
   /** Provider: its Secret is not set, not there, or lacks something. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { runSettings } from './settings.ts';
+import { runSettings, settingProblems } from './settings.ts';
 
 const DEFAULT = { transferMs: undefined, sourceMs: 86_400_000, allowOverQuota: false };
 
@@ -21,4 +21,21 @@ describe('runSettings', () => {
   ])('%s', (_, input, want) => {
     expect(runSettings(input)).toEqual({ ...DEFAULT, ...want });
   });
+});
+
+test.each<[Record<string, string> | undefined, string[]]>([
+  [undefined, []],
+  [{ transferDeadline: '2h', sourceDeadline: '90s', allowOverQuota: 'false', submariner: 'false' }, []],
+  [{ vddkInitImage: 'for other types of plans' }, []],
+  [{ transferDeadline: '2 hours' }, ['transferDeadline is a time such as 90s, 30m or 2h']],
+  [
+    { sourceDeadline: '', allowOverQuota: 'yes' },
+    ['sourceDeadline is a time such as 90s, 30m or 2h', 'allowOverQuota is "true" or "false"'],
+  ],
+  [
+    { submariner: 'true' },
+    ['submariner is not supported: the synchronization controllers must reach each other without it'],
+  ],
+])('settings %j: what is wrong with them', (settings, wanted) => {
+  expect(settingProblems(settings)).toEqual(wanted);
 });

@@ -14,6 +14,29 @@ function durationOf(text = ''): number | undefined {
 
 type Settings = Provider['spec']['settings'];
 
+const isDuration = (text: string): boolean => durationOf(text) !== undefined;
+const isSwitch = (text: string): boolean => ['true', 'false'].includes(text);
+
+/** Settings that are used, or that Forklift uses, and what they may be. */
+const SETTINGS: Readonly<
+  Record<string, { readonly isGood: (text: string) => boolean; readonly wanted: string }>
+> = {
+  transferDeadline: { isGood: isDuration, wanted: 'is a time such as 90s, 30m or 2h' },
+  sourceDeadline: { isGood: isDuration, wanted: 'is a time such as 90s, 30m or 2h' },
+  allowOverQuota: { isGood: isSwitch, wanted: 'is "true" or "false"' },
+  submariner: {
+    isGood: (text) => text !== 'true',
+    wanted: 'is not supported: the synchronization controllers must reach each other without it',
+  },
+};
+
+/** What is wrong with a provider's settings, in words. Others are Forklift's, for other types of plans. */
+export const settingProblems = (settings: Settings = {}): string[] =>
+  Object.entries(SETTINGS).flatMap(([name, { isGood, wanted }]) => {
+    const text = settings[name];
+    return text === undefined || isGood(text) ? [] : [`${name} ${wanted}`];
+  });
+
 /** By the settings of both providers: the destination's admin says what its clusters take. */
 export function runSettings({
   source = {},

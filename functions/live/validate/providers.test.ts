@@ -39,6 +39,12 @@ describe('a provider', () => {
       'ValidationFailed',
     ],
     [
+      'with Submariner, of which nothing would be done',
+      view({ provider: withSpec({ settings: { submariner: 'true' } }) }),
+      'SettingsNotValid NotValid',
+      'ValidationFailed',
+    ],
+    [
       'without a Secret',
       view({ provider: withSpec({ secret: {} }) }),
       'SecretNotValid NotSet',

@@ -1,6 +1,7 @@
 import { critical, withReady, type Finding } from '../../domain/live/conditions.ts';
 import type { Provider } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, LIVE_LABEL } from '../../domain/live/names.ts';
+import { settingProblems } from '../../domain/live/settings.ts';
 
 /** A provider, and what was found by it. */
 export interface ProviderView {
@@ -47,6 +48,14 @@ function specProblems({ provider, allowLoopback }: ProviderView): Finding[] {
       critical(LIVE_CONDITION.providerTypeNotSupported, 'NotSupported', {
         message: `Provider type ${type || 'not set'} is not supported.`,
         suggestion: 'Use openshift, which is any Kubernetes with KubeVirt.',
+      }),
+    ];
+  const problems = settingProblems(provider.spec.settings);
+  if (problems.length > 0)
+    return [
+      critical(LIVE_CONDITION.settingsNotValid, 'NotValid', {
+        message: `The settings are not valid: ${problems.join('; ')}.`,
+        suggestion: 'Correct spec.settings, or remove what is not supported.',
       }),
     ];
   if (isHost(provider) || isUsable(url, allowLoopback)) return [];

@@ -127,12 +127,16 @@ function standing(snapshot: RecordedRun): Pick<Wait, 'reason' | 'message'> {
     return { reason: LIVE_REASON.overQuota, message };
   }
   const blocked = [sent, received].flatMap((vmim) => blockedMessage(vmim) ?? []);
-  if (blocked[0] !== undefined) return { reason: LIVE_REASON.synchronizing, message: blocked[0] };
+  if (blocked[0] !== undefined)
+    return { reason: LIVE_REASON.synchronizing, message: `${blocked[0]} (${IF_IT_STAYS})` };
   const phase = sent?.status?.phase ?? 'new';
   if (phase === 'Running')
     return { reason: LIVE_REASON.transferring, message: 'the guest is being copied to the target' };
   return { reason: LIVE_REASON.targetPending, message: `the VMIM on the source is ${phase}` };
 }
+
+/** KubeVirt says the same while the two are about to meet. */
+const IF_IT_STAYS = 'if this stays: kubectl vmmrq trust, and port 9185 between the clusters';
 
 /** KubeVirt's condition goes when the two clusters have met. */
 const BLOCKED = 'decentralizedMigrationBlocked';
