@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { lockOf } from '../../../functions/domain/lock.ts';
-import { ANNOTATION, LABEL } from '../../../functions/domain/names.ts';
+import { ANNOTATION, LABEL, userOf } from '../../../functions/domain/names.ts';
 import type { Namespace } from '../../../functions/domain/objects.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
+import { auditLog } from '../../support/audit.ts';
 import { writeByHand } from '../../support/by-hand.ts';
+import { askUntil } from '../../support/eventually.ts';
 import { runWith, type RunPlugin } from '../../support/plugin.ts';
 import { bindRole, untilAllowed } from '../../support/roles.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
@@ -18,8 +20,8 @@ let environment: TestEnvironment;
 let plugin: RunPlugin;
 
 beforeAll(async () => {
-  // A lock lasts as long as it may, because the tests look at it.
-  environment = await startTestEnvironment({ env: { LOCK_SECONDS: '60' } });
+  // A lock lasts as long as it may, because the tests look at it; the guard leaves what is due to `unlock`.
+  environment = await startTestEnvironment({ env: { LOCK_SECONDS: '60', OVERDUE_SECONDS: '10' } });
   const { admin, cluster } = environment;
   const rules = [{ apiGroups: [''], resources: ['namespaces'], verbs: ['get', 'patch'] }];
   await bindRole(admin, { role: 'namespace-patcher', user: USER.name, rules });
@@ -62,6 +64,21 @@ test('without a terminal needs --yes, and then removes the lock that it shows', 
   expect(stdout.trim().split('\n').at(-1)).toBe(`namespace ${LOCKED}: unlocked`);
   // `lock` may have locked it again by now.
   expect((await namespaceNow(LOCKED)).metadata.annotations?.[ANNOTATION.token]).not.toBe(token);
+});
+
+test('nobody has to: `unlock` removes an unreadable lock, long before the guard would', async () => {
+  const name = 'unlock-by-itself';
+  const { admin } = environment;
+  await admin.create(NAMESPACES, { metadata: { name } });
+  await writeByHand(admin, name, { labels: { [LABEL.locked]: 'true' } });
+  await askUntil(
+    'the lock is off',
+    () => namespaceNow(name),
+    (namespace) => lockOf(namespace).kind === 'none',
+  );
+  const requests = await auditLog(environment.cluster.controlPlane, admin);
+  const removals = requests.filter(({ verb, objectRef }) => verb === 'update' && objectRef?.name === name);
+  expect(removals.map(({ user }) => user.username)).toEqual([userOf('mtq-unlock')]);
 });
 
 test('without a guard removes an unreadable lock, also where its token is in break-glass already', async () => {
