@@ -33,7 +33,10 @@ export async function startWebhookServer(respond: Respond): Promise<WebhookServe
         response.writeHead(status, { 'content-type': 'application/json' }).end(body);
       })
       // The API server no longer waits: its request has broken off.
-      .catch(() => request.socket.destroy());
+      .catch((error: unknown) => {
+        if (request.complete) throw error;
+        request.socket.destroy();
+      });
   });
   const { promise: listening, resolve } = Promise.withResolvers<undefined>();
   server.listen(0, () => resolve(undefined));

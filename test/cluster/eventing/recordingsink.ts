@@ -45,7 +45,10 @@ export async function recordingSink(
       else response.writeHead(reply.status, reply.headers).end(reply.body);
     };
     // Who posts no longer waits: the request has broken off.
-    record().catch(() => request.socket.destroy());
+    record().catch((error: unknown) => {
+      if (request.complete) throw error;
+      request.socket.destroy();
+    });
   });
   return {
     url,

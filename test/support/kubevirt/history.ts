@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { Cluster, ResourceType, WatchEvent } from '../../../functions/kubernetes/cluster.ts';
 import { ApiError } from '../../../functions/kubernetes/errors.ts';
@@ -50,6 +51,17 @@ const KINDS: readonly ResourceType[] = [
 ];
 
 const WITHIN_MS = 30_000;
+/** Before a watch that broke off is taken up again. */
+const PAUSE_MS = 50;
+
+/** Ends where the connection breaks off. */
+async function* untilBroken<T>(watch: AsyncIterable<T>): AsyncIterable<T> {
+  try {
+    yield* watch;
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+  }
+}
 
 /** Records every object version of one (still empty) namespace. */
 export async function recordHistory(
@@ -71,11 +83,8 @@ export async function recordHistory(
     let resourceVersion = from;
     while (!stopped.signal.aborted) {
       const watch = cluster.watch(type, { namespace, resourceVersion }, stopped.signal);
-      try {
-        for await (const event of watch) resourceVersion = see(type.kind, event);
-      } catch (error) {
-        if (error instanceof ApiError) throw error;
-      }
+      for await (const event of untilBroken(watch)) resourceVersion = see(type.kind, event);
+      await delay(PAUSE_MS);
     }
   };
   const watches: Promise<void>[] = [];
