@@ -134,6 +134,21 @@ test.each<[string, object, object, string[]]>([
     { memory: { hugepages: { pageSize: '1Gi' } } },
     ['memory.hugepages.pageSize is 2Mi on the source and 1Gi on the target'],
   ],
+  [
+    'another kind of CPUs, firmware and devices',
+    {},
+    {
+      cpu: { dedicatedCpuPlacement: true },
+      firmware: { bootloader: { efi: {} } },
+      devices: { tpm: {}, gpus: [{}], hostDevices: [] },
+    },
+    [
+      'cpu.dedicatedCpuPlacement is false on the source and true on the target',
+      'firmware.bootloader is bios on the source and efi on the target',
+      'devices.tpm is none on the source and there on the target',
+      'devices.gpus is 0 on the source and 1 on the target',
+    ],
+  ],
   ['what one of them does not say', { memory: { guest: '8Gi' } }, {}, []],
 ])('the hardware of another cluster: %s', (_what, ...[source, target, wanted]) => {
   expect(otherHardware(hardware(source), hardware(target))).toEqual(wanted);

@@ -46,24 +46,63 @@ export function otherHardware(
   });
 }
 
+/** Why the guest could not go on in the VMI that waits for it, with what to do; undefined: it can. */
+export function hardwareProblem(
+  { vm, vmi }: { readonly vm: VirtualMachine; readonly vmi: Vmi | undefined },
+  receiver: Vmi | undefined,
+): string | undefined {
+  if (vmi === undefined || receiver === undefined) return undefined;
+  const differences = otherHardware(vmi, receiver);
+  if (differences.length === 0) return undefined;
+  const { instancetype, preference } = vm.spec;
+  const named = [instancetype, preference].flatMap((matcher) => matcher?.name ?? []);
+  const mend =
+    named.length === 0
+      ? 'set it in the VM itself, because the defaults of the two KubeVirts differ'
+      : `make ${named.join(' and ')} of the target the same as on the source`;
+  return `${differences.join('; ')}: ${mend}; if the VM was changed during the run, run the plan again`;
+}
+
 const HARDWARE = [
   'cpu.sockets',
   'cpu.cores',
   'cpu.threads',
+  'cpu.dedicatedCpuPlacement',
   'memory.guest',
   'memory.hugepages.pageSize',
+  'firmware.bootloader',
+  'devices.tpm',
+  'devices.gpus',
+  'devices.hostDevices',
 ] as const;
 
-const hardwareOf = ({
-  cpu = {},
-  memory = {},
-}: Vmi['spec']['domain']): Readonly<Record<(typeof HARDWARE)[number], string | undefined>> => ({
-  'cpu.sockets': String(cpu.sockets ?? 1),
-  'cpu.cores': String(cpu.cores ?? 1),
-  'cpu.threads': String(cpu.threads ?? 1),
+type Hardware = Readonly<Record<(typeof HARDWARE)[number], string | undefined>>;
+type Domain = Vmi['spec']['domain'];
+
+/** With KubeVirt's defaults. */
+const hardwareOf = ({ cpu, memory = {}, firmware = {}, devices = {} }: Domain): Hardware => ({
+  ...cpuIn(cpu),
   'memory.guest': memory.guest,
   'memory.hugepages.pageSize': memory.hugepages?.pageSize,
+  'firmware.bootloader': firmware.bootloader?.efi === undefined ? 'bios' : 'efi',
+  'devices.tpm': devices.tpm === undefined ? 'none' : 'there',
+  'devices.gpus': numberOf(devices['gpus']),
+  'devices.hostDevices': numberOf(devices['hostDevices']),
 });
+
+const cpuIn = ({
+  sockets = 1,
+  cores = 1,
+  threads = 1,
+  dedicatedCpuPlacement = false,
+}: NonNullable<Domain['cpu']> = {}): Pick<Hardware, Extract<keyof Hardware, `cpu.${string}`>> => ({
+  'cpu.sockets': String(sockets),
+  'cpu.cores': String(cores),
+  'cpu.threads': String(threads),
+  'cpu.dedicatedCpuPlacement': String(dedicatedCpuPlacement),
+});
+
+const numberOf = (list: unknown): string => String(Array.isArray(list) ? list.length : 0);
 
 const isRestartRequired = ({ type, status }: Condition): boolean =>
   type === 'RestartRequired' && status === 'True';

@@ -54,7 +54,13 @@ export interface VmTemplate {
 /** What runs; the fields that are not here are copied as they are. */
 export interface VmiSpec {
   domain: {
-    cpu?: { sockets?: number; cores?: number; threads?: number; [field: string]: unknown };
+    cpu?: {
+      sockets?: number;
+      cores?: number;
+      threads?: number;
+      dedicatedCpuPlacement?: boolean;
+      [field: string]: unknown;
+    };
     memory?: { guest?: string; hugepages?: { pageSize?: string }; [field: string]: unknown };
     devices?: {
       disks?: Named[];

@@ -15,6 +15,10 @@ import { decide } from './decide.ts';
 const NAME = vmimName(RUN, 1);
 const CREATE = `create VirtualMachineInstanceMigration ${NAME} on source`;
 const EVACUATING = itsVmi((vmi) => ({ ...vmi, status: { ...vmi.status, evacuationNodeName: 's-node' } }));
+const GROWN = itsVmi((vmi) => ({
+  ...vmi,
+  spec: { ...vmi.spec, domain: { ...vmi.spec.domain, cpu: { sockets: 4 } } },
+}));
 const SETTINGS: RunSettings = { transferMs: undefined, sourceMs: 1, allowOverQuota: true };
 const full = (isLetIn: boolean, more: Different = {}): RecordedRun => {
   const vmims = [received('WaitingForSync')];
@@ -38,6 +42,11 @@ test.each<[string, RecordedRun, string]>([
     'the source drains the VM’s node for an hour',
     firstAttempt({ source: { vmi: EVACUATING }, target: { now: NOW + 3_600_000 } }),
     'fail SourceEvacuating',
+  ],
+  [
+    'CPUs were plugged in since the target waits',
+    firstAttempt({ source: { vmi: GROWN } }),
+    'fail HardwareDiffers',
   ],
   ['the launcher does not fit', full(false), 'wait OverQuota'],
   ['it does not fit for 15 minutes', full(false, { target: { now: NOW + 901_000 } }), 'fail OverQuota'],

@@ -1,3 +1,4 @@
+import { hardwareProblem } from '../../domain/live/as-it-runs.ts';
 import { LIMIT_MS, timeOf } from '../../domain/live/deadlines.ts';
 import { DONE, fail, waitUntil, write, type StepDecision } from '../../domain/live/decision.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
@@ -20,7 +21,10 @@ export function decide(snapshot: RecordedRun): StepDecision {
   if (vmi.metadata.uid !== record.vmi)
     return fail(LIVE_REASON.sourceStopped, 'the VM was restarted on the source: run the plan again');
   const held = busy(snapshot) ?? tooLarge(snapshot);
-  return held ?? create(snapshot);
+  if (held !== undefined) return held;
+  // What was plugged in while it waited is not in the VMI of the target.
+  const problem = hardwareProblem(source, snapshot.target.vmi);
+  return problem === undefined ? create(snapshot) : fail(LIVE_REASON.hardwareDiffers, problem);
 }
 
 function create({ source: { vm }, target, run, record }: RecordedRun): StepDecision {

@@ -121,7 +121,7 @@ test.each<[string, Change<VirtualMachine>[], string]>([
     [(vm) => ({ ...vm, spec: { ...vm.spec, instancetype: { name: 'u1.medium' } } })],
     'make u1.medium of the target the same as on the source',
   ],
-  ['by defaults', [], "make the defaults of the target's KubeVirt the same"],
+  ['by defaults', [], 'set it in the VM itself'],
 ])('other hardware on the target: %s', (_what, changes, wanted) => {
   const run = withTarget({ vmi: aWaitingVmi(smaller) });
   const vm = { ...run.source.vm, ...aVm(...changes) };

@@ -1,4 +1,4 @@
-import { differencesOf, otherHardware } from '../../domain/live/as-it-runs.ts';
+import { differencesOf, hardwareProblem } from '../../domain/live/as-it-runs.ts';
 import { LIMIT_MS, timeOf } from '../../domain/live/deadlines.ts';
 import {
   DONE,
@@ -41,17 +41,9 @@ function prepare(snapshot: RecordedRun, receiver: VirtualMachine): StepDecision 
 }
 
 /** Instance types are by name, and another cluster's may be others. */
-function compare({ source: { vm, vmi } }: RecordedRun, receiver: Vmi): StepDecision {
-  const differences = vmi === undefined ? [] : otherHardware(vmi, receiver);
-  if (differences.length === 0) return DONE;
-  const { instancetype, preference } = vm.spec;
-  const named = [instancetype, preference].flatMap((matcher) => matcher?.name ?? []);
-  const what =
-    named.length === 0 ? "the defaults of the target's KubeVirt" : `${named.join(' and ')} of the target`;
-  return fail(
-    LIVE_REASON.hardwareDiffers,
-    `${differences.join('; ')}: make ${what} the same as on the source, or set it in the VM itself`,
-  );
+function compare({ source }: RecordedRun, receiver: Vmi): StepDecision {
+  const problem = hardwareProblem(source, receiver);
+  return problem === undefined ? DONE : fail(LIVE_REASON.hardwareDiffers, problem);
 }
 
 function lost({ run, target: { vm } }: RecordedRun): StepDecision {
