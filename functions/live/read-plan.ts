@@ -1,10 +1,11 @@
+import { has } from '../domain/live/conditions.ts';
 import type { Plan, PlanVm, VmReference } from '../domain/live/forklift.ts';
 import type { VirtualMachine, Vmi } from '../domain/live/kubevirt.ts';
 import type { PlanView, SourceView, TargetView, VmSize, VmView } from '../domain/live/plan-view.ts';
 import { runningPodsOf } from '../domain/live/target-quota.ts';
 import { neededVolumes } from '../domain/live/volumes.ts';
 import { KUBEVIRT } from '../domain/names.ts';
-import type { KubeVirt } from '../domain/objects.ts';
+import { LIVE_CONDITION } from '../domain/live/names.ts';
 import { keepsState } from '../domain/sizing/claims.ts';
 import { LISTED_CLAIMS, LISTED_PODS } from '../cluster/listed.ts';
 import { PODS_OF_VMS } from '../cluster/snapshot.ts';
@@ -18,11 +19,11 @@ import {
   WHOLE_CLAIMS,
   WHOLE_VMIS,
 } from '../kubernetes/live-resources.ts';
-import { KUBEVIRTS, NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
+import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import type { FoundProvider } from './connect.ts';
 import { found, foundIfServed, listedIfServed } from './found.ts';
 import { keyed } from './read-source.ts';
-import { readVmmrqs } from './read-target.ts';
+import { readKubeVirt, readVmmrqs } from './read-target.ts';
 
 /** The providers of a plan; a cluster that cannot be asked now is undefined. */
 export interface PlanProviders {
@@ -114,16 +115,21 @@ async function readSourceView({ spec }: Plan, cluster: ApiServer): Promise<Sourc
 }
 
 async function readTargetView(
-  { spec: { targetNamespace = '' } }: { readonly spec: Partial<Plan['spec']> },
+  {
+    spec: { targetNamespace = '' },
+    status,
+  }: { readonly spec: Partial<Plan['spec']>; readonly status?: Plan['status'] },
   cluster: ApiServer,
 ): Promise<TargetView> {
   const where = { namespace: targetNamespace };
   const isNamed = targetNamespace !== '';
+  // Its VMs are not looked at while they move.
+  const isQuotaAsked = isNamed && !has(status, LIVE_CONDITION.executing);
   const [id, kubevirt, vms, quotas, addressed] = await Promise.all([
     readId(cluster),
     readKubeVirt(cluster),
     isNamed ? listedIfServed(cluster.list(NAMED_VMS, where)) : [],
-    isNamed ? cluster.list(RESOURCE_QUOTAS, where) : { items: [] },
+    isQuotaAsked ? cluster.list(RESOURCE_QUOTAS, where) : { items: [] },
     listedIfServed(cluster.list(VMS_BY_MAC, {})),
   ]);
   const namespace =
@@ -131,6 +137,7 @@ async function readTargetView(
   return {
     cluster: id,
     kubevirt,
+    namespace,
     quotas: quotas.items,
     vmmrqs: namespace === undefined ? [] : await readVmmrqs(cluster, namespace),
     vms: new Map(vms.map((vm) => [vm.metadata.name, vm])),
@@ -144,9 +151,6 @@ async function readTargetView(
 
 const readId = async (cluster: Reader): Promise<string> =>
   (await cluster.get(NAMESPACES, { name: 'kube-system' })).object.metadata.uid;
-
-const readKubeVirt = async (cluster: Reader): Promise<KubeVirt | undefined> =>
-  (await listedIfServed(cluster.list(KUBEVIRTS, {})))[0];
 
 async function readVm(entry: PlanVm, cluster: Reader): Promise<VmView> {
   const all = await findVms(entry, cluster);

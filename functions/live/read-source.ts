@@ -57,14 +57,16 @@ export const isSettingUp = (record: RunRecord | undefined): boolean =>
   record === undefined || (record.attempt === 0 && record.end === undefined && !isPastCutOver(record));
 
 /** Whether the target's launcher may still be to come. */
-const isToCome = (record: RunRecord | undefined): boolean =>
+export const isLauncherToCome = (record: RunRecord | undefined): boolean =>
   record !== undefined && record.attempt > 0 && record.end === undefined && !isPastCutOver(record);
 
 export async function readSourceSide(reader: Reader, { record, ...core }: SourceCore): Promise<SourceSide> {
   const { vm, vmi } = core;
   const [pods, attachments, setup] = await Promise.all([
     vmi === undefined ? [] : readLaunchers(reader, vmi.metadata),
-    vmi !== undefined && isToCome(record) && hasHotplugged(vmi) ? readAttachments(reader, vmi.metadata) : [],
+    vmi !== undefined && isLauncherToCome(record) && hasHotplugged(vmi)
+      ? readAttachments(reader, vmi.metadata)
+      : [],
     vm !== undefined && isSettingUp(record) ? readSetup(reader, vm) : undefined,
   ]);
   return { ...core, pods, attachments, setup };

@@ -1,15 +1,15 @@
 import type { StorageMap } from '../domain/live/forklift.ts';
-import type { VirtualMachine } from '../domain/live/kubevirt.ts';
+import type { VirtualMachine, Vmi } from '../domain/live/kubevirt.ts';
 import { LIVE_LABEL } from '../domain/live/names.ts';
 import { isMadeBy, keyOf, resourcesOf } from '../domain/live/resources.ts';
 import type { RunId } from '../domain/live/run-names.ts';
 import { isPastCutOver, type RunRecord } from '../domain/live/run-record.ts';
 import type { Fit, MadeObjects, SourceSide, TargetSetup, TargetSide } from '../domain/live/run-snapshot.ts';
 import { hasTargetPod } from '../domain/live/proofs.ts';
-import { fitOf, overQuota, runningPodsOf } from '../domain/live/target-quota.ts';
+import { fitOf, overQuota, podsOnTarget, runningPodsOf } from '../domain/live/target-quota.ts';
 import { neededVolumes } from '../domain/live/volumes.ts';
 import { KIND, KUBEVIRT } from '../domain/names.ts';
-import type { KubernetesObject, Namespace, Pod } from '../domain/objects.ts';
+import type { KubernetesObject, KubeVirt, Namespace, Pod } from '../domain/objects.ts';
 import { inForce } from '../domain/policy/policy.ts';
 import { LISTED_PODS } from '../cluster/listed.ts';
 import type { Reader } from '../kubernetes/cluster.ts';
@@ -20,10 +20,10 @@ import {
   WHOLE_CLAIMS,
   WHOLE_VMIS,
 } from '../kubernetes/live-resources.ts';
-import { CLUSTER_VMMRQS, NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
+import { CLUSTER_VMMRQS, KUBEVIRTS, NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
 import { found, foundIfServed, listedIfServed } from './found.ts';
 import { COPIED, readResources } from './read-resources.ts';
-import { isSettingUp, type VmAt } from './read-source.ts';
+import { isLauncherToCome, isSettingUp, type VmAt } from './read-source.ts';
 import { ofRun, readVmims } from './read-vmims.ts';
 
 /** What the target's part depends on. */
@@ -130,22 +130,35 @@ interface FitRequest {
   readonly source: SourceSide;
 }
 
+const FITS: Fit = { missing: undefined, isLetIn: false };
+
 /** Read while the launcher is to come. */
 async function readFit(reader: Reader, { core, record, source }: FitRequest): Promise<Fit> {
-  const isToCome = (record?.attempt ?? 0) > 0 && record?.end === undefined && !hasTargetPod(core);
   const { namespace } = core;
-  if (!isToCome || namespace === undefined) return { missing: undefined, isLetIn: false };
+  if (!isLauncherToCome(record) || hasTargetPod(core) || namespace === undefined) return FITS;
   const { vmi, pods, attachments } = source;
   const running = vmi === undefined ? [] : runningPodsOf(vmi, [...pods, ...attachments]);
-  if (running.length === 0)
-    return { missing: 'the launcher on the source, whose size is needed, does not run', isLetIn: false };
-  const { name } = namespace.metadata;
-  const [quotas, vmmrqs] = await Promise.all([
-    reader.list(RESOURCE_QUOTAS, { namespace: name }),
-    readVmmrqs(reader, namespace),
-  ]);
-  return fitOf({ pods: running, claims: [] }, { quotas: quotas.items, vmmrqs });
+  return vmi === undefined || running.length === 0
+    ? { missing: 'the launcher on the source, whose size is needed, does not run', isLetIn: false }
+    : fitIn(reader, namespace, { vmi, running });
 }
+
+async function fitIn(
+  reader: Reader,
+  namespace: Namespace,
+  { vmi, running }: { readonly vmi: Vmi; readonly running: readonly Pod[] },
+): Promise<Fit> {
+  const [{ items: quotas }, vmmrqs, kubevirt] = await Promise.all([
+    reader.list(RESOURCE_QUOTAS, { namespace: namespace.metadata.name }),
+    readVmmrqs(reader, namespace),
+    readKubeVirt(reader),
+  ]);
+  const pods = podsOnTarget(running, vmi, { namespace, quotas, kubevirt });
+  return fitOf({ pods, claims: [] }, { quotas, vmmrqs });
+}
+
+export const readKubeVirt = async (cluster: Reader): Promise<KubeVirt | undefined> =>
+  (await listedIfServed(cluster.list(KUBEVIRTS, {})))[0];
 
 const readOver = async (reader: Reader, namespace: string): Promise<string> =>
   overQuota((await reader.list(RESOURCE_QUOTAS, { namespace })).items);

@@ -1,7 +1,14 @@
 import { has } from '../domain/live/conditions.ts';
 import type { NamedReference, Plan, PlanMigration } from '../domain/live/forklift.ts';
 import { FORKLIFT_KIND, LIVE_CONDITION, LIVE_KIND } from '../domain/live/names.ts';
-import { hasEnded, isMigrationAsSeen, isOfPlan, isPlanAsSeen, isWaiting } from '../domain/live/run-state.ts';
+import {
+  hasEnded,
+  isMigrationAsSeen,
+  isOfPlan,
+  isPlanAsSeen,
+  isPlanLookedAt,
+  isWaiting,
+} from '../domain/live/run-state.ts';
 import type { LiveRequest } from '../eventing/live-events.ts';
 import type { Reader } from '../kubernetes/cluster.ts';
 import { PLAN_MIGRATIONS, PLANS } from '../kubernetes/live-resources.ts';
@@ -15,6 +22,7 @@ import {
 } from './check.ts';
 import type { LiveContext } from './context.ts';
 import { found } from './found.ts';
+import { named } from './read-plan.ts';
 import type { MigrationAt } from './pass.ts';
 
 /** Looks at what the event is about, and resolves with the Migrations that may go on by it. */
@@ -39,13 +47,22 @@ const CHECKED = new Map<string, (at: NamedReference, context: LiveContext) => Pr
  */
 async function ofMigration(
   { namespace, name, isChange }: LiveRequest,
-  { hub }: LiveContext,
+  context: LiveContext,
 ): Promise<readonly MigrationAt[]> {
+  const { hub } = context;
   const at = { namespace, name };
   if (!isChange) return [at];
   const migration = await found(hub.get(PLAN_MIGRATIONS, at));
-  if (migration === undefined || hasEnded(migration)) return unfinished(hub, isWaiting);
-  return isMigrationAsSeen(migration) ? [] : [at];
+  if (migration !== undefined && !hasEnded(migration)) return isMigrationAsSeen(migration) ? [] : [at];
+  if (migration?.spec.plan.name) await checkAgain({ namespace, ...named(migration.spec.plan) }, context);
+  return unfinished(hub, isWaiting);
+}
+
+/** A plan of which no run is under way any more: its VMs were not looked at meanwhile. */
+async function checkAgain(at: NamedReference, context: LiveContext): Promise<void> {
+  const plan = await found(context.hub.get(PLANS, named(at)));
+  if (plan !== undefined && isIdle(plan) && !(await isForkliftHere(context.hub)))
+    await checkPlan(plan, context);
 }
 
 async function ofPlan(
@@ -54,10 +71,14 @@ async function ofPlan(
 ): Promise<readonly MigrationAt[]> {
   const plan = await found(context.hub.get(PLANS, { namespace, name }));
   if (plan?.spec.type !== 'live' || (isChange && isPlanAsSeen(plan))) return [];
-  const isDue = isOfUse(plan) && !has(plan.status, LIVE_CONDITION.executing);
-  if (isDue && !(await isForkliftHere(context.hub))) await checkPlan(plan, context);
+  // What `live` itself says of the plan comes back as an event too.
+  const isNew = !isChange || !isPlanLookedAt(plan);
+  if (isNew && isIdle(plan) && !(await isForkliftHere(context.hub))) await checkPlan(plan, context);
   return unfinished(context.hub, (migration) => isOfPlan(migration, plan));
 }
+
+const isIdle = (plan: Plan): boolean =>
+  plan.spec.type === 'live' && isOfUse(plan) && !has(plan.status, LIVE_CONDITION.executing);
 
 /** Whether a Migration of it may still begin, or VMs of one that runs. */
 const isOfUse = ({ spec, status, metadata }: Plan): boolean =>

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Plan, PlanMigration, VmStatus } from '../../functions/domain/live/forklift.ts';
+import type { LiveCondition, Plan, PlanMigration, VmStatus } from '../../functions/domain/live/forklift.ts';
 import { LIVE_CONDITION, LIVE_FINALIZER } from '../../functions/domain/live/names.ts';
 import { aPlan, aPlanMigration } from '../../test/support/builders/live.ts';
 import { seconds, type Change } from '../../test/support/builders/object.ts';
@@ -20,19 +20,13 @@ const held: Change<PlanMigration> = (one) => ({
 });
 const started = { started: seconds(0) };
 const ended = { ...started, completed: seconds(9) };
-const ready: Change<Plan> = (plan) => ({
-  ...plan,
-  status: {
-    conditions: [
-      {
-        type: LIVE_CONDITION.ready,
-        status: 'True',
-        category: 'Required',
-        lastTransitionTime: seconds(0),
-      },
-    ],
-  },
+const condition = (type: string): LiveCondition => ({
+  ...{ type, status: 'True', category: 'Required', lastTransitionTime: seconds(0) },
 });
+const withConditions =
+  (...types: string[]): Change<Plan> =>
+  (plan) => ({ ...plan, status: { conditions: types.map(condition) } });
+const ready = withConditions(LIVE_CONDITION.ready);
 
 interface Case {
   readonly plan?: Plan;
@@ -71,6 +65,10 @@ const CASES: Record<string, Case> = {
     migrations: [aPlanMigration(withStatus(started))],
   },
   'a plan that is not ready every ten minutes': { plan: aPlan(), planEvery: 600 },
+  'a plan some of whose VMs have no room every ten minutes': {
+    plan: aPlan(withConditions(LIVE_CONDITION.ready, LIVE_CONDITION.overQuota)),
+    planEvery: 600,
+  },
   'a plan that is archived never': {
     plan: aPlan((plan) => ({ ...plan, spec: { ...plan.spec, archived: true } })),
   },

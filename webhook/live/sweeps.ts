@@ -2,7 +2,7 @@
 import type { Plan, PlanMigration } from '../../functions/domain/live/forklift.ts';
 import { FORKLIFT_KIND } from '../../functions/domain/live/names.ts';
 import {
-  isNotReady,
+  isHeldUp,
   isUnderWay,
   isWaiting,
   livePlanOf,
@@ -17,7 +17,7 @@ export const EVERY_MS = {
   synchronizing: 10_000,
   /** A run with other steps, or with leftovers. */
   underWay: 60_000,
-  /** A plan that cannot run, or a run that waits: for what may have no event, such as a quota of another cluster. */
+  /** A plan that cannot run, or only with some of its VMs, or a run that waits: for what may have no event, such as a quota of another cluster. */
   waiting: 600_000,
 } as const;
 
@@ -49,7 +49,7 @@ export function sweepsDue({ migrations, plans, sweptAt, now }: SweepView): Sweep
     const everyMs = intervalOf(migration);
     if (everyMs !== undefined) look(FORKLIFT_KIND.migration.kind, migration, everyMs);
   }
-  for (const plan of plans.filter(isNotReady)) look(FORKLIFT_KIND.plan.kind, plan, EVERY_MS.waiting);
+  for (const plan of plans.filter(isHeldUp)) look(FORKLIFT_KIND.plan.kind, plan, EVERY_MS.waiting);
   return { due, sweptAt: next };
 }
 

@@ -1,4 +1,4 @@
-import type { KubeVirt, PersistentVolumeClaim, Pod, ResourceQuota, Vmmrq } from '../objects.ts';
+import type { KubeVirt, Namespace, PersistentVolumeClaim, Pod, ResourceQuota, Vmmrq } from '../objects.ts';
 import type { Hook, NetworkMap, Plan, Provider, StorageMap } from './forklift.ts';
 import type { Claim, VirtualMachine, Vmi } from './kubevirt.ts';
 
@@ -49,7 +49,8 @@ export interface VmView {
 export interface TargetView extends ClusterView {
   /** VMs of the target namespace by name. */
   readonly vms: ReadonlyMap<string, VirtualMachine>;
-  /** Of the target namespace. */
+  /** The target namespace, if it has quotas. */
+  readonly namespace: Namespace | undefined;
   readonly quotas: readonly ResourceQuota[];
   /** Those that hold in the target namespace. Read where it has quotas. */
   readonly vmmrqs: readonly Vmmrq[];

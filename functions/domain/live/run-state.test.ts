@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { aPlan, aPlanMigration } from '../../../test/support/builders/live.ts';
 import { NOW } from '../../../test/support/builders/object.ts';
 import type { MigrationStatus, PlanStatus } from './forklift.ts';
-import { isMigrationAsSeen, isPlanAsSeen } from './run-state.ts';
+import { isMigrationAsSeen, isPlanAsSeen, isPlanLookedAt } from './run-state.ts';
 
 const TIME = new Date(NOW).toISOString();
 
@@ -34,3 +34,17 @@ describe('a change of a Plan says nothing new', () => {
     expect(isPlanAsSeen(status === undefined ? plan : { ...plan, status })).toBe(wanted);
   });
 });
+
+test.each<[string, PlanStatus | undefined, string | undefined, boolean]>([
+  ['its spec is as it was looked at', { observedGeneration: 2 }, undefined, true],
+  ['its spec has changed since', { observedGeneration: 1 }, undefined, false],
+  ['it was never looked at', undefined, undefined, false],
+  ['it is being deleted', { observedGeneration: 2 }, TIME, false],
+])(
+  'a plan of which only the status can have changed: %s',
+  (_what, ...[status, deletionTimestamp, wanted]) => {
+    const { status: _, ...one } = aPlan();
+    const metadata = { ...one.metadata, generation: 2, ...(deletionTimestamp && { deletionTimestamp }) };
+    expect(isPlanLookedAt({ ...one, metadata, ...(status && { status }) })).toBe(wanted);
+  },
+);

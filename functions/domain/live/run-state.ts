@@ -25,6 +25,10 @@ export const isMigrationAsSeen = ({ metadata, status }: PlanMigration): boolean 
   status.completed === undefined &&
   status.observedGeneration === metadata.generation;
 
+/** What has changed of it since it was looked at is its status. */
+export const isPlanLookedAt = ({ metadata, status }: Plan): boolean =>
+  metadata.deletionTimestamp === undefined && status?.observedGeneration === metadata.generation;
+
 /** A run of it is under way, which has seen the spec as it is: it was neither archived nor deleted. */
 export const isPlanAsSeen = ({ metadata, status }: Plan): boolean =>
   has(status, LIVE_CONDITION.executing) && status?.observedGeneration === metadata.generation;
@@ -42,8 +46,10 @@ export const isOfPlan = ({ spec, metadata }: PlanMigration, plan: Plan): boolean
 export const livePlanOf = (migration: PlanMigration, plans: readonly Plan[]): Plan | undefined =>
   plans.find((plan) => plan.spec.type === 'live' && isOfPlan(migration, plan));
 
-/** It is for live migrations, and could not run when it was last looked at. */
-export const isNotReady = ({ spec, status }: Plan): boolean =>
+/** It is for live migrations, and could not run when it was last looked at, or not with all its VMs. */
+export const isHeldUp = ({ spec, status }: Plan): boolean =>
   spec.type === 'live' &&
   spec.archived !== true &&
-  status?.conditions?.some(({ type }) => type === LIVE_CONDITION.ready) !== true;
+  (!has(status, LIVE_CONDITION.ready) || OF_QUOTAS.some((type) => has(status, type)));
+
+const OF_QUOTAS = [LIVE_CONDITION.overQuota, LIVE_CONDITION.restartWouldBeRefused] as const;

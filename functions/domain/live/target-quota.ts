@@ -1,5 +1,13 @@
 import { attachmentPodOf, isAttachment, isOwnedBy } from '../migration.ts';
-import type { PersistentVolumeClaim, Pod, ResourceQuota, Vmmrq } from '../objects.ts';
+import type {
+  KubeVirt,
+  Namespace,
+  PersistentVolumeClaim,
+  Pod,
+  ResourceQuota,
+  VirtualMachineInstance,
+  Vmmrq,
+} from '../objects.ts';
 import { givingTo } from '../policy/policy.ts';
 import { parseQuantity } from '../quantity.ts';
 import { allowanceFrom } from '../quota/allowance.ts';
@@ -13,7 +21,10 @@ import {
 } from '../quota/charged.ts';
 import { blockingOf, type Reserved } from '../quota/headroom.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
+import { hasAutoLimits } from '../sizing/auto-limits.ts';
 import { claimUsage, coversClaims } from '../sizing/claims.ts';
+import { estimate, estimateAttachment } from '../sizing/estimate.ts';
+import { overheadRatioOf } from '../sizing/growth.ts';
 import { podUsage } from '../sizing/pod-usage.ts';
 import type { Fit } from './run-snapshot.ts';
 
@@ -27,8 +38,8 @@ export interface Needed {
 }
 
 /**
- * The launcher that runs a VMI, and the pod that attaches its hotplugged volumes, among the pods of its namespace; those of the target
- * will be like them. Empty: no launcher runs.
+ * The launcher that runs a VMI, then the pod that attaches its hotplugged volumes, among the pods of its namespace. Empty: no launcher
+ * runs.
  */
 export function runningPodsOf(
   { metadata: { uid } }: { readonly metadata: { readonly uid: string } },
@@ -38,6 +49,35 @@ export function runningPodsOf(
     (pod) => pod.status?.phase === 'Running' && !isAttachment(pod) && isOwnedBy(pod, uid),
   );
   return launcher === undefined ? [] : [launcher, attachmentPodOf(launcher, pods) ?? []].flat();
+}
+
+/** What decides how KubeVirt renders a launcher in the target namespace. */
+export interface TargetRules {
+  readonly namespace: Namespace;
+  readonly quotas: readonly ResourceQuota[];
+  readonly kubevirt: KubeVirt | undefined;
+}
+
+/**
+ * The pods that run a VMI, as they will be asked for on the target: without the defaults of the source's LimitRanges, and with the
+ * limits that the target's KubeVirt adds where a quota has limits. Those of the target's LimitRanges are not known.
+ */
+export function podsOnTarget(
+  [launcher, attachment]: readonly Pod[],
+  vmi: VirtualMachineInstance,
+  { namespace, quotas, kubevirt }: TargetRules,
+): Pod[] {
+  if (launcher === undefined) return [];
+  const unknown = { limitRanges: [], rejections: [] };
+  const { additionalGuestMemoryOverheadRatio } = kubevirt?.spec?.configuration ?? {};
+  const factors = {
+    autoLimits: hasAutoLimits(kubevirt),
+    overheadRatio: overheadRatioOf(additionalGuestMemoryOverheadRatio),
+  };
+  const { pod } = estimate({ ...unknown, ...factors, source: launcher, vmi, namespace, quotas });
+  const attached =
+    attachment === undefined ? [] : [estimateAttachment({ ...unknown, source: attachment }).pod];
+  return [pod, ...attached];
 }
 
 /** What a quota charges for it. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { aLauncher, anAttachment } from '../../../test/support/builders/kubevirt.ts';
+import { aContainer, aLauncher, anAttachment } from '../../../test/support/builders/kubevirt.ts';
 import { aPlanView, aSource, aTarget, aVmView, ready } from '../../../test/support/builders/live-plan.ts';
-import { aHost, aPlan, aVm, RUN } from '../../../test/support/builders/live.ts';
+import { aHost, aPlan, aStorageMap, aVm, RUN } from '../../../test/support/builders/live.ts';
 import { metadata } from '../../../test/support/builders/object.ts';
 import { aQuota, hard, scoped, used } from '../../../test/support/builders/quota.ts';
 import { aVmmrq, giving } from '../../../test/support/builders/snapshot.ts';
@@ -12,6 +12,10 @@ import { planFindings } from './plan.ts';
 
 /** The launcher requests 1005m CPU and 1,412,828,864 bytes; the DataVolume has 10Gi of class `gold` on the target. */
 const launcher = aLauncher();
+const LARGE = aLauncher('vm0', (pod) => ({
+  ...pod,
+  spec: { ...pod.spec, containers: [aContainer({ cpu: '2010m', memory: '1' })] },
+}));
 const NAMES = ['web', 'db', 'mail'];
 const uidOf = (name: string): string => (name === 'web' ? RUN.vm : `uid-of-${name}`);
 const vmNamed = (name: string): VirtualMachine =>
@@ -28,9 +32,20 @@ interface Case {
   readonly size?: Partial<VmSize>;
   readonly receives?: ResourceList;
   readonly allowOverQuota?: boolean;
+  /** The first VM has two launchers' requests. */
+  readonly isFirstLarge?: boolean;
+  readonly volumeMode?: 'Block' | 'Filesystem';
 }
 
-function viewOf({ quotas, vms = 1, size, receives, allowOverQuota = false }: Case): PlanView {
+function viewOf({
+  quotas,
+  vms = 1,
+  size,
+  receives,
+  allowOverQuota = false,
+  isFirstLarge = false,
+  volumeMode = 'Block',
+}: Case): PlanView {
   const names = NAMES.slice(0, vms);
   const vmmrqs =
     receives === undefined
@@ -40,13 +55,26 @@ function viewOf({ quotas, vms = 1, size, receives, allowOverQuota = false }: Cas
     ...provider,
     spec: { ...provider.spec, settings: allowOverQuota ? { allowOverQuota: 'true' } : {} },
   }));
+  const storage = aStorageMap((map) => ({
+    ...map,
+    spec: {
+      ...map.spec,
+      map: [{ source: { name: 'fast' }, destination: { storageClass: 'gold', volumeMode } }],
+    },
+  }));
   const entries = names.map((name) => ({ name, namespace: 'vms' }));
   return aPlanView({
     plan: aPlan((plan) => ({ ...plan, spec: { ...plan.spec, vms: entries } })),
     destination: ready(host),
+    storage: ready(storage),
     sourceCluster: aSource({ vms: names.map((name) => aVmView({ found: [vmNamed(name)] })) }),
     targetCluster: aTarget({ quotas, vmmrqs }),
-    sizes: new Map(names.map((name) => [uidOf(name), { ...SIZE, ...size }])),
+    sizes: new Map(
+      names.map((name, index) => [
+        uidOf(name),
+        { ...SIZE, ...size, ...(isFirstLarge && index === 0 ? { pods: [LARGE] } : {}) },
+      ]),
+    ),
   });
 }
 
@@ -86,10 +114,7 @@ describe('the quotas of the target namespace', () => {
     [
       'attachment pods',
       { quotas: [room({ pods: '2' })], vms: 2, size: { pods: [launcher, anAttachment(launcher)] } },
-      [
-        'Warn OverQuota vms/web: ResourceQuota quota lacks pods=1 while CDI fills its volumes',
-        'Warn OverQuota vms/db: ResourceQuota quota lacks pods=2',
-      ],
+      ['Warn OverQuota vms/db: ResourceQuota quota lacks pods=2'],
     ],
     [
       'disks, of their class',
@@ -102,6 +127,33 @@ describe('the quotas of the target namespace', () => {
       'disks twice while CDI fills them',
       { quotas: [room({ 'requests.storage': '15Gi' })] },
       ['Warn OverQuota vms/web: ResourceQuota quota lacks requests.storage=5Gi while CDI fills its volumes'],
+    ],
+    [
+      'file systems, with the overhead that CDI adds',
+      { quotas: [room({ 'requests.storage': '10Gi' })], volumeMode: 'Filesystem' },
+      ['Warn OverQuota vms/web: ResourceQuota quota lacks requests.storage=685367122'],
+    ],
+    [
+      'a VM that does not fit takes no room from those after it',
+      { quotas: [room({ 'requests.cpu': '1005m' })], vms: 2, isFirstLarge: true },
+      ['Warn OverQuota vms/web: ResourceQuota quota lacks requests.cpu=1005m'],
+    ],
+    [
+      'limits that the target’s KubeVirt adds',
+      { quotas: [room({ 'limits.memory': '2Gi' })] },
+      ['Warn OverQuota vms/web: ResourceQuota quota lacks limits.memory=678174080'],
+    ],
+    [
+      'a VMMRQ that gives to pods, and not to CDI',
+      {
+        quotas: [room({ 'requests.cpu': '1', 'requests.storage': '15Gi' })],
+        receives: { cpu: '10m' },
+        allowOverQuota: true,
+      },
+      [
+        'Warn OverQuota vms/web: ResourceQuota quota lacks requests.storage=5Gi while CDI fills its volumes',
+        'Warn RestartWouldBeRefused vms/web: ResourceQuota quota lacks requests.cpu=5m',
+      ],
     ],
     [
       'the claim that keeps its TPM',

@@ -2,22 +2,30 @@ import { findingOf, type Finding } from '../../domain/live/conditions.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import type { PlanView, TargetView, VmSize } from '../../domain/live/plan-view.ts';
 import { runSettings } from '../../domain/live/settings.ts';
-import { chargedBy, fitOf, receiving, type ClaimSize, type Needed } from '../../domain/live/target-quota.ts';
+import {
+  chargedBy,
+  fitOf,
+  podsOnTarget,
+  receiving,
+  type ClaimSize,
+  type Needed,
+} from '../../domain/live/target-quota.ts';
 import { IMPORTER_POD, neededVolumes, sizeOf, storageEntryOf } from '../../domain/live/volumes.ts';
-import type { Amount } from '../../domain/quantity.ts';
+import { formatQuantity, parseQuantity, type Amount } from '../../domain/quantity.ts';
 import { reserve } from '../../domain/quota/headroom.ts';
+import { roundUp } from '../../domain/sizing/growth.ts';
 import type { Candidate } from './vms.ts';
 
 /** What one VM needs in the quotas of the target namespace. */
 interface VmNeeds {
   /** From now on. */
   readonly kept: Needed;
-  /** Besides, while CDI fills its DataVolumes: each has a second claim of its size and a pod (facts/cross-cluster.md §D2). */
+  /** While CDI fills its DataVolumes, each of which has a second claim and a pod then (facts/cross-cluster.md §D2). */
   readonly filling: Needed;
 }
 
 /**
- * Which VMs the quotas of the target namespace have no room for, all that come before it in the plan included. No such VM keeps the
+ * Which VMs the quotas of the target namespace have no room for, after those before it in the plan that fit. No such VM keeps the
  * plan from running: room may come, and those that fit move.
  */
 export function quotaFindings(view: PlanView, candidates: readonly Candidate[]): Finding[] {
@@ -40,7 +48,8 @@ export function quotaFindings(view: PlanView, candidates: readonly Candidate[]):
   return [
     ...findingOf(texts(false), {
       ...{ type: LIVE_CONDITION.overQuota, category: 'Warn', reason: 'NotEnough' },
-      message: 'The quotas of the target namespace have no room for these VMs after those before them.',
+      message:
+        'The quotas of the target namespace have no room for these VMs, after those before them that fit.',
       suggestion:
         'Increase the quotas; or, for pods that shall be over their quota for good, let a VMMRQ in ' +
         `${view.plan.spec.targetNamespace} with allowReceive give it, and set allowOverQuota: "true" in the settings of the destination.`,
@@ -56,53 +65,61 @@ export function quotaFindings(view: PlanView, candidates: readonly Candidate[]):
 /** A VM that has no room. */
 interface Lack {
   readonly name: string;
-  /** `given`: a VMMRQ gives it, which the destination does not allow; `let-in`: it does. `filling`: room only for the VM itself. */
+  /** `given`: a VMMRQ gives it, which the destination does not allow; `let-in`: it does. `filling`: only while CDI fills its volumes. */
   readonly kind: 'refused' | 'given' | 'let-in' | 'filling';
   readonly missing: string;
 }
 
-function lacks(
-  view: PlanView,
-  { quotas, vmmrqs }: Pick<TargetView, 'quotas' | 'vmmrqs'>,
-  candidates: readonly Candidate[],
-): Lack[] {
+function lacks(view: PlanView, target: TargetView, candidates: readonly Candidate[]): Lack[] {
+  const { quotas, vmmrqs } = target;
   const settings = { source: view.source?.spec.settings, destination: view.destination?.spec.settings };
   const given = runSettings(settings).allowOverQuota ? 'let-in' : 'given';
   const reserved = new Map<string, Map<string, Amount>>();
+  const room = { quotas, vmmrqs, reserved };
   return candidates.flatMap((candidate): Lack[] => {
-    const needs = needsOf(candidate, view);
+    const needs = needsOf(candidate, view, target);
     if (needs === undefined) return [];
-    const room = { quotas, vmmrqs, reserved };
-    const { missing, isLetIn } = fitOf(needs.kept, room);
-    const missingFilled = fitOf(both(needs), room).missing;
-    for (const quota of quotas) reserve(reserved, quota, chargedBy(quota, needs.kept));
+    const { kept, filling } = needs;
     const { name } = candidate;
-    if (missing !== undefined) return [{ name, kind: isLetIn ? given : 'refused', missing }];
-    return missingFilled === undefined ? [] : [{ name, kind: 'filling', missing: missingFilled }];
+    const whole = fitOf(kept, room);
+    const kind = whole.isLetIn ? given : 'refused';
+    const lack: Lack[] = whole.missing === undefined ? [] : [{ name, kind, missing: whole.missing }];
+    const filled = kind === 'refused' && lack.length > 0 ? undefined : fitOf(filling, room).missing;
+    const isIn = whole.missing === undefined || kind === 'let-in';
+    if (isIn) for (const quota of quotas) reserve(reserved, quota, chargedBy(quota, kept));
+    return filled === undefined ? lack : [...lack, { name, kind: 'filling', missing: filled }];
   });
 }
-
-const both = ({ kept, filling }: VmNeeds): Needed => ({
-  pods: [...kept.pods, ...filling.pods],
-  claims: [...kept.claims, ...filling.claims],
-});
 
 /** undefined: it does not run, which is another problem. */
-function needsOf({ vm, claims }: Candidate, { storage, sizes }: PlanView): VmNeeds | undefined {
+function needsOf(
+  { vm, vmi, claims }: Candidate,
+  { storage, sizes }: PlanView,
+  { namespace, quotas, kubevirt }: TargetView,
+): VmNeeds | undefined {
   const size = sizes.get(vm.metadata.uid);
   if (size === undefined || size.pods.length === 0) return undefined;
-  const volumes = neededVolumes(vm).flatMap(({ name: claimName, isDataVolume }) => {
-    const claim = claims.get(claimName);
+  if (vmi === undefined || namespace === undefined) return undefined;
+  const pods = podsOnTarget(size.pods, vmi, { namespace, quotas, kubevirt });
+  const volumes = neededVolumes(vm).flatMap(({ name, isDataVolume }) => {
+    const claim = claims.get(name);
     const entry = storage && storageEntryOf(claim?.spec.storageClassName ?? '', storage);
     const asked = claim && sizeOf(claim);
-    return entry === undefined || asked === undefined
-      ? []
-      : [{ isDataVolume, claim: claimOf(asked, entry.destination.storageClass) }];
+    if (entry === undefined || asked === undefined) return [];
+    const { storageClass, volumeMode } = entry.destination;
+    const isInflated = isDataVolume && volumeMode !== 'Block';
+    return [{ isDataVolume, claim: claimOf(isInflated ? inflated(asked) : asked, storageClass) }];
   });
   const filled = volumes.filter(({ isDataVolume }) => isDataVolume).map(({ claim }) => claim);
-  const kept = { pods: size.pods, claims: [...volumes.map(({ claim }) => claim), ...stateOf(size)] };
-  return { kept, filling: { pods: filled.map(() => IMPORTER_POD), claims: filled } };
+  const kept = { pods, claims: [...volumes.map(({ claim }) => claim), ...stateOf(size)] };
+  return {
+    kept,
+    filling: { pods: filled.map(() => IMPORTER_POD), claims: [...kept.claims, ...filled] },
+  };
 }
+
+/** CDI adds its overhead to what is asked for, of 6 % by default, unless the volume is a block device (facts/cross-cluster.md §D1). */
+const inflated = (size: string): string => formatQuantity(roundUp((parseQuantity(size) * 100n) / 94n + 1n));
 
 const claimOf = (storage: string, storageClassName?: string): ClaimSize => ({
   spec: { ...(storageClassName && { storageClassName }), resources: { requests: { storage } } },

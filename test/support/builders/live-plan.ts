@@ -48,6 +48,7 @@ export const aTarget = (different: Partial<TargetView> = {}): TargetView => ({
   kubevirt: KUBEVIRT,
   vms: new Map(),
   macs: new Map(),
+  namespace: { metadata: metadata('target') },
   quotas: [],
   vmmrqs: [],
   ...different,
