@@ -7,6 +7,7 @@ import { ApiError } from '../../functions/kubernetes/errors.ts';
 import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
 import { follow } from '../../functions/kubernetes/follow.ts';
 import { DATA_VOLUMES, STORAGE_CLASSES, WHOLE_CLAIMS } from '../../functions/kubernetes/live-resources.ts';
+import { parseQuantity } from '../../functions/domain/quantity.ts';
 import { PODS } from '../../functions/kubernetes/resources.ts';
 import { systemClock } from '../../functions/runtime/clock.ts';
 import { keyOf } from './kubevirt/cache.ts';
@@ -92,6 +93,10 @@ export async function startCdi(admin: Cluster): Promise<Cdi> {
   };
 }
 
+/** CDI's default of 6 % for file systems; the classes here have no StorageProfile with another mode. */
+const withOverhead = (size: string): string =>
+  String(Math.ceil(Number(parseQuantity(size) / parseQuantity('1')) / (1 - 0.06)));
+
 /** One look at a DataVolume. */
 class Filling {
   readonly #admin: Cluster;
@@ -148,7 +153,8 @@ class Filling {
 
   #claim(name: string): Promise<void> {
     const { storageClassName, accessModes = ['ReadWriteOnce'], resources } = this.#volume.spec.storage;
-    const spec = { storageClassName, accessModes, resources };
+    const asked = resources.requests['storage'] ?? '0';
+    const spec = { storageClassName, accessModes, resources: { requests: { storage: withOverhead(asked) } } };
     return this.#create(WHOLE_CLAIMS, { metadata: this.#metadata(name), spec });
   }
 

