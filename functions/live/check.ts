@@ -18,7 +18,8 @@ import {
 import { ask, readProvider, type FoundProvider } from './connect.ts';
 import type { LiveContext } from './context.ts';
 import { found, listedIfServed } from './found.ts';
-import { named, readPlanView, UnknownCluster, type PlanProviders } from './read-plan.ts';
+import { named, readPlanView, type PlanProviders } from './read-plan.ts';
+import { UnknownCluster } from './unknown-cluster.ts';
 import { hookFindings, networkMapFindings, storageMapFindings, type Known } from './validate/maps.ts';
 import { planFindings } from './validate/plan.ts';
 import { phaseOf, providerFindings } from './validate/providers.ts';

@@ -1,16 +1,8 @@
-import { has } from '../domain/live/conditions.ts';
 import type { Plan, PlanVm, VmReference } from '../domain/live/forklift.ts';
 import type { VirtualMachine, Vmi } from '../domain/live/kubevirt.ts';
-import type { PlanView, SourceView, TargetView, VmSize, VmView } from '../domain/live/plan-view.ts';
-import { runningPodsOf } from '../domain/live/target-quota.ts';
+import type { PlanView, SourceView, TargetView, VmView } from '../domain/live/plan-view.ts';
 import { neededVolumes } from '../domain/live/volumes.ts';
-import { KUBEVIRT } from '../domain/names.ts';
-import { LIVE_CONDITION } from '../domain/live/names.ts';
-import { keepsState } from '../domain/sizing/claims.ts';
-import { LISTED_CLAIMS, LISTED_PODS } from '../cluster/listed.ts';
-import { PODS_OF_VMS } from '../cluster/snapshot.ts';
 import type { ApiServer, ListedType, Reader } from '../kubernetes/cluster.ts';
-import { describeError } from '../kubernetes/errors.ts';
 import {
   HOOKS,
   NETWORK_MAPS,
@@ -22,8 +14,10 @@ import {
 import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import type { FoundProvider } from './connect.ts';
 import { found, foundIfServed, listedIfServed } from './found.ts';
+import { readDetails } from './read-details.ts';
 import { keyed } from './read-source.ts';
 import { readKubeVirt, readVmmrqs } from './read-target.ts';
+import { orUnknown } from './unknown-cluster.ts';
 
 /** The providers of a plan; a cluster that cannot be asked now is undefined. */
 export interface PlanProviders {
@@ -31,38 +25,23 @@ export interface PlanProviders {
   readonly destination: FoundProvider | undefined;
 }
 
-/** A cluster that can be asked refused something, or broke off: nothing can be said about the plan. */
-export class UnknownCluster extends Error {
-  override readonly name = 'UnknownCluster';
-  readonly side: 'source' | 'destination';
-
-  constructor(side: 'source' | 'destination', cause: unknown) {
-    super(describeError(cause), { cause });
-    this.side = side;
-  }
-}
-
-const orUnknown = async <T>(side: 'source' | 'destination', read: Promise<T>): Promise<T> =>
-  read.catch((error: unknown) => {
-    throw new UnknownCluster(side, error);
-  });
-
 /** What the plan refers to. Rejects with UnknownCluster, or where the hub does not answer. */
 export async function readPlanView(
   plan: Plan,
   { source, destination }: PlanProviders,
   hub: Reader,
 ): Promise<PlanView> {
+  const apis = { source: source?.cluster, target: destination?.cluster };
   const [maps, hooks, sourceCluster, targetCluster] = await Promise.all([
     readMaps(plan, hub),
     readHooks(plan, hub),
-    source?.cluster && orUnknown('source', readSourceView(plan, source.cluster)),
-    destination?.cluster && orUnknown('destination', readTargetView(plan, destination.cluster)),
+    apis.source && orUnknown('source', readSourceView(plan, apis.source)),
+    apis.target && orUnknown('destination', readTargetView(plan, apis.target)),
   ]);
   return {
     ...{ plan, source: source?.provider, destination: destination?.provider },
     ...{ ...maps, hooks, sourceCluster, targetCluster },
-    sizes: await readSizes(targetCluster, sourceCluster, source?.cluster),
+    ...(await readDetails({ plan, sourceCluster, targetCluster }, apis)),
   };
 }
 
@@ -115,21 +94,16 @@ async function readSourceView({ spec }: Plan, cluster: ApiServer): Promise<Sourc
 }
 
 async function readTargetView(
-  {
-    spec: { targetNamespace = '' },
-    status,
-  }: { readonly spec: Partial<Plan['spec']>; readonly status?: Plan['status'] },
+  { spec: { targetNamespace = '' } }: { readonly spec: Partial<Plan['spec']> },
   cluster: ApiServer,
 ): Promise<TargetView> {
   const where = { namespace: targetNamespace };
   const isNamed = targetNamespace !== '';
-  // Its VMs are not looked at while they move.
-  const isQuotaAsked = isNamed && !has(status, LIVE_CONDITION.executing);
   const [id, kubevirt, vms, quotas, addressed] = await Promise.all([
     readId(cluster),
     readKubeVirt(cluster),
     isNamed ? listedIfServed(cluster.list(NAMED_VMS, where)) : [],
-    isQuotaAsked ? cluster.list(RESOURCE_QUOTAS, where) : { items: [] },
+    isNamed ? cluster.list(RESOURCE_QUOTAS, where) : { items: [] },
     listedIfServed(cluster.list(VMS_BY_MAC, {})),
   ]);
   const namespace =
@@ -163,45 +137,6 @@ async function readVm(entry: PlanVm, cluster: Reader): Promise<VmView> {
     ...names.map((claim) => found(cluster.get(WHOLE_CLAIMS, { namespace, name: claim }))),
   ]);
   return { found: all, vmi, claims: new Map(claims.flatMap((claim) => keyed(claim))) };
-}
-
-/** Of the VMs that run; of none where the target namespace has no quota. */
-async function readSizes(
-  target: TargetView | undefined,
-  source: SourceView | undefined,
-  cluster: Reader | undefined,
-): Promise<PlanView['sizes']> {
-  const isQuoted = target !== undefined && target.quotas.length > 0;
-  if (!isQuoted || source === undefined || cluster === undefined) return new Map();
-  return orUnknown('source', sizesOf(source.vms, cluster));
-}
-
-async function sizesOf(vms: readonly VmView[], cluster: Reader): Promise<PlanView['sizes']> {
-  const running = vms.flatMap(({ found: [vm], vmi }) =>
-    vm === undefined || vmi === undefined ? [] : [{ uid: vm.metadata.uid, vmi }],
-  );
-  const namespaces = [...new Set(running.map(({ vmi }) => vmi.metadata.namespace ?? ''))];
-  const pods = await Promise.all(
-    namespaces.map((namespace) => cluster.list(LISTED_PODS, { namespace, labelSelector: PODS_OF_VMS })),
-  );
-  const podsIn = new Map(namespaces.map((namespace, index) => [namespace, pods[index]?.items ?? []]));
-  const sizes = running.map(async ({ uid, vmi }) => {
-    const { namespace = '' } = vmi.metadata;
-    const size: VmSize = {
-      pods: runningPodsOf(vmi, podsIn.get(namespace) ?? []),
-      state: await readState(vmi, cluster),
-    };
-    return [uid, size] as const;
-  });
-  return new Map(await Promise.all(sizes));
-}
-
-/** KubeVirt makes new ones on the target (facts/cross-cluster.md C7.9). */
-async function readState(vmi: Vmi, cluster: Reader): Promise<VmSize['state']> {
-  if (!keepsState(vmi)) return [];
-  const { namespace = '', name } = vmi.metadata;
-  return (await cluster.list(LISTED_CLAIMS, { namespace, labelSelector: `${KUBEVIRT.stateOf}=${name}` }))
-    .items;
 }
 
 /** By namespace and name where both are given; else all VMs are looked through. */

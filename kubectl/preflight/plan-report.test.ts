@@ -18,7 +18,7 @@ const MISSING = condition('VMNotFound', 'Critical', {
   message: 'The VM is not there.',
   suggestion: 'Correct spec.vms.',
 });
-const WARNING = condition('InstanceTypeDiffers', 'Warn', {
+const WARNING = condition('ConnectionInsecure', 'Warn', {
   items: ['vms/db'],
   message: 'It is another one.',
 });
@@ -37,16 +37,16 @@ function looked(conditions: LiveCondition[], different: Partial<Plan> = {}): Pla
 describe('the answer', () => {
   test.each<[string, Plan, string[]]>([
     ['it is ready', looked([READY]), ['Ready']],
-    ['a warning stops nothing', looked([READY, WARNING]), ['Ready', 'warns InstanceTypeDiffers']],
+    ['a warning stops nothing', looked([READY, WARNING]), ['Ready', 'warns ConnectionInsecure']],
     [
       'a full quota holds VMs',
       looked([READY, WARNING, FULL]),
-      ['Held', 'holds OverQuota', 'warns InstanceTypeDiffers'],
+      ['Held', 'holds OverQuota', 'warns ConnectionInsecure'],
     ],
     [
       'what stops it comes first',
       looked([WARNING, FULL, MISSING]),
-      ['NotReady', 'stops VMNotFound', 'holds OverQuota', 'warns InstanceTypeDiffers'],
+      ['NotReady', 'stops VMNotFound', 'holds OverQuota', 'warns ConnectionInsecure'],
     ],
     ['nobody has looked', looked([], { status: {} }), ['CannotTell']],
     [

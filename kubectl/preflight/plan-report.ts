@@ -3,7 +3,7 @@ import type { LiveCondition, Plan } from '../../functions/domain/live/forklift.t
 import { LIVE_CONDITION } from '../../functions/domain/live/names.ts';
 import { renderTable, type Cell, type Paint } from '../terminal/table.ts';
 
-/** Ready: a Migration of it would start. Held: it would, but some VMs would wait. */
+/** Ready: a Migration of it would start. Held: it would, but some VMs would not move. */
 export type PlanAnswer = 'Ready' | 'Held' | 'NotReady' | 'CannotTell';
 
 /** The heaviest one first. */
@@ -11,7 +11,7 @@ const WEIGHTS = ['stops', 'holds', 'warns'] as const;
 
 /** Something that `live` found in a plan. */
 export interface PlanFinding {
-  /** `stops`: no VM of the plan starts before it is put right; `holds`: those that it is about wait for it. */
+  /** `stops`: no VM of the plan starts before it is put right; `holds`: those that it is about do not move. */
   readonly weight: (typeof WEIGHTS)[number];
   readonly condition: string;
   /** VMs, or what else it is about. */
@@ -29,6 +29,7 @@ export interface PlanReport {
   readonly findings: readonly PlanFinding[];
 }
 
+const HOLDS: readonly string[] = [LIVE_CONDITION.overQuota, LIVE_CONDITION.instanceTypeDiffers];
 const WEIGHT: Partial<Record<LiveCondition['category'], PlanFinding['weight']>> = {
   Critical: 'stops',
   Error: 'stops',
@@ -65,7 +66,7 @@ const ANSWER: Readonly<Record<PlanFinding['weight'], Pick<PlanReport, 'answer' |
   stops: { answer: 'NotReady', message: 'no Migration of it starts.' },
   holds: {
     answer: 'Held',
-    message: 'a Migration of it would start, and the VMs that are held would wait.',
+    message: 'a Migration of it would start, and the VMs that are held would not move.',
   },
   warns: { answer: 'Ready', message: 'a Migration of it would start.' },
 };
@@ -85,7 +86,7 @@ function findingOf({
   suggestion = '',
   items = [],
 }: LiveCondition): PlanFinding | undefined {
-  const weight = type === LIVE_CONDITION.overQuota ? 'holds' : WEIGHT[category];
+  const weight = HOLDS.includes(type) ? 'holds' : WEIGHT[category];
   return weight === undefined ? undefined : { weight, condition: type, about: items, message, suggestion };
 }
 

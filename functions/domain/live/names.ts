@@ -267,6 +267,8 @@ export const LIVE_CONDITION = {
   volumeNotPersisted: 'VolumeNotPersisted',
   /** A VM of the target has the same MAC address. */
   macConflicts: 'MacConflicts',
+  /** An instance type or preference of a VM is missing, or another one on the target. */
+  instanceTypeDiffers: 'InstanceTypeDiffers',
   /** The quotas of the target namespace have no room for VMs. */
   overQuota: 'OverQuota',
   /** A hook is not set, or not there. */

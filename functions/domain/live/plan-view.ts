@@ -1,6 +1,7 @@
 import type { KubeVirt, Namespace, PersistentVolumeClaim, Pod, ResourceQuota, Vmmrq } from '../objects.ts';
 import type { Hook, NetworkMap, Plan, Provider, StorageMap } from './forklift.ts';
 import type { Claim, VirtualMachine, Vmi } from './kubevirt.ts';
+import type { FoundResources } from './resources.ts';
 
 /** What a plan refers to, as read. An object that does not exist is undefined. */
 export interface PlanView {
@@ -16,6 +17,8 @@ export interface PlanView {
   readonly targetCluster: TargetView | undefined;
   /** What the running VMs take on the source, by their uid; empty where the target namespace has no quota. */
   readonly sizes: ReadonlyMap<string, VmSize>;
+  /** Instance types and preferences that VMs name, by the uid of the VM. */
+  readonly instanceTypes: ReadonlyMap<string, FoundResources>;
 }
 
 export interface VmSize {

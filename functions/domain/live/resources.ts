@@ -30,6 +30,40 @@ export function resourcesOf({ spec }: VirtualMachine): Resource[] {
 }
 
 export const keyOf = (kind: string, name: string): string => `${kind} ${name}`;
+export const keyOfObject = ({ kind = '', metadata }: KubernetesObject): string => keyOf(kind, metadata.name);
+
+/** Objects of these names on both clusters. */
+export interface FoundResources {
+  readonly onSource: readonly KubernetesObject[];
+  readonly onTarget: readonly KubernetesObject[];
+}
+
+/**
+ * What anybody may know of another namespace: a plan is checked before it is known who will run it, and "differs" would answer guesses
+ * of what a Secret has.
+ */
+export const isNoSecret = ({ kind }: Resource): boolean =>
+  kind === LIVE_KIND.instancetype.kind || kind === LIVE_KIND.preference.kind;
+
+/** Which of these cannot be on the target as they are on the source, with what to do. */
+export function resourceProblems(
+  resources: readonly Resource[],
+  { onSource, onTarget }: FoundResources,
+): string[] {
+  const [sources, targets] = [onSource, onTarget].map(
+    (objects) => new Map(objects.map((object) => [keyOfObject(object), object])),
+  );
+  return resources.flatMap(({ kind, name }) => {
+    const key = keyOf(kind, name);
+    const [source, target] = [sources?.get(key), targets?.get(key)];
+    if (source === undefined) return target === undefined ? [`${key} is on neither cluster`] : [];
+    if (target === undefined) return notPortable(source) ?? [];
+    const parts = differingParts(source, target);
+    return parts.length === 0
+      ? []
+      : [`${key} on the target differs in ${parts.join(', ')}: rename one of them, or make them the same`];
+  });
+}
 
 type Kind = { readonly apiVersion: string; readonly kind: string };
 /** Where a name is, by its path, and of what kind it is. */

@@ -50,6 +50,11 @@ export const livePlanOf = (migration: PlanMigration, plans: readonly Plan[]): Pl
 export const isHeldUp = ({ spec, status }: Plan): boolean =>
   spec.type === 'live' &&
   spec.archived !== true &&
-  (!has(status, LIVE_CONDITION.ready) || OF_QUOTAS.some((type) => has(status, type)));
+  (!has(status, LIVE_CONDITION.ready) || OF_VMS.some((type) => has(status, type)));
 
-const OF_QUOTAS = [LIVE_CONDITION.overQuota, LIVE_CONDITION.restartWouldBeRefused] as const;
+/** What holds up some VMs of a plan alone, and may go without an event. */
+const OF_VMS = [
+  LIVE_CONDITION.overQuota,
+  LIVE_CONDITION.restartWouldBeRefused,
+  LIVE_CONDITION.instanceTypeDiffers,
+] as const;

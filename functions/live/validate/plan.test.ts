@@ -19,7 +19,10 @@ import {
 import { labelled, metadata, seconds, type Change } from '../../../test/support/builders/object.ts';
 import type { Plan, PlanVm } from '../../domain/live/forklift.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import { LIVE_KIND } from '../../domain/live/names.ts';
 import type { PlanView } from '../../domain/live/plan-view.ts';
+import { isNoSecret, type FoundResources } from '../../domain/live/resources.ts';
+import type { KubernetesObject } from '../../domain/objects.ts';
 import { planFindings } from './plan.ts';
 
 const withSpec =
@@ -303,5 +306,46 @@ describe('VMs', () => {
     });
     expect(summary(view(broken, moved))).toEqual(['Ready']);
     expect(summary(view(broken))).toEqual(['VMPowerStateUnsupported NotSupported vms/web']);
+  });
+});
+
+describe('instance types', () => {
+  const large = (cpu: number): KubernetesObject =>
+    ({ ...LIVE_KIND.instancetype, metadata: metadata('large'), spec: { cpu: { guest: cpu } } }) as never;
+  const vm = aVm((one) => ({
+    ...one,
+    spec: { ...one.spec, instancetype: { kind: LIVE_KIND.instancetype.kind, name: 'large' } },
+  }));
+
+  test.each<[string, FoundResources | undefined, string[]]>([
+    ['that are copied', { onSource: [large(2)], onTarget: [] }, ['Ready']],
+    ['that are the same on the target', { onSource: [large(2)], onTarget: [large(2)] }, ['Ready']],
+    [
+      'that are others on the target',
+      { onSource: [large(2)], onTarget: [large(4)] },
+      [
+        'InstanceTypeDiffers NotValid vms/web: VirtualMachineInstancetype large on the target differs in spec: rename one of them, or ' +
+          'make them the same',
+        'Ready',
+      ],
+    ],
+    [
+      'that are missing',
+      { onSource: [], onTarget: [] },
+      [
+        'InstanceTypeDiffers NotValid vms/web: VirtualMachineInstancetype large is on neither cluster',
+        'Ready',
+      ],
+    ],
+    ['of other VMs', undefined, ['Ready']],
+  ])('%s', (_what, found, wanted) => {
+    const instanceTypes = new Map(found === undefined ? [] : [[vm.metadata.uid, found]]);
+    const sourceCluster = aSource({ vms: [aVmView({ found: [vm], vmi: itsVmi() })] });
+    expect(summary(view({ sourceCluster, instanceTypes }))).toEqual(wanted);
+  });
+
+  test('what Secrets have is not compared: nobody is known yet who may know it', () => {
+    const secret = { ...LIVE_KIND.secret, name: 'login' };
+    expect([secret, { ...LIVE_KIND.preference, name: 'linux' }].map(isNoSecret)).toEqual([false, true]);
   });
 });

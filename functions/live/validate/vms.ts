@@ -4,6 +4,7 @@ import type { PlanVm } from '../../domain/live/forklift.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { LIVE_CONDITION, LIVE_LABEL } from '../../domain/live/names.ts';
 import type { PlanView, VmView } from '../../domain/live/plan-view.ts';
+import { isNoSecret, resourceProblems, resourcesOf } from '../../domain/live/resources.ts';
 import { shownName } from '../../domain/live/shown.ts';
 import { unmappedNetworks } from '../../domain/live/standby-vm.ts';
 import { neededVolumes, storageEntryOf } from '../../domain/live/volumes.ts';
@@ -191,6 +192,17 @@ const CHECKS: readonly Check[] = [
     message: 'VM has volumes that only its VMI knows.',
     suggestion: 'Add the volumes to the VMs, or remove them.',
     problemsOf: differences('VolumeNotPersisted'),
+  },
+  {
+    type: LIVE_CONDITION.instanceTypeDiffers,
+    category: 'Warn',
+    reason: 'NotValid',
+    message: 'VM has an instance type or a preference that is another one on the target.',
+    suggestion: 'Make them the same, or these VMs will fail.',
+    problemsOf: ({ vm }, { instanceTypes }) => {
+      const named = instanceTypes.get(vm.metadata.uid);
+      return named === undefined ? [] : resourceProblems(resourcesOf(vm).filter(isNoSecret), named);
+    },
   },
   {
     type: LIVE_CONDITION.macConflicts,

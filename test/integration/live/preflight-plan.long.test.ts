@@ -55,6 +55,6 @@ test('preflight plan says what stops a plan, that nobody has looked since, and t
     const held = await preflight();
     expect(held.code).toBe(1);
     expect(held.stdout).toMatch(/holds +OverQuota .*web: ResourceQuota quota lacks requests\.memory=\d+/);
-    expect(held.stdout).toContain('the VMs that are held would wait');
+    expect(held.stdout).toContain('the VMs that are held would not move');
   });
 });

@@ -65,5 +65,6 @@ export const aPlanView = (different: Partial<PlanView> = {}): PlanView => ({
   sourceCluster: aSource(),
   targetCluster: aTarget(),
   sizes: new Map(),
+  instanceTypes: new Map(),
   ...different,
 });

@@ -1,0 +1,80 @@
+import { has } from '../domain/live/conditions.ts';
+import type { Vmi } from '../domain/live/kubevirt.ts';
+import { LIVE_CONDITION } from '../domain/live/names.ts';
+import type { PlanView, VmSize, VmView } from '../domain/live/plan-view.ts';
+import { isNoSecret, resourcesOf } from '../domain/live/resources.ts';
+import { runningPodsOf } from '../domain/live/target-quota.ts';
+import { KUBEVIRT } from '../domain/names.ts';
+import { keepsState } from '../domain/sizing/claims.ts';
+import { LISTED_CLAIMS, LISTED_PODS } from '../cluster/listed.ts';
+import { PODS_OF_VMS } from '../cluster/snapshot.ts';
+import type { Reader } from '../kubernetes/cluster.ts';
+import { readResources } from './read-resources.ts';
+import { orUnknown } from './unknown-cluster.ts';
+
+type Details = Pick<PlanView, 'sizes' | 'instanceTypes'>;
+
+/** What is asked of a plan's VMs only where both clusters answer, and only while they are not on their way. Rejects with UnknownCluster. */
+export async function readDetails(
+  { plan, sourceCluster, targetCluster }: Pick<PlanView, 'plan' | 'sourceCluster' | 'targetCluster'>,
+  { source, target }: Readonly<Record<'source' | 'target', Reader | undefined>>,
+): Promise<Details> {
+  const none: Details = { sizes: new Map(), instanceTypes: new Map() };
+  if (source === undefined || target === undefined || has(plan.status, LIVE_CONDITION.executing)) return none;
+  if (sourceCluster === undefined || targetCluster === undefined) return none;
+  const { vms } = sourceCluster;
+  const [sizes, instanceTypes] = await Promise.all([
+    targetCluster.quotas.length === 0 ? none.sizes : orUnknown('source', readSizes(vms, source)),
+    readNamed(vms, { source, target, namespace: plan.spec.targetNamespace }),
+  ]);
+  return { sizes, instanceTypes };
+}
+
+async function readNamed(
+  vms: readonly VmView[],
+  {
+    source,
+    target,
+    namespace,
+  }: { readonly source: Reader; readonly target: Reader; readonly namespace: string },
+): Promise<Details['instanceTypes']> {
+  const read = vms.map(async ({ found: [vm] }) => {
+    const named = vm === undefined ? [] : resourcesOf(vm).filter(isNoSecret);
+    if (vm === undefined || named.length === 0) return [];
+    const [onSource, onTarget] = await Promise.all([
+      orUnknown('source', readResources(source, vm.metadata.namespace ?? '', named)),
+      orUnknown('destination', readResources(target, namespace, named)),
+    ]);
+    return [[vm.metadata.uid, { onSource, onTarget }] as const];
+  });
+  return new Map((await Promise.all(read)).flat());
+}
+
+/** Of the VMs that run. */
+async function readSizes(vms: readonly VmView[], cluster: Reader): Promise<Details['sizes']> {
+  const running = vms.flatMap(({ found: [vm], vmi }) =>
+    vm === undefined || vmi === undefined ? [] : [{ uid: vm.metadata.uid, vmi }],
+  );
+  const namespaces = [...new Set(running.map(({ vmi }) => vmi.metadata.namespace ?? ''))];
+  const pods = await Promise.all(
+    namespaces.map((namespace) => cluster.list(LISTED_PODS, { namespace, labelSelector: PODS_OF_VMS })),
+  );
+  const podsIn = new Map(namespaces.map((namespace, index) => [namespace, pods[index]?.items ?? []]));
+  const sizes = running.map(async ({ uid, vmi }) => {
+    const { namespace = '' } = vmi.metadata;
+    const size: VmSize = {
+      pods: runningPodsOf(vmi, podsIn.get(namespace) ?? []),
+      state: await readState(vmi, cluster),
+    };
+    return [uid, size] as const;
+  });
+  return new Map(await Promise.all(sizes));
+}
+
+/** KubeVirt makes new ones on the target (facts/cross-cluster.md C7.9). */
+async function readState(vmi: Vmi, cluster: Reader): Promise<VmSize['state']> {
+  if (!keepsState(vmi)) return [];
+  const { namespace = '', name } = vmi.metadata;
+  return (await cluster.list(LISTED_CLAIMS, { namespace, labelSelector: `${KUBEVIRT.stateOf}=${name}` }))
+    .items;
+}
