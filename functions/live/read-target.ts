@@ -9,7 +9,7 @@ import { hasTargetPod } from '../domain/live/proofs.ts';
 import { fitOf, overQuota, podsOnTarget, runningPodsOf } from '../domain/live/target-quota.ts';
 import { neededVolumes } from '../domain/live/volumes.ts';
 import { KIND, KUBEVIRT } from '../domain/names.ts';
-import type { KubernetesObject, KubeVirt, Namespace, Pod } from '../domain/objects.ts';
+import type { KubernetesObject, KubeVirt, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
 import { inForce } from '../domain/policy/policy.ts';
 import { LISTED_PODS } from '../cluster/listed.ts';
 import type { Reader } from '../kubernetes/cluster.ts';
@@ -37,7 +37,7 @@ export interface TargetRequest {
   readonly storage: StorageMap;
 }
 
-type TargetCore = Omit<TargetSide, 'setup' | 'fit' | 'over' | 'made'>;
+type TargetCore = Omit<TargetSide, 'setup' | 'fit' | 'launched' | 'over' | 'made'>;
 
 /** Everything on the target; what depends on the source's pods last. */
 export async function readTargetSide(
@@ -54,7 +54,7 @@ export async function readTargetSide(
     found(reader.get(WHOLE_VMIS, at)),
     readVmims(reader, name, { run, record }),
   ]);
-  const [pods, over, setup, made] = await Promise.all([
+  const [launchers, over, setup, made] = await Promise.all([
     readLaunchers(reader, at),
     record?.arrivedAt === undefined ? '' : readOver(reader, name),
     isSettingUp(record) ? readSetup(reader, request) : undefined,
@@ -63,28 +63,29 @@ export async function readTargetSide(
   const core: TargetCore = {
     now: system.date.getTime(),
     cluster: system.object.metadata.uid,
-    ...{ namespace, vm, vmi, vmims, pods },
+    ...{ namespace, vm, vmi, vmims },
+    pods: launchers.filter((pod) => vmiNamesOf(pod).includes(at.name)),
   };
   return {
     ...core,
     over,
     setup,
     made,
-    fit: await readFit(reader, { core, record, source: await source }),
+    ...(await readFit(reader, { core, record, source: await source, launchers })),
   };
 }
 
-/**
- * Launchers of the VMI's name, also of one that is gone: that none is there is a proof. Their owner is not theirs to choose, their
- * labels may have been.
- */
-async function readLaunchers(reader: Reader, { namespace, name }: VmAt): Promise<readonly Pod[]> {
+async function readLaunchers(reader: Reader, { namespace }: VmAt): Promise<readonly Pod[]> {
   const labelSelector = `${KUBEVIRT.launcherLabel}=${KUBEVIRT.launcher}`;
-  const { items } = await reader.list(LISTED_PODS, { namespace, labelSelector });
-  return items.filter(({ metadata }) =>
-    metadata.ownerReferences?.some((owner) => owner.kind === KIND.vmi.kind && owner.name === name),
-  );
+  return (await reader.list(LISTED_PODS, { namespace, labelSelector })).items;
 }
+
+/**
+ * The VMI that a launcher is of, also one that is gone: that none is there is a proof. Its owner is not the pod's to choose, its labels
+ * may have been.
+ */
+const vmiNamesOf = ({ metadata }: Pod): string[] =>
+  (metadata.ownerReferences ?? []).filter(({ kind }) => kind === KIND.vmi.kind).map(({ name }) => name);
 
 async function readSetup(
   reader: Reader,
@@ -128,31 +129,39 @@ interface FitRequest {
   readonly core: TargetCore;
   readonly record: RunRecord | undefined;
   readonly source: SourceSide;
+  /** All of the namespace. */
+  readonly launchers: readonly Pod[];
 }
 
-const FITS: Fit = { missing: undefined, isLetIn: false };
+type FoundFit = Pick<TargetSide, 'fit' | 'launched'>;
+
+const FITS: FoundFit = { fit: { missing: undefined, isLetIn: false }, launched: undefined };
+const UNKNOWN: Fit = {
+  missing: 'the launcher on the source, whose size is needed, does not run',
+  isLetIn: false,
+};
 
 /** Read while the launcher is to come. */
-async function readFit(reader: Reader, { core, record, source }: FitRequest): Promise<Fit> {
+async function readFit(reader: Reader, { core, record, source, launchers }: FitRequest): Promise<FoundFit> {
   const { namespace } = core;
   if (!isLauncherToCome(record) || hasTargetPod(core) || namespace === undefined) return FITS;
   const { vmi, pods, attachments } = source;
   const running = vmi === undefined ? [] : runningPodsOf(vmi, [...pods, ...attachments]);
-  return vmi === undefined || running.length === 0
-    ? { missing: 'the launcher on the source, whose size is needed, does not run', isLetIn: false }
-    : fitIn(reader, namespace, { vmi, running });
+  if (vmi === undefined || running.length === 0) return { ...FITS, fit: UNKNOWN };
+  const { items: quotas } = await reader.list(RESOURCE_QUOTAS, { namespace: namespace.metadata.name });
+  if (quotas.length === 0) return FITS;
+  return {
+    fit: await fitIn(reader, { namespace, quotas }, { vmi, running }),
+    launched: new Set(launchers.flatMap(vmiNamesOf)),
+  };
 }
 
 async function fitIn(
   reader: Reader,
-  namespace: Namespace,
+  { namespace, quotas }: { readonly namespace: Namespace; readonly quotas: readonly ResourceQuota[] },
   { vmi, running }: { readonly vmi: Vmi; readonly running: readonly Pod[] },
 ): Promise<Fit> {
-  const [{ items: quotas }, vmmrqs, kubevirt] = await Promise.all([
-    reader.list(RESOURCE_QUOTAS, { namespace: namespace.metadata.name }),
-    readVmmrqs(reader, namespace),
-    readKubeVirt(reader),
-  ]);
+  const [vmmrqs, kubevirt] = await Promise.all([readVmmrqs(reader, namespace), readKubeVirt(reader)]);
   const pods = podsOnTarget(running, vmi, { namespace, quotas, kubevirt });
   return fitOf({ pods, claims: [] }, { quotas, vmmrqs });
 }

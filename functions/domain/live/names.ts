@@ -132,6 +132,8 @@ export const LIVE_REASON = {
   noAddress: 'NoAddress',
   /** The launcher does not fit in the target namespace's quotas. */
   overQuota: 'OverQuota',
+  /** The launcher of another VM of the run comes first, which a quota counts too. */
+  inTurn: 'InTurn',
   /** The source's node is being drained, so the VM moves within its cluster first. */
   sourceEvacuating: 'SourceEvacuating',
   /** Another migration of the VM is under way on the source. */

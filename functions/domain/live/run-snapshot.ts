@@ -102,6 +102,8 @@ export interface TargetSide extends OneSide {
   readonly setup: TargetSetup | undefined;
   /** Whether the VM's pods fit in the quotas of its namespace. */
   readonly fit: Fit;
+  /** Names of the VMIs that have a launcher in the namespace; undefined: it has no quota that counts them. */
+  readonly launched: ReadonlySet<string> | undefined;
   /** By how much the namespace is over its quotas, in words, read once the guest has arrived; empty: it is not. */
   readonly over: string;
   /** What the run has made, read when it goes back, or when the source VM or its record is not there. */

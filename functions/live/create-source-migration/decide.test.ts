@@ -6,8 +6,8 @@ import {
   summary,
   type Different,
 } from '../../../test/support/builders/live-run.ts';
-import { itsVmi, RUN } from '../../../test/support/builders/live.ts';
-import { NOW, withUid } from '../../../test/support/builders/object.ts';
+import { aPlanMigration, itsVmi, RUN } from '../../../test/support/builders/live.ts';
+import { NOW, seconds, withUid } from '../../../test/support/builders/object.ts';
 import { migrationIdOf, runLabels, vmimName } from '../../domain/live/run-names.ts';
 import type { RecordedRun, RunSettings } from '../../domain/live/run-snapshot.ts';
 import { decide } from './decide.ts';
@@ -19,6 +19,20 @@ const GROWN = itsVmi((vmi) => ({
   ...vmi,
   spec: { ...vmi.spec, domain: { ...vmi.spec.domain, cpu: { sockets: 4 } } },
 }));
+const BEHIND: Different = {
+  hub: {
+    migration: aPlanMigration((one) => ({
+      ...one,
+      status: {
+        started: seconds(0),
+        vms: ['db', 'web'].map((name) => ({
+          ...{ name, namespace: 'vms', phase: 'CreateSourceMigration', pipeline: [], started: seconds(0) },
+        })),
+      },
+    })),
+  },
+  target: { launched: new Set() },
+};
 const SETTINGS: RunSettings = { transferMs: undefined, sourceMs: 1, allowOverQuota: true };
 const full = (isLetIn: boolean, more: Different = {}): RecordedRun => {
   const vmims = [received('WaitingForSync')];
@@ -48,6 +62,7 @@ test.each<[string, RecordedRun, string]>([
     firstAttempt({ source: { vmi: GROWN } }),
     'fail HardwareDiffers',
   ],
+  ['another launcher comes first', firstAttempt(BEHIND), 'wait InTurn'],
   ['the launcher does not fit', full(false), 'wait OverQuota'],
   ['it does not fit for 15 minutes', full(false, { target: { now: NOW + 901_000 } }), 'fail OverQuota'],
   ['it would be let in, which is not wanted', full(true), 'wait OverQuota'],

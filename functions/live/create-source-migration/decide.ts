@@ -1,10 +1,11 @@
 import { hardwareProblem } from '../../domain/live/as-it-runs.ts';
 import { LIMIT_MS, timeOf } from '../../domain/live/deadlines.ts';
-import { DONE, fail, waitUntil, write, type StepDecision } from '../../domain/live/decision.ts';
+import { DONE, fail, wait, waitUntil, write, type StepDecision } from '../../domain/live/decision.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
 import { vmimOf } from '../../domain/live/proofs.ts';
 import { migrationIdOf, runLabels, vmimName } from '../../domain/live/run-names.ts';
 import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
+import { firstInTurn } from '../../domain/live/turn.ts';
 import { KIND } from '../../domain/names.ts';
 import { busy } from '../create-target-migration/decide.ts';
 
@@ -20,7 +21,7 @@ export function decide(snapshot: RecordedRun): StepDecision {
     return fail(LIVE_REASON.sourceStopped, 'the VM was stopped on the source before its guest moved');
   if (vmi.metadata.uid !== record.vmi)
     return fail(LIVE_REASON.sourceStopped, 'the VM was restarted on the source: run the plan again');
-  const held = busy(snapshot) ?? tooLarge(snapshot);
+  const held = busy(snapshot) ?? inTurn(snapshot) ?? tooLarge(snapshot);
   if (held !== undefined) return held;
   // What was plugged in while it waited is not in the VMI of the target.
   const problem = hardwareProblem(source, snapshot.target.vmi);
@@ -45,6 +46,15 @@ function create({ source: { vm }, target, run, record }: RecordedRun): StepDecis
       },
     } as never,
   });
+}
+
+function inTurn(snapshot: RecordedRun): StepDecision | undefined {
+  const first = firstInTurn(snapshot);
+  if (first === undefined) return undefined;
+  return wait(
+    LIVE_REASON.inTurn,
+    `the launcher of ${first} comes first, because a quota of the target counts both`,
+  );
 }
 
 function tooLarge({ target, hub, run, record }: RecordedRun): StepDecision | undefined {

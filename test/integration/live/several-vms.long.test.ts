@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { PlanMigration } from '../../../functions/domain/live/forklift.ts';
 import { vmsUnderWay } from '../../../functions/domain/live/run-state.ts';
-import { VMS } from '../../cluster/kubevirt/objects.ts';
+import { LIVE_REASON } from '../../../functions/domain/live/names.ts';
+import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { FULL_MIGRATIONS, VMS } from '../../cluster/kubevirt/objects.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { conditionsOf, isOver, type Crossing } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
@@ -76,4 +78,38 @@ test('VMs move one at a time, one that fails stops no other, and a second Migrat
     expect(conditionsOf(await crossing.plan())).toContain('Succeeded');
   };
   await crossings.within('several', work, { maxVmsInFlight: 1 });
+});
+
+test('into a quota with room for two, the first two go one after the other, and the third sends nothing until there is room', async () => {
+  const work = async (crossing: Crossing): Promise<void> => {
+    for (const name of NAMES) await crossing.createVm(name);
+    await crossing.createPlan(NAMES.map((name) => ({ name })));
+    const { admin, namespace } = crossing.side('target');
+    const at = { namespace, name: 'quota' };
+    await admin.create(RESOURCE_QUOTAS, { metadata: at, spec: { hard: { pods: '2' } } });
+    await askUntil(
+      'the quota is counted',
+      async () => (await admin.get(RESOURCE_QUOTAS, at)).object,
+      ({ status }) => status?.used?.['pods'] === '0',
+    );
+    await crossing.createMigrationAs();
+    const source = crossing.side('source');
+    const sent = async (): Promise<string[]> => {
+      const { items } = await source.admin.list(FULL_MIGRATIONS, { namespace: source.namespace });
+      return items.map(({ spec }) => spec.vmiName ?? '');
+    };
+    const everSent = new Set<string>();
+    await crossing.until('two have moved, and it is shown why the third waits', async ({ status }) => {
+      for (const name of await sent()) everSent.add(name);
+      const [a, b, c] = status?.vms ?? [];
+      const moved = [a, b].every((vm) => vm?.completed !== undefined);
+      return moved && c?.conditions?.some(({ reason }) => reason === LIVE_REASON.overQuota) === true;
+    });
+    expect([...everSent].sort()).toEqual(['a', 'b']);
+    await admin.patch(RESOURCE_QUOTAS, at, { merge: { spec: { hard: { pods: '3' } } } });
+    const { migration } = await untilEnded(crossing);
+    expect(ends(migration)).toEqual(['a Succeeded', 'b Succeeded', 'c Succeeded']);
+    await untilRunning(crossing, 'target', NAMES);
+  };
+  await crossings.within('in-turn', work);
 });

@@ -112,6 +112,7 @@ async function readTarget(clusters: Clusters, hub: Hub, { source, pause }: After
     pods,
     setup: attemptIn(record) > 0 ? undefined : { volumes, resources: [], quotas: [], accessModes: new Map() },
     fit: { missing: clusters.isFull ? 'cpu' : undefined, isLetIn: false },
+    launched: undefined,
     over: '',
     made: isNeeded ? made : undefined,
   } as unknown as TargetSide;

@@ -189,6 +189,7 @@ export const aRun = ({ hub, source, target }: Different = {}): RunSnapshot => ({
     pods: [],
     setup: { volumes: [], resources: [], quotas: [], accessModes: new Map() },
     fit: { missing: undefined, isLetIn: false },
+    launched: undefined,
     over: '',
     made: undefined,
     ...target,
