@@ -1,6 +1,6 @@
-import express, { type Express, type Request } from 'express';
+import express, { type Express } from 'express';
 import type { Registry } from 'prom-client';
-import { MAX_BODY_BYTES } from './body-limit.ts';
+import { discardBody } from './body-limit.ts';
 import type { DeadLetters } from './dead-letter.ts';
 import { maintenanceRoute, type MaintenanceSource } from '../maintenance/maintenance-route.ts';
 import { viewRoute, type ViewSource } from '../view/view-route.ts';
@@ -58,13 +58,4 @@ export function healthApp({ ready, deadLetters, metrics, view, maintenance }: He
     response.status(404).end();
   });
   return app;
-}
-
-/** Reads and drops the body. */
-function discardBody(request: Request): void {
-  let bytes = 0;
-  request.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES) request.socket.destroy();
-  });
 }
