@@ -15,6 +15,10 @@ const condition = (type: string, reason: string): LiveCondition => ({
   ...{ type, reason, status: 'True', category: 'Advisory', lastTransitionTime: seconds(0) },
 });
 const waits = (reason: string): Partial<VmStatus> => ({ conditions: [condition('Waiting', reason)] });
+const toBegin = (name: string): VmStatus => {
+  const { started: _, ...rest } = vm(name, waits(LIVE_REASON.waitingToStart));
+  return rest;
+};
 
 test.each<[string, VmStatus[], string[] | undefined, string | undefined]>([
   ['no quota counts', [vm('db'), vm('web')], undefined, undefined],
@@ -28,7 +32,7 @@ test.each<[string, VmStatus[], string[] | undefined, string | undefined]>([
     undefined,
   ],
   ['it has ended', [vm('db', { completed: seconds(9) }), vm('web')], [], undefined],
-  ['it has not begun', [{ ...vm('db'), started: undefined } as never, vm('web')], [], undefined],
+  ['both begin in this moment', [toBegin('db'), vm('web')], [], 'db'],
   ['it waits for its launcher', [vm('db', waits(LIVE_REASON.targetPending)), vm('web')], [], 'db'],
   ['it waits in turn itself', [vm('db', waits(LIVE_REASON.inTurn)), vm('web')], [], 'db'],
   ['it does not fit', [vm('db', waits(LIVE_REASON.overQuota)), vm('web')], [], undefined],

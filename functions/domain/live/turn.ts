@@ -17,7 +17,6 @@ export function firstInTurn({ hub, target: { launched } }: RecordedRun): string 
 }
 
 const isAboutToLaunch = (vm: VmStatus, launched: ReadonlySet<string>): boolean =>
-  vm.started !== undefined &&
   vm.completed === undefined &&
   !has(vm, LIVE_CONDITION.cutOver) &&
   !launched.has(vm.targetName || (vm.name ?? '')) &&
@@ -34,5 +33,6 @@ const SHORT: readonly (string | undefined)[] = [
   LIVE_REASON.noAddress,
   LIVE_REASON.receiverPending,
   LIVE_REASON.targetPending,
+  // Those before this one begin before it, or in this very moment.
   LIVE_REASON.waitingToStart,
 ];
