@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { LIVE_ANNOTATION, LIVE_FINALIZER, LIVE_LABEL } from '../../../functions/domain/live/names.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { PROVIDERS, SECRETS } from '../../../functions/kubernetes/live-resources.ts';
-import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { found } from '../../../functions/live/found.ts';
 import { FULL_CLAIMS, FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
 import { removeClaims } from '../../support/live/claims.ts';
@@ -130,10 +129,7 @@ test('a VM that is canceled before its cut-over is as it was, and the target kee
 
 test('a target namespace whose quota is full is explained, and the VM moves once there is room', async () => {
   await crossings.within('full', async (crossing) => {
-    const target = crossing.side('target');
-    const at = { namespace: target.namespace, name: 'quota' };
-    const hard = { 'requests.memory': '600Mi' };
-    await target.admin.create(RESOURCE_QUOTAS, { metadata: at, spec: { hard } });
+    await crossing.limitTarget({ 'requests.memory': '600Mi' });
     await crossing.createVm('web');
     await crossing.createPlan([{ name: 'web' }]);
     await crossing.createMigrationAs();
@@ -143,9 +139,7 @@ test('a target namespace whose quota is full is explained, and the VM moves once
     expect(waiting.status?.message).toMatch(/ResourceQuota quota lacks .*requests.memory/);
     const source = crossing.side('source');
     expect((await source.admin.list(FULL_MIGRATIONS, { namespace: source.namespace })).items).toEqual([]);
-    await target.admin.patch(RESOURCE_QUOTAS, at, {
-      merge: { spec: { hard: { 'requests.memory': '4Gi' } } },
-    });
+    await crossing.limitTarget({ 'requests.memory': '4Gi' });
     const migration = await crossing.until('it has ended', ({ status }) => status?.completed !== undefined);
     expect(conditionsOf(migration)).toContain('Succeeded');
   });

@@ -1,13 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LIVE_CONDITION, LIVE_KIND, LIVE_REASON } from '../../../functions/domain/live/names.ts';
-import type { ResourceList } from '../../../functions/domain/objects.ts';
 import type { New } from '../../../functions/kubernetes/cluster.ts';
 import { DATA_VOLUMES, STORAGE_CLASSES, STORAGE_MAPS } from '../../../functions/kubernetes/live-resources.ts';
-import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { startCdi, type Cdi } from '../../cluster/cdi.ts';
 import { FULL_CLAIMS } from '../../cluster/kubevirt/objects.ts';
 import type { Vm } from '../../cluster/kubevirt/types.ts';
-import { askUntil } from '../../support/eventually.ts';
 import { conditionsOf, type Crossing } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
 
@@ -54,24 +51,9 @@ async function claimsOf(crossing: Crossing): Promise<string[]> {
   return items.map(({ metadata, spec }) => `${metadata.name} ${spec.storageClassName ?? ''}`);
 }
 
-const quotaOf = (
-  crossing: Crossing,
-  hard: ResourceList,
-): { metadata: { namespace: string; name: string }; spec: { hard: ResourceList } } => ({
-  metadata: { namespace: crossing.side('target').namespace, name: 'quota' },
-  spec: { hard },
-});
-
 test('a quota with room for a disk, and not for the second claim while CDI fills it: said, waited for, and moved', async () => {
   await crossings.within('filled', async (crossing) => {
-    const { admin, namespace } = crossing.side('target');
-    const at = { namespace, name: 'quota' };
-    await admin.create(RESOURCE_QUOTAS, quotaOf(crossing, { 'requests.storage': '8Gi' }));
-    await askUntil(
-      'the quota is counted',
-      async () => (await admin.get(RESOURCE_QUOTAS, at)).object,
-      ({ status }) => status?.used?.['requests.storage'] === '0',
-    );
+    await crossing.limitTarget({ 'requests.storage': '8Gi' });
     await crossing.createVm('web', { change: onDataVolumes });
     await crossing.createPlan([{ name: 'web' }]);
     await crossing.sweep('Plan');
@@ -88,7 +70,7 @@ test('a quota with room for a disk, and not for the second claim while CDI fills
       JSON.stringify(status).includes('exceeded quota'),
     );
     expect(JSON.stringify(waiting.status)).toContain(LIVE_REASON.volumesPending);
-    await admin.patch(RESOURCE_QUOTAS, at, { merge: { spec: { hard: { 'requests.storage': '11Gi' } } } });
+    await crossing.limitTarget({ 'requests.storage': '11Gi' });
     expect(conditionsOf(await crossing.untilEnded())).toContain('Succeeded');
     expect(await dataVolumesOf(crossing)).toEqual([`web-root Succeeded ${LIVE_KIND.vm.kind} web`]);
     expect(await claimsOf(crossing)).toEqual(['web-root gold']);

@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LIVE_REASON } from '../../../functions/domain/live/names.ts';
 import type { New } from '../../../functions/kubernetes/cluster.ts';
-import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { FULL_MIGRATIONS } from '../../cluster/kubevirt/objects.ts';
 import type { Vm } from '../../cluster/kubevirt/types.ts';
-import { askUntil } from '../../support/eventually.ts';
 import { conditionsOf } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
 
@@ -31,14 +29,7 @@ const hotplugged = (vm: New<Vm>): New<Vm> => {
 
 test('a VM with a hotplugged disk needs room for a second pod, before anything is sent', async () => {
   await crossings.within('hotplugged', async (crossing) => {
-    const { admin, namespace } = crossing.side('target');
-    const at = { namespace, name: 'quota' };
-    await admin.create(RESOURCE_QUOTAS, { metadata: at, spec: { hard: { pods: '1' } } });
-    await askUntil(
-      'the quota is counted',
-      async () => (await admin.get(RESOURCE_QUOTAS, at)).object,
-      ({ status }) => status?.used?.['pods'] === '0',
-    );
+    await crossing.limitTarget({ pods: '1' });
     await crossing.createVm('web', { disks: ['root', 'data'], change: hotplugged });
     await crossing.createPlan([{ name: 'web' }]);
     await crossing.createMigrationAs();
@@ -49,7 +40,7 @@ test('a VM with a hotplugged disk needs room for a second pod, before anything i
     const source = crossing.side('source');
     expect((await source.admin.list(FULL_MIGRATIONS, { namespace: source.namespace })).items).toEqual([]);
 
-    await admin.patch(RESOURCE_QUOTAS, at, { merge: { spec: { hard: { pods: '2' } } } });
+    await crossing.limitTarget({ pods: '2' });
     expect(conditionsOf(await crossing.untilEnded())).toContain('Succeeded');
   });
 });

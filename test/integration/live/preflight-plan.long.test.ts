@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { askUntil } from '../../support/eventually.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
 import { runWith, type RunPlugin } from '../../support/plugin.ts';
 
@@ -43,14 +41,7 @@ test('preflight plan says what stops a plan, that nobody has looked since, and t
     const ready = await preflight();
     expect([ready.code, ready.stdout]).toEqual([0, expect.stringContaining('a Migration of it would start')]);
 
-    const { admin, namespace } = crossing.side('target');
-    const hard = { 'requests.memory': '600Mi', 'requests.storage': '1Ti' };
-    await admin.create(RESOURCE_QUOTAS, { metadata: { namespace, name: 'quota' }, spec: { hard } });
-    await askUntil(
-      'the quota is counted',
-      async () => (await admin.get(RESOURCE_QUOTAS, { namespace, name: 'quota' })).object,
-      ({ status }) => status?.used?.['requests.memory'] !== undefined,
-    );
+    await crossing.limitTarget({ 'requests.memory': '600Mi', 'requests.storage': '1Ti' });
     await crossing.sweep('Plan');
     const held = await preflight();
     expect(held.code).toBe(1);

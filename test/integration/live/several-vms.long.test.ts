@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { PlanMigration } from '../../../functions/domain/live/forklift.ts';
 import { vmsUnderWay } from '../../../functions/domain/live/run-state.ts';
 import { LIVE_REASON } from '../../../functions/domain/live/names.ts';
-import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { FULL_MIGRATIONS, VMS } from '../../cluster/kubevirt/objects.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { conditionsOf, isOver, type Crossing } from '../../support/live/crossing.ts';
@@ -84,14 +83,7 @@ test('into a quota with room for two, the first two go one after the other, and 
   const work = async (crossing: Crossing): Promise<void> => {
     for (const name of NAMES) await crossing.createVm(name);
     await crossing.createPlan(NAMES.map((name) => ({ name })));
-    const { admin, namespace } = crossing.side('target');
-    const at = { namespace, name: 'quota' };
-    await admin.create(RESOURCE_QUOTAS, { metadata: at, spec: { hard: { pods: '2' } } });
-    await askUntil(
-      'the quota is counted',
-      async () => (await admin.get(RESOURCE_QUOTAS, at)).object,
-      ({ status }) => status?.used?.['pods'] === '0',
-    );
+    await crossing.limitTarget({ pods: '2' });
     await crossing.createMigrationAs();
     const source = crossing.side('source');
     const sent = async (): Promise<string[]> => {
@@ -106,7 +98,7 @@ test('into a quota with room for two, the first two go one after the other, and 
       return moved && c?.conditions?.some(({ reason }) => reason === LIVE_REASON.overQuota) === true;
     });
     expect([...everSent].sort()).toEqual(['a', 'b']);
-    await admin.patch(RESOURCE_QUOTAS, at, { merge: { spec: { hard: { pods: '3' } } } });
+    await crossing.limitTarget({ pods: '3' });
     const { migration } = await untilEnded(crossing);
     expect(ends(migration)).toEqual(['a Succeeded', 'b Succeeded', 'c Succeeded']);
     await untilRunning(crossing, 'target', NAMES);

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Plan, PlanMigration, PlanVm } from '../../../functions/domain/live/forklift.ts';
 import { LIVE_ANNOTATION, LIVE_EVENT, LIVE_LABEL } from '../../../functions/domain/live/names.ts';
+import type { ResourceList } from '../../../functions/domain/objects.ts';
+import { isStatusKnown } from '../../../functions/domain/quota/headroom.ts';
 import type { Requester } from '../../../functions/domain/live/requester.ts';
 import { liveEvent } from '../../../functions/eventing/live-events.ts';
 import type { PostedEvent } from '../../../functions/eventing/posted-event.ts';
@@ -18,7 +20,8 @@ import {
   STORAGE_MAPS,
 } from '../../../functions/kubernetes/live-resources.ts';
 import { Remotes } from '../../../functions/kubernetes/remote.ts';
-import { KUBEVIRTS, NAMESPACES } from '../../../functions/kubernetes/resources.ts';
+import { isAlreadyExists } from '../../../functions/kubernetes/errors.ts';
+import { KUBEVIRTS, NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { newLiveFunction } from '../../../functions/live/function.ts';
 import { systemClock } from '../../../functions/runtime/clock.ts';
 import { SYSTEM_NAMESPACE, userOf } from '../../../functions/domain/names.ts';
@@ -188,6 +191,22 @@ export class PlannedMove {
     });
     const status = { phase: 'Bound', accessModes: ['ReadWriteOnce'], capacity: { storage: '5Gi' } };
     await admin.patch(FULL_CLAIMS, { namespace, name }, { merge: { status }, subresource: 'status' });
+  }
+
+  /** ResourceQuota `quota` in the target namespace, new or with these amounts from now on; resolves when it is counted. */
+  async limitTarget(hard: ResourceList): Promise<void> {
+    const { admin, namespace } = this.side('target');
+    const at = { namespace, name: 'quota' };
+    const merge = { spec: { hard } };
+    await admin.create(RESOURCE_QUOTAS, { metadata: at, ...merge }).catch((error: unknown) => {
+      if (!isAlreadyExists(error)) throw error;
+      return admin.patch(RESOURCE_QUOTAS, at, { merge });
+    });
+    await askUntil(
+      'the quota is counted',
+      async () => (await admin.get(RESOURCE_QUOTAS, at)).object,
+      isStatusKnown,
+    );
   }
 
   /** Providers, maps and the plan of these VMs. */
