@@ -14,7 +14,7 @@ import { orUnknown } from './unknown-cluster.ts';
 
 type Details = Pick<PlanView, 'sizes' | 'instanceTypes'>;
 
-/** What is asked of a plan's VMs only where both clusters answer, and only while they are not on their way. Rejects with UnknownCluster. */
+/** What is read about a plan's VMs only where both clusters answer, and only while they do not move. Rejects with UnknownCluster. */
 export async function readDetails(
   { plan, sourceCluster, targetCluster }: Pick<PlanView, 'plan' | 'sourceCluster' | 'targetCluster'>,
   { source, target }: Readonly<Record<'source' | 'target', Reader | undefined>>,

@@ -61,8 +61,11 @@ async function ofMigration(
 /** A plan of which no run is under way any more: its VMs were not looked at meanwhile. */
 async function checkAgain(at: NamedReference, context: LiveContext): Promise<void> {
   const plan = await found(context.hub.get(PLANS, named(at)));
-  if (plan !== undefined && isIdle(plan) && !(await isForkliftHere(context.hub)))
-    await checkPlan(plan, context);
+  if (plan !== undefined) await checkIdle(plan, context);
+}
+
+async function checkIdle(plan: Plan, context: LiveContext): Promise<void> {
+  if (isIdle(plan) && !(await isForkliftHere(context.hub))) await checkPlan(plan, context);
 }
 
 async function ofPlan(
@@ -73,7 +76,7 @@ async function ofPlan(
   if (plan?.spec.type !== 'live' || (isChange && isPlanAsSeen(plan))) return [];
   // What `live` itself says of the plan comes back as an event too.
   const isNew = !isChange || !isPlanLookedAt(plan);
-  if (isNew && isIdle(plan) && !(await isForkliftHere(context.hub))) await checkPlan(plan, context);
+  if (isNew) await checkIdle(plan, context);
   return unfinished(context.hub, (migration) => isOfPlan(migration, plan));
 }
 

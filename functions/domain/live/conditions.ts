@@ -58,6 +58,10 @@ export function nextConditions(
   return [...kept, ...next];
 }
 
+/** Whether it says what a VM waits for. */
+export const saysWait = ({ type }: Pick<LiveCondition, 'type'>): boolean =>
+  type === LIVE_CONDITION.waiting || type === LIVE_CONDITION.blocked;
+
 /** Whether an object has the condition. */
 export const has = (
   status: { readonly conditions?: readonly Pick<LiveCondition, 'type' | 'status'>[] } | undefined,

@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../objects.ts';
 import { has } from './conditions.ts';
 import type { Plan, PlanMigration, VmStatus } from './forklift.ts';
-import { LIVE_CONDITION, LIVE_FINALIZER } from './names.ts';
+import { LIVE_CONDITION, LIVE_FINALIZER, type LiveConditionType } from './names.ts';
 
 /** `live` holds it: from before its first write until nothing is left over. */
 export const isHeld = ({ metadata }: KubernetesObject): boolean =>
@@ -52,9 +52,11 @@ export const isHeldUp = ({ spec, status }: Plan): boolean =>
   spec.archived !== true &&
   (!has(status, LIVE_CONDITION.ready) || OF_VMS.some((type) => has(status, type)));
 
-/** What holds up some VMs of a plan alone, and may go without an event. */
-const OF_VMS = [
+/** Of a plan: the VMs that it is about do not move, and the others do. */
+export const HOLDS_VMS: readonly LiveConditionType[] = [
   LIVE_CONDITION.overQuota,
-  LIVE_CONDITION.restartWouldBeRefused,
   LIVE_CONDITION.instanceTypeDiffers,
-] as const;
+];
+
+/** What is about some VMs of a plan alone, and may go without an event. */
+const OF_VMS: readonly LiveConditionType[] = [...HOLDS_VMS, LIVE_CONDITION.restartWouldBeRefused];

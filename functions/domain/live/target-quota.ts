@@ -48,7 +48,7 @@ export function runningPodsOf(
   const launcher = pods.find(
     (pod) => pod.status?.phase === 'Running' && !isAttachment(pod) && isOwnedBy(pod, uid),
   );
-  return launcher === undefined ? [] : [launcher, attachmentPodOf(launcher, pods) ?? []].flat();
+  return [launcher, attachmentPodOf(launcher, pods)].filter((pod) => pod !== undefined);
 }
 
 /** What decides how KubeVirt renders a launcher in the target namespace. */

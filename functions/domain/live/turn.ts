@@ -1,4 +1,4 @@
-import { has } from './conditions.ts';
+import { has, saysWait } from './conditions.ts';
 import type { VmStatus } from './forklift.ts';
 import { LIVE_CONDITION, LIVE_REASON } from './names.ts';
 import type { RecordedRun } from './run-snapshot.ts';
@@ -23,8 +23,7 @@ const isAboutToLaunch = (vm: VmStatus, launched: ReadonlySet<string>): boolean =
   SHORT.includes(waitOf(vm));
 
 /** What a VM waits for by its status; undefined: nothing was seen. */
-const waitOf = ({ conditions = [] }: VmStatus): string | undefined =>
-  conditions.find(({ type }) => type === LIVE_CONDITION.waiting || type === LIVE_CONDITION.blocked)?.reason;
+const waitOf = ({ conditions = [] }: VmStatus): string | undefined => conditions.find(saysWait)?.reason;
 
 /** What lasts a moment. A VM that waits for anything else, such as a quota or a hook, is not waited for. */
 const SHORT: readonly (string | undefined)[] = [

@@ -1,10 +1,9 @@
-import { has } from '../../domain/live/conditions.ts';
+import { has, saysWait } from '../../domain/live/conditions.ts';
 import type { PlanMigration, Standing, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import type { Ended } from '../decide.ts';
 import { percentOf } from './pipeline.ts';
 import { endOf } from './vm.ts';
-import { isWaiting } from './waiting.ts';
 
 /** A run with all its VMs. */
 export interface Run extends Standing {
@@ -66,7 +65,7 @@ function standingOf(vms: readonly VmStatus[]): string {
     open.find(({ started }) => started !== undefined) ??
     open[0];
   if (vm === undefined) return '';
-  const why = vm.conditions?.find(isWaiting)?.message;
+  const why = vm.conditions?.find(saysWait)?.message;
   return [nameOf(vm), vm.phase, ...(why === undefined ? [] : [why])].join(': ');
 }
 

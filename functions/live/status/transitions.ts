@@ -1,11 +1,10 @@
-import { has } from '../../domain/live/conditions.ts';
+import { has, saysWait } from '../../domain/live/conditions.ts';
 import type { MoveEvent } from '../../domain/live/move-events.ts';
 import type { Plan, PlanMigration, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, MOVE_EVENT, type MoveEventType } from '../../domain/live/names.ts';
 import type { Ended } from '../decide.ts';
 import { doneIn, percentOf } from './pipeline.ts';
 import { endOf, isGoingBack } from './vm.ts';
-import { isWaiting } from './waiting.ts';
 
 /** A VM before and after, with the words of the decision between. */
 export interface Change {
@@ -31,7 +30,7 @@ export function transitionsOf(change: Change, { plan, migration, left, time }: O
   const { next, message } = change;
   const { namespace = '', name, uid } = migration.metadata;
   const vm = { namespace: next.namespace ?? '', name: next.name ?? '' };
-  const standing = next.conditions?.find((condition) => isWaiting(condition) || isEnd(condition.type));
+  const standing = next.conditions?.find((condition) => saysWait(condition) || isEnd(condition.type));
   const data = {
     plan: { namespace: plan.metadata.namespace ?? '', name: plan.metadata.name },
     migration: { namespace, name, uid },

@@ -1,4 +1,4 @@
-import type { Finding } from '../../domain/live/conditions.ts';
+import { saysWait, type Finding } from '../../domain/live/conditions.ts';
 import type { Wait } from '../../domain/live/decision.ts';
 import { timeOf } from '../../domain/live/deadlines.ts';
 import type { LiveCondition } from '../../domain/live/forklift.ts';
@@ -29,7 +29,7 @@ export function waitingFinding(
   before: readonly LiveCondition[],
   { now, mayTakeLong }: { readonly now: number; readonly mayTakeLong: boolean },
 ): Finding {
-  const known = before.find((condition) => isWaiting(condition) && condition.reason === reason);
+  const known = before.find((condition) => saysWait(condition) && condition.reason === reason);
   const isLong = known !== undefined && now - timeOf(known.lastTransitionTime) >= USUAL_MS;
   const isBlocked =
     known?.type === LIVE_CONDITION.blocked ||
@@ -39,7 +39,3 @@ export function waitingFinding(
     ? { type: LIVE_CONDITION.blocked, category: 'Warn', reason, message }
     : { type: LIVE_CONDITION.waiting, category: 'Advisory', reason, message };
 }
-
-/** Whether it says what a VM waits for. */
-export const isWaiting = ({ type }: Pick<LiveCondition, 'type'>): boolean =>
-  type === LIVE_CONDITION.waiting || type === LIVE_CONDITION.blocked;

@@ -81,13 +81,15 @@ function lacks(view: PlanView, target: TargetView, candidates: readonly Candidat
     if (needs === undefined) return [];
     const { kept, filling } = needs;
     const { name } = candidate;
-    const whole = fitOf(kept, room);
-    const kind = whole.isLetIn ? given : 'refused';
-    const lack: Lack[] = whole.missing === undefined ? [] : [{ name, kind, missing: whole.missing }];
-    const filled = kind === 'refused' && lack.length > 0 ? undefined : fitOf(filling, room).missing;
-    const isIn = whole.missing === undefined || kind === 'let-in';
+    const { missing, isLetIn } = fitOf(kept, room);
+    if (missing !== undefined && !isLetIn) return [{ name, kind: 'refused', missing }];
+    const filled = fitOf(filling, room).missing;
+    const isIn = missing === undefined || given === 'let-in';
     if (isIn) for (const quota of quotas) reserve(reserved, quota, chargedBy(quota, kept));
-    return filled === undefined ? lack : [...lack, { name, kind: 'filling', missing: filled }];
+    return [
+      ...(missing === undefined ? [] : [{ name, kind: given, missing } as const]),
+      ...(filled === undefined ? [] : [{ name, kind: 'filling', missing: filled } as const]),
+    ];
   });
 }
 
@@ -119,7 +121,7 @@ function needsOf(
 }
 
 /** CDI adds its overhead to what is asked for, of 6 % by default, unless the volume is a block device (facts/cross-cluster.md §D1). */
-const inflated = (size: string): string => formatQuantity(roundUp((parseQuantity(size) * 100n) / 94n + 1n));
+const inflated = (size: string): string => formatQuantity(roundUp((parseQuantity(size) * 100n + 93n) / 94n));
 
 const claimOf = (storage: string, storageClassName?: string): ClaimSize => ({
   spec: { ...(storageClassName && { storageClassName }), resources: { requests: { storage } } },
