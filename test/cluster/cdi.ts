@@ -12,36 +12,9 @@ import { PODS } from '../../functions/kubernetes/resources.ts';
 import { systemClock } from '../../functions/runtime/clock.ts';
 import { keyOf } from './kubevirt/cache.ts';
 import { Queue, type Again } from './kubevirt/queue.ts';
-import { CRDS, untilServed } from './served.ts';
+import { serveAnything } from './served.ts';
 
 const { apiVersion, kind } = LIVE_KIND.dataVolume;
-const [group = '', version = ''] = apiVersion.split('/');
-const ANYTHING = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
-
-/** As far as `live` can see it; in a cluster this is CDI's own. */
-const CRD = {
-  metadata: { name: `${DATA_VOLUMES.plural}.${group}` },
-  spec: {
-    group,
-    names: {
-      kind,
-      plural: DATA_VOLUMES.plural,
-      singular: 'datavolume',
-      listKind: `${kind}List`,
-      shortNames: ['dv'],
-    },
-    scope: 'Namespaced',
-    versions: [
-      {
-        name: version,
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: { openAPIV3Schema: { type: 'object', properties: { spec: ANYTHING, status: ANYTHING } } },
-      },
-    ],
-  },
-};
 
 /** After a quota's refusal; CDI's grows. */
 const AGAIN = { afterMs: 200 };
@@ -57,8 +30,7 @@ export interface Cdi {
  * without populators.
  */
 export async function startCdi(admin: Cluster): Promise<Cdi> {
-  await admin.create(CRDS, CRD);
-  await untilServed(admin, DATA_VOLUMES);
+  await serveAnything(admin, DATA_VOLUMES);
   const over = new AbortController();
   const known = new Map<string, DataVolume>();
   const queue = new Queue({

@@ -9,6 +9,19 @@ export const CRDS: ResourceType = {
   namespaced: false,
 };
 
+/** Serves a kind with any content, whose status is a subresource; resolves when it is served. */
+export async function serveAnything(cluster: Cluster, type: ResourceType): Promise<void> {
+  const { kind, plural, apiVersion, namespaced } = type;
+  const [group = '', name = ''] = apiVersion.split('/');
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  const spec = {
+    ...{ group, scope: namespaced ? 'Namespaced' : 'Cluster', names: { kind, plural } },
+    versions: [{ name, served: true, storage: true, subresources: { status: {} }, schema }],
+  };
+  await cluster.create(CRDS, { metadata: { name: `${plural}.${group}` }, ...{ spec } });
+  await untilServed(cluster, type);
+}
+
 const WITHIN_MS = 30_000;
 const LOOK_EVERY_MS = 20;
 

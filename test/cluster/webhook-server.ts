@@ -1,6 +1,7 @@
 import { createServer } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import { parseReview, type AdmissionRequest } from '../../webhook/admission/admission.ts';
+import { dropBroken } from './broken-request.ts';
 import { newServingCertificate } from './serving-certificate.ts';
 
 /** A webhook's answer: an AdmissionResponse without its uid, or only an HTTP status. */
@@ -32,11 +33,7 @@ export async function startWebhookServer(respond: Respond): Promise<WebhookServe
       .then(({ status, body }) => {
         response.writeHead(status, { 'content-type': 'application/json' }).end(body);
       })
-      // The API server no longer waits: its request has broken off.
-      .catch((error: unknown) => {
-        if (request.complete) throw error;
-        request.socket.destroy();
-      });
+      .catch(dropBroken(request));
   });
   const { promise: listening, resolve } = Promise.withResolvers<undefined>();
   server.listen(0, () => resolve(undefined));

@@ -1,9 +1,8 @@
-import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { INSTANCETYPES } from '../../../functions/kubernetes/live-resources.ts';
 import { found } from '../../../functions/live/found.ts';
 import { LIVE_LABEL } from '../../../functions/domain/live/names.ts';
 import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../../test/cluster/kubevirt/objects.ts';
-import { CRDS, untilServed } from '../../../test/cluster/served.ts';
+import { serveAnything } from '../../../test/cluster/served.ts';
 import { removeClaims } from '../../../test/support/live/claims.ts';
 import { conditionsOf } from '../../../test/support/live/crossing.ts';
 import { startInstalled, type Installed } from '../../../test/support/live/installed.ts';
@@ -21,7 +20,8 @@ export async function runClustersDemo(out: Out): Promise<boolean> {
   out.write(dim('· starting two clusters, with a KubeVirt stand-in each\n'));
   const installed = await startInstalled({ hub: 'target' });
   try {
-    for (const { admin } of Object.values(installed.clusters.members)) await serveInstancetypes(admin);
+    for (const { admin } of Object.values(installed.clusters.members))
+      await serveAnything(admin, INSTANCETYPES);
     for (const [index, story] of STORIES.entries()) {
       const checks = await runStory(story, { installed, out, number: index + 1 });
       if (checks.some(([, wrong]) => wrong !== undefined)) return false;
@@ -94,20 +94,4 @@ async function notRunning({ admin, namespace }: PairSide): Promise<string | unde
   const vm = await found(admin.get(VMS, { namespace, name: 'web' }));
   const { printableStatus } = vm?.status ?? {};
   return printableStatus === 'Running' ? undefined : `it is ${printableStatus ?? 'not there'}`;
-}
-
-/** The kind, with any content. */
-async function serveInstancetypes(admin: Cluster): Promise<void> {
-  const { kind, plural, apiVersion } = INSTANCETYPES;
-  const [group = '', name = ''] = apiVersion.split('/');
-  const openAPIV3Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
-  const definition = {
-    metadata: { name: `${plural}.${group}` },
-    spec: {
-      ...{ group, scope: 'Namespaced', names: { kind, plural } },
-      versions: [{ name, served: true, storage: true, schema: { openAPIV3Schema } }],
-    },
-  };
-  await admin.create(CRDS, definition);
-  await untilServed(admin, INSTANCETYPES);
 }

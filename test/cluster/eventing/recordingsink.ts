@@ -1,3 +1,4 @@
+import { dropBroken } from '../broken-request.ts';
 import type { IncomingHttpHeaders } from 'node:http';
 import { bodyOf, listen } from './exchange.ts';
 
@@ -44,11 +45,7 @@ export async function recordingSink(
       if (reply === undefined) request.socket.destroy();
       else response.writeHead(reply.status, reply.headers).end(reply.body);
     };
-    // Who posts no longer waits: the request has broken off.
-    record().catch((error: unknown) => {
-      if (request.complete) throw error;
-      request.socket.destroy();
-    });
+    record().catch(dropBroken(request));
   });
   return {
     url,

@@ -74,9 +74,11 @@ export async function recordHistory(
   const stopped = new AbortController();
   const see = (kind: string, event: WatchEvent<KubernetesObject>): string => {
     const { type, object } = event;
-    if (type !== 'BOOKMARK') versions.push({ kind, watch: type, object });
+    const { resourceVersion } = object.metadata;
+    if (type === 'BOOKMARK') return resourceVersion;
+    versions.push({ kind, watch: type, object });
     for (const resume of waiting) resume();
-    return object.metadata.resourceVersion;
+    return resourceVersion;
   };
   /** A watch that breaks off, such as one in which nothing happens for long, goes on where it was. */
   const follow = async (type: ResourceType, from: string): Promise<void> => {

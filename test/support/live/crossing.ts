@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Plan, PlanMigration, PlanVm } from '../../../functions/domain/live/forklift.ts';
 import { LIVE_ANNOTATION, LIVE_EVENT, LIVE_LABEL } from '../../../functions/domain/live/names.ts';
 import type { ResourceList } from '../../../functions/domain/objects.ts';
-import { isStatusKnown } from '../../../functions/domain/quota/headroom.ts';
+import { sameQuantity } from '../../../functions/domain/quantity.ts';
 import type { Requester } from '../../../functions/domain/live/requester.ts';
 import { liveEvent } from '../../../functions/eventing/live-events.ts';
 import type { PostedEvent } from '../../../functions/eventing/posted-event.ts';
@@ -205,7 +205,11 @@ export class PlannedMove {
     await askUntil(
       'the quota is counted',
       async () => (await admin.get(RESOURCE_QUOTAS, at)).object,
-      isStatusKnown,
+      ({ status }) =>
+        Object.entries(hard).every(([key, amount]) => {
+          const enforced = status?.hard?.[key] ?? '';
+          return sameQuantity(enforced, amount) && status?.used?.[key] !== undefined;
+        }),
     );
   }
 
