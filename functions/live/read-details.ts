@@ -1,15 +1,13 @@
 import { has } from '../domain/live/conditions.ts';
-import type { Vmi } from '../domain/live/kubevirt.ts';
 import { LIVE_CONDITION } from '../domain/live/names.ts';
 import type { PlanView, VmSize, VmView } from '../domain/live/plan-view.ts';
 import { isNoSecret, resourcesOf } from '../domain/live/resources.ts';
 import { runningPodsOf } from '../domain/live/target-quota.ts';
-import { KUBEVIRT } from '../domain/names.ts';
-import { keepsState } from '../domain/sizing/claims.ts';
-import { LISTED_CLAIMS, LISTED_PODS } from '../cluster/listed.ts';
+import { LISTED_PODS } from '../cluster/listed.ts';
 import { PODS_OF_VMS } from '../cluster/snapshot.ts';
 import type { Reader } from '../kubernetes/cluster.ts';
 import { readResources } from './read-resources.ts';
+import { readState } from './read-source.ts';
 import { orUnknown } from './unknown-cluster.ts';
 
 type Details = Pick<PlanView, 'sizes' | 'instanceTypes'>;
@@ -64,17 +62,9 @@ async function readSizes(vms: readonly VmView[], cluster: Reader): Promise<Detai
     const { namespace = '' } = vmi.metadata;
     const size: VmSize = {
       pods: runningPodsOf(vmi, podsIn.get(namespace) ?? []),
-      state: await readState(vmi, cluster),
+      state: await readState(cluster, vmi),
     };
     return [uid, size] as const;
   });
   return new Map(await Promise.all(sizes));
-}
-
-/** KubeVirt makes new ones on the target (facts/cross-cluster.md C7.9). */
-async function readState(vmi: Vmi, cluster: Reader): Promise<VmSize['state']> {
-  if (!keepsState(vmi)) return [];
-  const { namespace = '', name } = vmi.metadata;
-  return (await cluster.list(LISTED_CLAIMS, { namespace, labelSelector: `${KUBEVIRT.stateOf}=${name}` }))
-    .items;
 }

@@ -16,7 +16,7 @@ import type { FoundProvider } from './connect.ts';
 import { found, foundIfServed, listedIfServed } from './found.ts';
 import { readDetails } from './read-details.ts';
 import { keyed } from './read-source.ts';
-import { readKubeVirt, readVmmrqs } from './read-target.ts';
+import { readKubeVirt, readVmmrqs } from './read-fit.ts';
 import { orUnknown } from './unknown-cluster.ts';
 
 /** The providers of a plan; a cluster that cannot be asked now is undefined. */

@@ -1,16 +1,15 @@
 import type { StorageMap } from '../domain/live/forklift.ts';
-import type { VirtualMachine, Vmi } from '../domain/live/kubevirt.ts';
+import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_LABEL } from '../domain/live/names.ts';
 import { isMadeBy, keyOf, resourcesOf } from '../domain/live/resources.ts';
 import type { RunId } from '../domain/live/run-names.ts';
 import { isPastCutOver, type RunRecord } from '../domain/live/run-record.ts';
-import type { Fit, MadeObjects, SourceSide, TargetSetup, TargetSide } from '../domain/live/run-snapshot.ts';
+import type { MadeObjects, SourceSide, TargetSetup, TargetSide } from '../domain/live/run-snapshot.ts';
 import { hasTargetPod } from '../domain/live/proofs.ts';
-import { fitOf, overQuota, podsOnTarget, runningPodsOf } from '../domain/live/target-quota.ts';
+import { overQuota } from '../domain/live/target-quota.ts';
 import { neededVolumes } from '../domain/live/volumes.ts';
 import { KIND, KUBEVIRT } from '../domain/names.ts';
-import type { KubernetesObject, KubeVirt, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
-import { inForce } from '../domain/policy/policy.ts';
+import type { KubernetesObject, Pod } from '../domain/objects.ts';
 import { LISTED_PODS } from '../cluster/listed.ts';
 import type { Reader } from '../kubernetes/cluster.ts';
 import {
@@ -20,8 +19,9 @@ import {
   WHOLE_CLAIMS,
   WHOLE_VMIS,
 } from '../kubernetes/live-resources.ts';
-import { CLUSTER_VMMRQS, KUBEVIRTS, NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
+import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import { found, foundIfServed, listedIfServed } from './found.ts';
+import { FITS, readFit } from './read-fit.ts';
 import { COPIED, readResources } from './read-resources.ts';
 import { isLauncherToCome, isSettingUp, type VmAt } from './read-source.ts';
 import { ofRun, readVmims } from './read-vmims.ts';
@@ -66,12 +66,16 @@ export async function readTargetSide(
     ...{ namespace, vm, vmi, vmims },
     pods: launchers.filter((pod) => vmiNamesOf(pod).includes(at.name)),
   };
+  const isToCome = isLauncherToCome(record) && !hasTargetPod(core);
+  const launched = new Set(launchers.flatMap(vmiNamesOf));
   return {
     ...core,
     over,
     setup,
     made,
-    ...(await readFit(reader, { core, record, source: await source, launchers })),
+    ...(isToCome && namespace !== undefined
+      ? await readFit(reader, { run, at, vm, namespace, source: await source, launched })
+      : FITS),
   };
 }
 
@@ -125,63 +129,8 @@ async function readSetup(
 const mayHaveMade = (record: RunRecord | undefined): boolean =>
   record === undefined || (record.end !== undefined && !isPastCutOver(record));
 
-interface FitRequest {
-  readonly core: TargetCore;
-  readonly record: RunRecord | undefined;
-  readonly source: SourceSide;
-  /** All of the namespace. */
-  readonly launchers: readonly Pod[];
-}
-
-type FoundFit = Pick<TargetSide, 'fit' | 'launched'>;
-
-const FITS: FoundFit = { fit: { missing: undefined, isLetIn: false }, launched: undefined };
-const UNKNOWN: Fit = {
-  missing: 'the launcher on the source, whose size is needed, does not run',
-  isLetIn: false,
-};
-
-/** Read while the launcher is to come. */
-async function readFit(reader: Reader, { core, record, source, launchers }: FitRequest): Promise<FoundFit> {
-  const { namespace } = core;
-  if (!isLauncherToCome(record) || hasTargetPod(core) || namespace === undefined) return FITS;
-  const { vmi, pods, attachments } = source;
-  const running = vmi === undefined ? [] : runningPodsOf(vmi, [...pods, ...attachments]);
-  if (vmi === undefined || running.length === 0) return { ...FITS, fit: UNKNOWN };
-  const { items: quotas } = await reader.list(RESOURCE_QUOTAS, { namespace: namespace.metadata.name });
-  if (quotas.length === 0) return FITS;
-  return {
-    fit: await fitIn(reader, { namespace, quotas }, { vmi, running }),
-    launched: new Set(launchers.flatMap(vmiNamesOf)),
-  };
-}
-
-async function fitIn(
-  reader: Reader,
-  { namespace, quotas }: { readonly namespace: Namespace; readonly quotas: readonly ResourceQuota[] },
-  { vmi, running }: { readonly vmi: Vmi; readonly running: readonly Pod[] },
-): Promise<Fit> {
-  const [vmmrqs, kubevirt] = await Promise.all([readVmmrqs(reader, namespace), readKubeVirt(reader)]);
-  const pods = podsOnTarget(running, vmi, { namespace, quotas, kubevirt });
-  return fitOf({ pods, claims: [] }, { quotas, vmmrqs });
-}
-
-export const readKubeVirt = async (cluster: Reader): Promise<KubeVirt | undefined> =>
-  (await listedIfServed(cluster.list(KUBEVIRTS, {})))[0];
-
 const readOver = async (reader: Reader, namespace: string): Promise<string> =>
   overQuota((await reader.list(RESOURCE_QUOTAS, { namespace })).items);
-
-export async function readVmmrqs(
-  reader: Reader,
-  { metadata }: Namespace,
-): Promise<ReturnType<typeof inForce>> {
-  const [own, wide] = await Promise.all([
-    listedIfServed(reader.list(VMMRQS, { namespace: metadata.name })),
-    listedIfServed(reader.list(CLUSTER_VMMRQS, {})),
-  ]);
-  return [...own, ...inForce(wide, metadata.labels)];
-}
 
 /** What the run has made for this VM, and what of it no other VM uses. */
 async function readMade(

@@ -1,6 +1,7 @@
+import { IMPORTER_POD } from '../../functions/domain/live/filling.ts';
 import type { DataVolume } from '../../functions/domain/live/kubevirt.ts';
 import { LIVE_KIND } from '../../functions/domain/live/names.ts';
-import { IMPORTER_POD } from '../../functions/domain/live/volumes.ts';
+import { KUBEVIRT } from '../../functions/domain/names.ts';
 import type { Condition, KubernetesObject, Pod } from '../../functions/domain/objects.ts';
 import type { Cluster, New, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { ApiError } from '../../functions/kubernetes/errors.ts';
@@ -24,10 +25,13 @@ export interface Cdi {
   stop(): Promise<void>;
 }
 
+/** Of a StorageClass: CDI fills its volumes with populators also where they bind at their first consumer. */
+export const POPULATED = { populators: 'true' };
+
 /**
  * Fills blank DataVolumes as CDI does with populators (facts/cross-cluster.md D1, D2): a claim, then a second one and an importer
- * pod while it is filled; a refused one is tried again. With a class that binds at the first consumer it stops before that, as
- * without populators.
+ * pod while it is filled; a refused one is tried again. With a class that binds at the first consumer it waits for that before, or
+ * stops there where the class is not POPULATED.
  */
 export async function startCdi(admin: Cluster): Promise<Cdi> {
   await serveAnything(admin, DATA_VOLUMES);
@@ -86,10 +90,7 @@ class Filling {
     if (['Succeeded', 'WaitForFirstConsumer'].includes(phase)) return undefined;
     try {
       await this.#claim(this.#name);
-      if (await this.#isForConsumer()) {
-        await this.#report('WaitForFirstConsumer');
-        return undefined;
-      }
+      if (phase !== 'ImportScheduled' && (await this.#waits(phase))) return AGAIN;
       await this.#claim(this.#prime);
       await this.#create(PODS, this.#importer());
       if (phase === 'ImportScheduled') await this.#finish();
@@ -117,10 +118,27 @@ class Filling {
     return { metadata: this.#metadata(`importer-${this.#prime}`), spec: { containers } };
   }
 
-  async #isForConsumer(): Promise<boolean> {
+  /** Its first consumer is to come. */
+  async #waits(phase: string): Promise<boolean> {
     const name = this.#volume.spec.storage.storageClassName;
     const { object } = await this.#admin.get(STORAGE_CLASSES, { name });
-    return (object as { volumeBindingMode?: string }).volumeBindingMode === 'WaitForFirstConsumer';
+    const { volumeBindingMode, parameters } = object as {
+      volumeBindingMode?: string;
+      parameters?: typeof POPULATED;
+    };
+    if (volumeBindingMode !== 'WaitForFirstConsumer') return false;
+    const waiting = parameters?.populators === undefined ? 'WaitForFirstConsumer' : 'PendingPopulation';
+    if (waiting === 'PendingPopulation' && (await this.#isUsed())) return false;
+    if (waiting !== phase) await this.#report(waiting);
+    return true;
+  }
+
+  /** The launcher is on a node; there is one VM in each namespace here. */
+  async #isUsed(): Promise<boolean> {
+    const { namespace = '' } = this.#volume.metadata;
+    const labelSelector = `${KUBEVIRT.launcherLabel}=${KUBEVIRT.launcher}`;
+    const { items } = await this.#admin.list(PODS, { namespace, labelSelector });
+    return items.some(({ spec }) => spec.nodeName !== undefined);
   }
 
   #claim(name: string): Promise<void> {

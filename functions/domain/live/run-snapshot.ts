@@ -1,4 +1,4 @@
-import type { KubernetesObject, Namespace, Pod, ResourceQuota } from '../objects.ts';
+import type { KubernetesObject, Namespace, PersistentVolumeClaim, Pod, ResourceQuota } from '../objects.ts';
 import type { Hook, NetworkMap, Plan, PlanMigration, PlanVm, StorageMap, VmStatus } from './forklift.ts';
 import type { Claim, VirtualMachine, Vmi, Vmim } from './kubevirt.ts';
 import type { LiveReason } from './names.ts';
@@ -77,6 +77,8 @@ export interface SourceSide extends OneSide {
   readonly pods: readonly Pod[];
   /** The pods of the namespace that attach hotplugged volumes; empty where this VMI has none. */
   readonly attachments: readonly Pod[];
+  /** The claims that keep its TPM or EFI, read while the target's launcher is to come. */
+  readonly state: readonly PersistentVolumeClaim[];
   /** Read until the standby VM is there. */
   readonly setup: SourceSetup | undefined;
 }

@@ -9,7 +9,7 @@ import type {
   Vmmrq,
 } from '../objects.ts';
 import { givingTo } from '../policy/policy.ts';
-import { parseQuantity } from '../quantity.ts';
+import { parseQuantity, type Amount } from '../quantity.ts';
 import { allowanceFrom } from '../quota/allowance.ts';
 import {
   describeBlocking,
@@ -19,17 +19,14 @@ import {
   type Blocking,
   type Shortfall,
 } from '../quota/charged.ts';
-import { blockingOf, type Reserved } from '../quota/headroom.ts';
+import { blockingOf, reserve, type Reserved } from '../quota/headroom.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
 import { hasAutoLimits } from '../sizing/auto-limits.ts';
-import { claimUsage, coversClaims } from '../sizing/claims.ts';
+import { claimOfSize, claimUsage, coversClaims, type ClaimSize } from '../sizing/claims.ts';
 import { estimate, estimateAttachment } from '../sizing/estimate.ts';
 import { overheadRatioOf } from '../sizing/growth.ts';
 import { podUsage } from '../sizing/pod-usage.ts';
 import type { Fit } from './run-snapshot.ts';
-
-/** A claim, as far as quotas look at it. */
-export type ClaimSize = Pick<PersistentVolumeClaim, 'spec'>;
 
 /** What is to be charged in the target namespace. */
 export interface Needed {
@@ -114,6 +111,29 @@ export function fitOf(needed: Needed, { quotas, vmmrqs, reserved = new Map() }: 
   };
   return { missing: blocking.map(describeBlocking).join('; '), isLetIn: blocking.every(isGiven) };
 }
+
+/**
+ * Whether a launcher fits with what comes with it, and after it what CDI takes to fill the volumes that wait for it: no VMMRQ lets that
+ * in.
+ */
+export function fitAtLaunch(
+  { launch, filling }: { readonly launch: Needed; readonly filling: Needed },
+  room: TargetQuotas,
+): Fit {
+  const fit = fitOf(launch, room);
+  if (fit.missing !== undefined && !fit.isLetIn) return fit;
+  const reserved = new Map<string, Map<string, Amount>>();
+  for (const quota of room.quotas) reserve(reserved, quota, chargedBy(quota, launch));
+  const { missing } = fitOf(filling, { ...room, reserved });
+  return missing === undefined ? fit : { missing: `${missing} while CDI fills its volumes`, isLetIn: false };
+}
+
+/**
+ * The claims that KubeVirt makes on the target for a VM's TPM or EFI, with the launcher (facts/cross-cluster.md C7.9). Of which class
+ * they will be is the target's KubeVirt's to say.
+ */
+export const stateOnTarget = (state: readonly PersistentVolumeClaim[]): ClaimSize[] =>
+  state.map(({ spec }) => claimOfSize(spec.resources?.requests?.['storage'] ?? '0'));
 
 /** By how much a namespace is over its quotas, in words: what runs stays, and its next restart is refused. Empty: it is not. */
 export function overQuota(quotas: readonly ResourceQuota[]): string {

@@ -1,4 +1,4 @@
-import type { KubernetesObject, Pod } from '../objects.ts';
+import type { KubernetesObject } from '../objects.ts';
 import type { NewObject } from './decision.ts';
 import type { StorageEntry, StorageMap } from './forklift.ts';
 import type { Claim, DataVolume, VirtualMachine, Volume } from './kubevirt.ts';
@@ -126,19 +126,6 @@ const claimOf = (
     resources: { requests: { storage: size } },
   },
 });
-
-/** The pod with which CDI fills a DataVolume, with its default size (facts/cross-cluster.md §D2). */
-export const IMPORTER_POD: Pod = {
-  metadata: { name: 'importer', uid: '', resourceVersion: '', creationTimestamp: '' },
-  spec: {
-    containers: [
-      {
-        name: 'importer',
-        resources: { requests: { cpu: '100m', memory: '60M' }, limits: { cpu: '750m', memory: '600M' } },
-      },
-    ],
-  },
-};
 
 /** How far a volume on the target is; a claim without a DataVolume waits for its consumer, so it is ready once it is there. */
 export function readiness(object: KubernetesObject): 'ready' | 'pending' | 'failed' {

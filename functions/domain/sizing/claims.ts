@@ -24,11 +24,16 @@ export function claimShortfall(
   return missingForClaims([source], quotas);
 }
 
+/** A claim, as far as quotas look at it. */
+export type ClaimSize = Pick<PersistentVolumeClaim, 'spec'>;
+
+/** A claim of this size. */
+export const claimOfSize = (storage: string, storageClassName?: string): ClaimSize => ({
+  spec: { ...(storageClassName && { storageClassName }), resources: { requests: { storage } } },
+});
+
 /** What the quotas lack for claims like these, in words; '': nothing. */
-export function missingForClaims(
-  claims: readonly Pick<PersistentVolumeClaim, 'spec'>[],
-  quotas: readonly ResourceQuota[],
-): string {
+export function missingForClaims(claims: readonly ClaimSize[], quotas: readonly ResourceQuota[]): string {
   const need = sumOf(claims.map(claimUsage));
   return quotas
     .filter(coversClaims)
@@ -63,7 +68,7 @@ export const isClaimed = (key: string): boolean =>
   );
 
 /** What a claim like this is charged (kubernetes pkg/quota/v1/evaluator/core/persistent_volume_claims.go). */
-export function claimUsage({ spec }: Pick<PersistentVolumeClaim, 'spec'>): Amounts {
+export function claimUsage({ spec }: ClaimSize): Amounts {
   const one = parseQuantity('1');
   const storage = parseQuantity(spec.resources?.requests?.['storage'] ?? '0');
   const usage = new Map([

@@ -1,19 +1,20 @@
 import { findingOf, type Finding } from '../../domain/live/conditions.ts';
+import { claimOfDataVolume, fillingOf } from '../../domain/live/filling.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
-import type { PlanView, TargetView, VmSize } from '../../domain/live/plan-view.ts';
+import type { PlanView, TargetView } from '../../domain/live/plan-view.ts';
 import { runSettings } from '../../domain/live/settings.ts';
 import {
   chargedBy,
   fitOf,
   podsOnTarget,
   receiving,
-  type ClaimSize,
+  stateOnTarget,
   type Needed,
 } from '../../domain/live/target-quota.ts';
-import { IMPORTER_POD, neededVolumes, sizeOf, storageEntryOf } from '../../domain/live/volumes.ts';
-import { formatQuantity, parseQuantity, type Amount } from '../../domain/quantity.ts';
+import { neededVolumes, sizeOf, storageEntryOf } from '../../domain/live/volumes.ts';
+import type { Amount } from '../../domain/quantity.ts';
 import { reserve } from '../../domain/quota/headroom.ts';
-import { roundUp } from '../../domain/sizing/growth.ts';
+import { claimOfSize } from '../../domain/sizing/claims.ts';
 import type { Candidate } from './vms.ts';
 
 /** What one VM needs in the quotas of the target namespace. */
@@ -109,24 +110,16 @@ function needsOf(
     const asked = claim && sizeOf(claim);
     if (entry === undefined || asked === undefined) return [];
     const { storageClass, volumeMode } = entry.destination;
-    const isInflated = isDataVolume && volumeMode !== 'Block';
-    return [{ isDataVolume, claim: claimOf(isInflated ? inflated(asked) : asked, storageClass) }];
+    const ofDataVolume = { storage: asked, storageClass, volumeMode };
+    return [
+      {
+        isDataVolume,
+        claim: isDataVolume ? claimOfDataVolume(ofDataVolume) : claimOfSize(asked, storageClass),
+      },
+    ];
   });
   const filled = volumes.filter(({ isDataVolume }) => isDataVolume).map(({ claim }) => claim);
-  const kept = { pods, claims: [...volumes.map(({ claim }) => claim), ...stateOf(size)] };
-  return {
-    kept,
-    filling: { pods: filled.map(() => IMPORTER_POD), claims: [...kept.claims, ...filled] },
-  };
+  const kept = { pods, claims: [...volumes.map(({ claim }) => claim), ...stateOnTarget(size.state)] };
+  const filling = fillingOf(filled);
+  return { kept, filling: { ...filling, claims: [...kept.claims, ...filling.claims] } };
 }
-
-/** CDI adds its overhead to what is asked for, of 6 % by default, unless the volume is a block device (facts/cross-cluster.md §D1). */
-const inflated = (size: string): string => formatQuantity(roundUp((parseQuantity(size) * 100n + 93n) / 94n));
-
-const claimOf = (storage: string, storageClassName?: string): ClaimSize => ({
-  spec: { ...(storageClassName && { storageClassName }), resources: { requests: { storage } } },
-});
-
-/** Of which class they will be is the target's KubeVirt's to say. */
-const stateOf = ({ state }: VmSize): ClaimSize[] =>
-  state.map(({ spec }) => claimOf(spec.resources?.requests?.['storage'] ?? '0'));

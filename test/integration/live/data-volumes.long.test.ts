@@ -2,9 +2,10 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LIVE_CONDITION, LIVE_KIND, LIVE_REASON } from '../../../functions/domain/live/names.ts';
 import type { New } from '../../../functions/kubernetes/cluster.ts';
 import { DATA_VOLUMES, STORAGE_CLASSES, STORAGE_MAPS } from '../../../functions/kubernetes/live-resources.ts';
-import { startCdi, type Cdi } from '../../cluster/cdi.ts';
-import { FULL_CLAIMS } from '../../cluster/kubevirt/objects.ts';
+import { POPULATED, startCdi, type Cdi } from '../../cluster/cdi.ts';
+import { FULL_CLAIMS, FULL_MIGRATIONS } from '../../cluster/kubevirt/objects.ts';
 import type { Vm } from '../../cluster/kubevirt/types.ts';
+import { askUntil } from '../../support/eventually.ts';
 import { conditionsOf, type Crossing } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
 
@@ -17,6 +18,11 @@ beforeAll(async () => {
   cdi = await startCdi(admin);
   const lazy = { provisioner: 'example.com/disks', volumeBindingMode: 'WaitForFirstConsumer' } as object;
   await admin.create(STORAGE_CLASSES, { metadata: { name: 'lazy' }, ...lazy });
+  await admin.create(STORAGE_CLASSES, {
+    metadata: { name: 'populated' },
+    ...lazy,
+    parameters: POPULATED,
+  } as never);
 });
 
 afterAll(async () => {
@@ -77,16 +83,17 @@ test('a quota with room for a disk, and not for the second claim while CDI fills
   });
 });
 
+/** All volumes of the source. */
+async function mapTo(crossing: Crossing, namespace: string, storageClass: string): Promise<void> {
+  const map = [{ source: { name: 'fast' }, destination: { storageClass } }];
+  await crossing.admin.patch(STORAGE_MAPS, { namespace, name: 'storage' }, { merge: { spec: { map } } });
+}
+
 test('with a class that binds at the first consumer, the launcher is the first consumer', async () => {
   await crossings.within('lazy', async (crossing) => {
     await crossing.createVm('web', { disks: ['root', 'data'], change: onDataVolumes });
     await crossing.createPlan([{ name: 'web' }]);
-    const map = [{ source: { name: 'fast' }, destination: { storageClass: 'lazy' } }];
-    await crossing.admin.patch(
-      STORAGE_MAPS,
-      { namespace: 'plans-lazy', name: 'storage' },
-      { merge: { spec: { map } } },
-    );
+    await mapTo(crossing, 'plans-lazy', 'lazy');
     await crossing.createMigrationAs();
     expect(conditionsOf(await crossing.untilEnded())).toContain('Succeeded');
     expect(await dataVolumesOf(crossing)).toEqual([
@@ -94,5 +101,31 @@ test('with a class that binds at the first consumer, the launcher is the first c
       'web-root WaitForFirstConsumer VirtualMachine web',
     ]);
     expect(await claimsOf(crossing)).toEqual(['web-data lazy', 'web-root lazy']);
+  });
+});
+
+test('where CDI fills the volumes once the launcher is there, room for the second claim is waited for before anything is sent', async () => {
+  await crossings.within('populated', async (crossing) => {
+    await crossing.limitTarget({ persistentvolumeclaims: '1' });
+    await crossing.createVm('web', { change: onDataVolumes });
+    await crossing.createPlan([{ name: 'web' }]);
+    await mapTo(crossing, 'plans-populated', 'populated');
+    await crossing.createMigrationAs();
+    const waiting = await crossing.until('there is no room', ({ status }) =>
+      JSON.stringify(status ?? {}).includes(
+        'ResourceQuota quota lacks persistentvolumeclaims=1 while CDI fills its volumes',
+      ),
+    );
+    expect(JSON.stringify(waiting.status)).toContain(LIVE_REASON.overQuota);
+    const source = crossing.side('source');
+    expect((await source.admin.list(FULL_MIGRATIONS, { namespace: source.namespace })).items).toEqual([]);
+
+    await crossing.limitTarget({ persistentvolumeclaims: '2' });
+    expect(conditionsOf(await crossing.untilEnded())).toContain('Succeeded');
+    await askUntil(
+      'it is filled',
+      () => dataVolumesOf(crossing),
+      (found) => found.join() === 'web-root Succeeded VirtualMachine web',
+    );
   });
 });

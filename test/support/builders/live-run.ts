@@ -176,6 +176,7 @@ export const aRun = ({ hub, source, target }: Different = {}): RunSnapshot => ({
     others: [],
     pods: [aLauncherPod()],
     attachments: [],
+    state: [],
     setup: { claims: new Map([['web-root', CLAIM]]), resources: [] },
     ...source,
   },
