@@ -1,31 +1,30 @@
 import { has } from '../domain/live/conditions.ts';
 import { LIVE_CONDITION } from '../domain/live/names.ts';
-import type { PlanView, VmSize, VmView } from '../domain/live/plan-view.ts';
+import type { PlanView, VmView } from '../domain/live/plan-view.ts';
 import { isNoSecret, resourcesOf } from '../domain/live/resources.ts';
 import { runningPodsOf } from '../domain/live/target-quota.ts';
 import { LISTED_PODS } from '../cluster/listed.ts';
 import { PODS_OF_VMS } from '../cluster/snapshot.ts';
 import type { Reader } from '../kubernetes/cluster.ts';
 import { readResources } from './read-resources.ts';
-import { readState } from './read-source.ts';
 import { orUnknown } from './unknown-cluster.ts';
 
-type Details = Pick<PlanView, 'sizes' | 'instanceTypes'>;
+type Details = Pick<PlanView, 'pods' | 'instanceTypes'>;
 
 /** What is read about a plan's VMs only where both clusters answer, and only while they do not move. Rejects with UnknownCluster. */
 export async function readDetails(
   { plan, sourceCluster, targetCluster }: Pick<PlanView, 'plan' | 'sourceCluster' | 'targetCluster'>,
   { source, target }: Readonly<Record<'source' | 'target', Reader | undefined>>,
 ): Promise<Details> {
-  const none: Details = { sizes: new Map(), instanceTypes: new Map() };
+  const none: Details = { pods: new Map(), instanceTypes: new Map() };
   if (source === undefined || target === undefined || has(plan.status, LIVE_CONDITION.executing)) return none;
   if (sourceCluster === undefined || targetCluster === undefined) return none;
   const { vms } = sourceCluster;
-  const [sizes, instanceTypes] = await Promise.all([
-    targetCluster.quotas.length === 0 ? none.sizes : orUnknown('source', readSizes(vms, source)),
+  const [pods, instanceTypes] = await Promise.all([
+    targetCluster.quotas.length === 0 ? none.pods : orUnknown('source', readPods(vms, source)),
     readNamed(vms, { source, target, namespace: plan.spec.targetNamespace }),
   ]);
-  return { sizes, instanceTypes };
+  return { pods, instanceTypes };
 }
 
 async function readNamed(
@@ -49,7 +48,7 @@ async function readNamed(
 }
 
 /** Of the VMs that run. */
-async function readSizes(vms: readonly VmView[], cluster: Reader): Promise<Details['sizes']> {
+async function readPods(vms: readonly VmView[], cluster: Reader): Promise<Details['pods']> {
   const running = vms.flatMap(({ found: [vm], vmi }) =>
     vm === undefined || vmi === undefined ? [] : [{ uid: vm.metadata.uid, vmi }],
   );
@@ -58,13 +57,7 @@ async function readSizes(vms: readonly VmView[], cluster: Reader): Promise<Detai
     namespaces.map((namespace) => cluster.list(LISTED_PODS, { namespace, labelSelector: PODS_OF_VMS })),
   );
   const podsIn = new Map(namespaces.map((namespace, index) => [namespace, pods[index]?.items ?? []]));
-  const sizes = running.map(async ({ uid, vmi }) => {
-    const { namespace = '' } = vmi.metadata;
-    const size: VmSize = {
-      pods: runningPodsOf(vmi, podsIn.get(namespace) ?? []),
-      state: await readState(cluster, vmi),
-    };
-    return [uid, size] as const;
-  });
-  return new Map(await Promise.all(sizes));
+  return new Map(
+    running.map(({ uid, vmi }) => [uid, runningPodsOf(vmi, podsIn.get(vmi.metadata.namespace ?? '') ?? [])]),
+  );
 }

@@ -1,16 +1,17 @@
-import { fillingAtLaunch } from '../domain/live/filling.ts';
-import type { DataVolume, VirtualMachine, Vmi } from '../domain/live/kubevirt.ts';
+import { fillingOf, fitAtLaunch } from '../domain/live/filling.ts';
+import type { VirtualMachine, Vmi } from '../domain/live/kubevirt.ts';
 import type { RunId } from '../domain/live/run-names.ts';
 import type { Fit, SourceSide, TargetSide } from '../domain/live/run-snapshot.ts';
-import { fitAtLaunch, podsOnTarget, runningPodsOf, stateOnTarget } from '../domain/live/target-quota.ts';
+import { podsOnTarget, runningPodsOf, type Needed } from '../domain/live/target-quota.ts';
 import { neededVolumes } from '../domain/live/volumes.ts';
-import type { KubeVirt, Namespace, PersistentVolumeClaim, Pod, ResourceQuota } from '../domain/objects.ts';
+import type { KubeVirt, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
 import { inForce } from '../domain/policy/policy.ts';
+import { keepsState, STATE_CLAIM } from '../domain/sizing/claims.ts';
 import type { Reader } from '../kubernetes/cluster.ts';
-import { DATA_VOLUMES } from '../kubernetes/live-resources.ts';
+import { DATA_VOLUMES, WHOLE_CLAIMS } from '../kubernetes/live-resources.ts';
 import { CLUSTER_VMMRQS, KUBEVIRTS, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
-import { listedIfServed } from './found.ts';
-import { readState, type VmAt } from './read-source.ts';
+import { found, listedIfServed } from './found.ts';
+import type { VmAt } from './read-source.ts';
 import { ofRun } from './read-vmims.ts';
 
 type FoundFit = Pick<TargetSide, 'fit' | 'launched'>;
@@ -32,7 +33,7 @@ export interface LauncherToCome {
   readonly vm: VirtualMachine | undefined;
   readonly namespace: Namespace;
   readonly source: SourceSide;
-  /** Names of the VMIs that have a launcher there. */
+  /** Names of the VMIs whose launcher there is on a node. */
   readonly launched: ReadonlySet<string>;
 }
 
@@ -41,52 +42,57 @@ export async function readFit(
   reader: Reader,
   { source, launched, ...request }: LauncherToCome,
 ): Promise<FoundFit> {
-  const { vmi, pods: launchers, attachments, state } = source;
+  const { vmi, vmims, pods: launchers, attachments } = source;
   const pods = vmi === undefined ? [] : runningPodsOf(vmi, [...launchers, ...attachments]);
   if (vmi === undefined || pods.length === 0) return { ...FITS, fit: UNKNOWN };
   const { items: quotas } = await reader.list(RESOURCE_QUOTAS, { namespace: request.at.namespace });
   if (quotas.length === 0) return FITS;
-  return { fit: await fitIn(reader, { ...request, quotas }, { vmi, pods, state }), launched };
+  const fit = await fitIn(reader, { ...request, quotas }, { vmi, pods, isSent: vmims.length > 0 });
+  return { fit, launched };
 }
 
 /** What runs on the source. */
 interface Running {
   readonly vmi: Vmi;
   readonly pods: readonly Pod[];
-  readonly state: readonly PersistentVolumeClaim[];
+  /** What comes besides the pods may be there by now. */
+  readonly isSent: boolean;
 }
 
-type Room = Pick<LauncherToCome, 'run' | 'at' | 'vm' | 'namespace'> & {
-  readonly quotas: readonly ResourceQuota[];
-};
+type Room = Omit<LauncherToCome, 'source' | 'launched'> & { readonly quotas: readonly ResourceQuota[] };
 
 async function fitIn(
   reader: Reader,
-  { run, at, vm, namespace, quotas }: Room,
-  { vmi, pods, state }: Running,
+  { run, vm, namespace, quotas }: Room,
+  { vmi, pods, isSent }: Running,
 ): Promise<Fit> {
-  const [vmmrqs, kubevirt, known, volumes] = await Promise.all([
+  const [vmmrqs, kubevirt, filling] = await Promise.all([
     readVmmrqs(reader, namespace),
     readKubeVirt(reader),
-    // An attempt before this one may have left it.
-    readState(reader, vmi, at),
-    readDataVolumes(reader, { run, vm }),
+    isSent || vm === undefined ? [] : readFilling(reader, run, vm),
   ]);
   const launch = {
     pods: podsOnTarget(pods, vmi, { namespace, quotas, kubevirt }),
-    claims: known.length > 0 ? [] : stateOnTarget(state),
+    claims: keepsState(vmi) && !isSent ? [STATE_CLAIM] : [],
   };
-  return fitAtLaunch({ launch, filling: fillingAtLaunch(volumes) }, { quotas, vmmrqs });
+  return fitAtLaunch({ launch, filling }, { quotas, vmmrqs });
 }
 
-/** Those that the run has made for this VM. */
-async function readDataVolumes(
-  reader: Reader,
-  { run, vm }: Pick<Room, 'run' | 'vm'>,
-): Promise<readonly DataVolume[]> {
-  if (vm === undefined || !neededVolumes(vm).some(({ isDataVolume }) => isDataVolume)) return [];
+/** What CDI will take for each volume of the VM that waits for its first consumer, the launcher (facts/cross-cluster.md §D1). */
+async function readFilling(reader: Reader, run: RunId, vm: VirtualMachine): Promise<readonly Needed[]> {
   const { namespace = '' } = vm.metadata;
-  return listedIfServed(reader.list(DATA_VOLUMES, { namespace, labelSelector: ofRun(run) }));
+  const names = neededVolumes(vm).flatMap(({ name, isDataVolume }) => (isDataVolume ? [name] : []));
+  if (names.length === 0) return [];
+  const labelSelector = ofRun(run);
+  const volumes = await listedIfServed(reader.list(DATA_VOLUMES, { namespace, labelSelector }));
+  const own = volumes.filter(({ metadata }) => names.includes(metadata.name));
+  const needs = own.map(async ({ metadata: { name }, status }): Promise<Needed[]> => {
+    if (status?.phase === 'WaitForFirstConsumer') return [fillingOf([])];
+    if (status?.phase !== 'PendingPopulation') return [];
+    const claim = await found(reader.get(WHOLE_CLAIMS, { namespace, name }));
+    return [fillingOf(claim === undefined ? [] : [claim])];
+  });
+  return (await Promise.all(needs)).flat();
 }
 
 export const readKubeVirt = async (cluster: Reader): Promise<KubeVirt | undefined> =>

@@ -6,9 +6,8 @@ import type { SourceSetup, SourceSide } from '../domain/live/run-snapshot.ts';
 import { neededVolumes } from '../domain/live/volumes.ts';
 import { isFinal } from '../domain/migration.ts';
 import { KUBEVIRT } from '../domain/names.ts';
-import type { PersistentVolumeClaim, Pod } from '../domain/objects.ts';
-import { keepsState } from '../domain/sizing/claims.ts';
-import { LISTED_CLAIMS, LISTED_PODS } from '../cluster/listed.ts';
+import type { Pod } from '../domain/objects.ts';
+import { LISTED_PODS } from '../cluster/listed.ts';
 import type { Reader } from '../kubernetes/cluster.ts';
 import { VIRTUAL_MACHINES, VMIMS, WHOLE_CLAIMS, WHOLE_VMIS } from '../kubernetes/live-resources.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
@@ -22,7 +21,7 @@ export interface VmAt {
 }
 
 /** What decides which of the other objects are read. */
-export interface SourceCore extends Omit<SourceSide, 'setup' | 'pods' | 'attachments' | 'state'> {
+export interface SourceCore extends Omit<SourceSide, 'setup' | 'pods' | 'attachments'> {
   readonly record: RunRecord | undefined;
 }
 
@@ -64,13 +63,12 @@ export const isLauncherToCome = (record: RunRecord | undefined): boolean =>
 export async function readSourceSide(reader: Reader, { record, ...core }: SourceCore): Promise<SourceSide> {
   const { vm, vmi } = core;
   const launching = isLauncherToCome(record) ? vmi : undefined;
-  const [pods, attachments, state, setup] = await Promise.all([
+  const [pods, attachments, setup] = await Promise.all([
     vmi === undefined ? [] : readLaunchers(reader, vmi.metadata),
     launching !== undefined && hasHotplugged(launching) ? readAttachments(reader, launching.metadata) : [],
-    launching === undefined ? [] : readState(reader, launching),
     vm !== undefined && isSettingUp(record) ? readSetup(reader, vm) : undefined,
   ]);
-  return { ...core, pods, attachments, state, setup };
+  return { ...core, pods, attachments, setup };
 }
 
 /** Whether volumes were plugged in while it ran: a pod of its own attaches these. */
@@ -86,17 +84,6 @@ async function readAttachments(
 ): Promise<readonly Pod[]> {
   const labelSelector = `${KUBEVIRT.launcherLabel}=${KUBEVIRT.attachment}`;
   return (await reader.list(LISTED_PODS, { namespace, labelSelector })).items;
-}
-
-/** The claims that keep a VMI's TPM or EFI. */
-export async function readState(
-  reader: Reader,
-  vmi: Vmi,
-  { namespace = '', name }: { readonly namespace?: string; readonly name: string } = vmi.metadata,
-): Promise<readonly PersistentVolumeClaim[]> {
-  if (!keepsState(vmi)) return [];
-  return (await reader.list(LISTED_CLAIMS, { namespace, labelSelector: `${KUBEVIRT.stateOf}=${name}` }))
-    .items;
 }
 
 /** The VMI's launchers. KubeVirt sets the label after it has copied the VMI's own. */

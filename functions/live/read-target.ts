@@ -67,7 +67,9 @@ export async function readTargetSide(
     pods: launchers.filter((pod) => vmiNamesOf(pod).includes(at.name)),
   };
   const isToCome = isLauncherToCome(record) && !hasTargetPod(core);
-  const launched = new Set(launchers.flatMap(vmiNamesOf));
+  // A launcher is on a node once its volumes are bound, and filled where they waited for it: before, CDI may take more.
+  const scheduled = launchers.filter(({ spec }) => spec.nodeName !== undefined);
+  const launched = new Set(scheduled.flatMap(vmiNamesOf));
   return {
     ...core,
     over,

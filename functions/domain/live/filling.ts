@@ -2,8 +2,9 @@ import type { Pod } from '../objects.ts';
 import { formatQuantity, parseQuantity } from '../quantity.ts';
 import { claimOfSize, type ClaimSize } from '../sizing/claims.ts';
 import { roundUp } from '../sizing/growth.ts';
-import type { DataVolume } from './kubevirt.ts';
-import type { Needed } from './target-quota.ts';
+import { reserve } from '../quota/headroom.ts';
+import type { Fit } from './run-snapshot.ts';
+import { chargedBy, fitOf, type Needed, type TargetQuotas } from './target-quota.ts';
 
 /** The pod with which CDI fills a DataVolume, with its default size (facts/cross-cluster.md §D1). */
 export const IMPORTER_POD: Pod = {
@@ -37,28 +38,38 @@ export function claimOfDataVolume({ storage, storageClass, volumeMode }: VolumeS
 }
 
 /**
- * What CDI takes besides while it fills DataVolumes (facts/cross-cluster.md §D2): a pod each, and a second claim of the same size where
- * populators fill them.
+ * What CDI takes besides while it fills one DataVolume (facts/cross-cluster.md §D2): a pod, and where populators fill it a second claim
+ * like the first one.
  */
-export const fillingOf = (claims: readonly ClaimSize[]): Needed => ({
-  pods: claims.map(() => IMPORTER_POD),
-  claims,
-});
+export const fillingOf = (claims: readonly ClaimSize[]): Needed => ({ pods: [IMPORTER_POD], claims });
 
 /**
- * What CDI will take for the DataVolumes that wait for their first consumer, the launcher. Without populators it needs no second claim
- * (facts/cross-cluster.md §D1).
+ * What is missing to fill the first volume that has no room, after what is kept; undefined: nothing. Each counts alone, because CDI
+ * tries again until there is room (facts/cross-cluster.md §D2).
  */
-export function fillingAtLaunch(volumes: readonly DataVolume[]): Needed {
-  const inPhase = (wanted: string): DataVolume[] => volumes.filter(({ status }) => status?.phase === wanted);
-  const { pods, claims } = fillingOf(inPhase('PendingPopulation').map(claimFor));
-  const others = inPhase('WaitForFirstConsumer').map(() => IMPORTER_POD);
-  return { pods: [...pods, ...others], claims };
+export function missingToFill(
+  volumes: readonly Needed[],
+  kept: Needed,
+  { quotas, vmmrqs, reserved = new Map() }: TargetQuotas,
+): string | undefined {
+  const before = new Map([...reserved].map(([uid, amounts]) => [uid, new Map(amounts)]));
+  for (const quota of quotas) reserve(before, quota, chargedBy(quota, kept));
+  const missing = volumes
+    .map((volume) => fitOf(volume, { quotas, vmmrqs, reserved: before }).missing)
+    .find((each) => each !== undefined);
+  return missing && `${missing} while CDI fills its volumes`;
 }
 
-const claimFor = ({ spec: { storage } }: DataVolume): ClaimSize =>
-  claimOfDataVolume({
-    storage: storage.resources.requests['storage'] ?? '0',
-    storageClass: storage.storageClassName,
-    volumeMode: storage.volumeMode,
-  });
+/**
+ * Whether a launcher fits with what comes with it, and after it what CDI takes to fill the volumes that wait for it: no VMMRQ lets that
+ * in.
+ */
+export function fitAtLaunch(
+  { launch, filling }: { readonly launch: Needed; readonly filling: readonly Needed[] },
+  room: TargetQuotas,
+): Fit {
+  const fit = fitOf(launch, room);
+  if (fit.missing !== undefined && !fit.isLetIn) return fit;
+  const missing = missingToFill(filling, launch, room);
+  return missing === undefined ? fit : { missing, isLetIn: false };
+}

@@ -1,4 +1,4 @@
-import type { KubeVirt, Namespace, PersistentVolumeClaim, Pod, ResourceQuota, Vmmrq } from '../objects.ts';
+import type { KubeVirt, Namespace, Pod, ResourceQuota, Vmmrq } from '../objects.ts';
 import type { Hook, NetworkMap, Plan, Provider, StorageMap } from './forklift.ts';
 import type { Claim, VirtualMachine, Vmi } from './kubevirt.ts';
 import type { FoundResources } from './resources.ts';
@@ -15,17 +15,10 @@ export interface PlanView {
   /** Undefined: its provider is not Ready, so nothing is known of its VMs. */
   readonly sourceCluster: SourceView | undefined;
   readonly targetCluster: TargetView | undefined;
-  /** What the running VMs take on the source, by their uid; empty where the target namespace has no quota. */
-  readonly sizes: ReadonlyMap<string, VmSize>;
+  /** The pods that run each VM on the source, by its uid; empty where the target namespace has no quota. */
+  readonly pods: ReadonlyMap<string, readonly Pod[]>;
   /** Instance types and preferences that VMs name, by the uid of the VM. */
   readonly instanceTypes: ReadonlyMap<string, FoundResources>;
-}
-
-export interface VmSize {
-  /** Its launcher, and the one that attaches its hotplugged volumes; empty: it does not run. */
-  readonly pods: readonly Pod[];
-  /** The claims that keep its TPM or EFI. */
-  readonly state: readonly PersistentVolumeClaim[];
 }
 
 interface ClusterView {

@@ -1,4 +1,4 @@
-import type { KubernetesObject, Namespace, PersistentVolumeClaim, Pod, ResourceQuota } from '../objects.ts';
+import type { KubernetesObject, Namespace, Pod, ResourceQuota } from '../objects.ts';
 import type { Hook, NetworkMap, Plan, PlanMigration, PlanVm, StorageMap, VmStatus } from './forklift.ts';
 import type { Claim, VirtualMachine, Vmi, Vmim } from './kubevirt.ts';
 import type { LiveReason } from './names.ts';
@@ -77,8 +77,6 @@ export interface SourceSide extends OneSide {
   readonly pods: readonly Pod[];
   /** The pods of the namespace that attach hotplugged volumes; empty where this VMI has none. */
   readonly attachments: readonly Pod[];
-  /** The claims that keep its TPM or EFI, read while the target's launcher is to come. */
-  readonly state: readonly PersistentVolumeClaim[];
   /** Read until the standby VM is there. */
   readonly setup: SourceSetup | undefined;
 }
@@ -104,7 +102,7 @@ export interface TargetSide extends OneSide {
   readonly setup: TargetSetup | undefined;
   /** Whether the VM's pods fit in the quotas of its namespace. */
   readonly fit: Fit;
-  /** Names of the VMIs that have a launcher in the namespace; undefined: it has no quota that counts them. */
+  /** Names of the VMIs whose launcher in the namespace is on a node; undefined: it has no quota that counts them. */
   readonly launched: ReadonlySet<string> | undefined;
   /** By how much the namespace is over its quotas, in words, read once the guest has arrived; empty: it is not. */
   readonly over: string;

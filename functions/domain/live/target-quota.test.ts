@@ -3,9 +3,7 @@ import { aLauncher, anAttachment, podPhase } from '../../../test/support/builder
 import { aQuota, hard, scoped, used } from '../../../test/support/builders/quota.ts';
 import { aVmmrq, giving } from '../../../test/support/builders/snapshot.ts';
 import type { Pod, ResourceQuota, Vmmrq } from '../objects.ts';
-import { claimOfSize, type ClaimSize } from '../sizing/claims.ts';
-import { fillingOf } from './filling.ts';
-import { fitAtLaunch, fitOf, overQuota, runningPodsOf, type Needed } from './target-quota.ts';
+import { fitOf, overQuota, runningPodsOf } from './target-quota.ts';
 
 /** The launcher requests 1005m CPU and 1,412,828,864 bytes. */
 const launcher = aLauncher();
@@ -58,51 +56,6 @@ describe('fitOf', () => {
     ],
   ])('%s', (_what, ...[quotas, vmmrqs, wanted]) => {
     expect(fitOf({ pods: [launcher], claims: [] }, { quotas, vmmrqs })).toEqual(wanted);
-  });
-});
-
-/** Room for the launcher; then 1 claim, and 50m CPU, which an importer pod exceeds by as much. */
-const NARROW = aQuota(
-  hard({ 'requests.cpu': '1055m', persistentvolumeclaims: '1' }),
-  used({ 'requests.cpu': '0', persistentvolumeclaims: '0' }),
-);
-const CLAIM = claimOfSize('10Mi');
-const nothing: Needed = { pods: [], claims: [] };
-
-describe('fitAtLaunch', () => {
-  test.each<
-    [string, { claims?: ClaimSize[]; filling?: Needed; quota?: ResourceQuota; given?: Vmmrq[] }, string]
-  >([
-    ['a launcher alone', {}, 'it fits'],
-    ['with the claim of its TPM', { claims: [CLAIM] }, 'it fits'],
-    ['with two', { claims: [CLAIM, CLAIM] }, 'ResourceQuota quota lacks persistentvolumeclaims=1'],
-    [
-      'with a volume that CDI fills in turn',
-      { filling: fillingOf([CLAIM]) },
-      'ResourceQuota quota lacks requests.cpu=50m while CDI fills its volumes',
-    ],
-    [
-      'with its TPM, and a second claim of a volume',
-      { claims: [CLAIM], filling: { pods: [], claims: [CLAIM] } },
-      'ResourceQuota quota lacks persistentvolumeclaims=1 while CDI fills its volumes',
-    ],
-    [
-      'that is let in',
-      { quota: FULL, given: [receiving({ cpu: '1' })] },
-      'ResourceQuota quota lacks requests.cpu=505m, let in',
-    ],
-    [
-      'that is let in, with a volume that CDI fills, which nobody lets in',
-      { quota: FULL, given: [receiving({ cpu: '1' })], filling: fillingOf([CLAIM]) },
-      'ResourceQuota quota lacks requests.cpu=605m while CDI fills its volumes',
-    ],
-  ])('%s', (_what, { claims = [], filling = nothing, quota = NARROW, given = [] }, wanted) => {
-    const launch = { pods: [launcher], claims };
-    const { missing = 'it fits', isLetIn } = fitAtLaunch(
-      { launch, filling },
-      { quotas: [quota], vmmrqs: given },
-    );
-    expect(isLetIn ? `${missing}, let in` : missing).toBe(wanted);
   });
 });
 

@@ -1,15 +1,7 @@
 import { attachmentPodOf, isAttachment, isOwnedBy } from '../migration.ts';
-import type {
-  KubeVirt,
-  Namespace,
-  PersistentVolumeClaim,
-  Pod,
-  ResourceQuota,
-  VirtualMachineInstance,
-  Vmmrq,
-} from '../objects.ts';
+import type { KubeVirt, Namespace, Pod, ResourceQuota, VirtualMachineInstance, Vmmrq } from '../objects.ts';
 import { givingTo } from '../policy/policy.ts';
-import { parseQuantity, type Amount } from '../quantity.ts';
+import { parseQuantity } from '../quantity.ts';
 import { allowanceFrom } from '../quota/allowance.ts';
 import {
   describeBlocking,
@@ -19,10 +11,10 @@ import {
   type Blocking,
   type Shortfall,
 } from '../quota/charged.ts';
-import { blockingOf, reserve, type Reserved } from '../quota/headroom.ts';
+import { blockingOf, type Reserved } from '../quota/headroom.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
 import { hasAutoLimits } from '../sizing/auto-limits.ts';
-import { claimOfSize, claimUsage, coversClaims, type ClaimSize } from '../sizing/claims.ts';
+import { claimUsage, coversClaims, type ClaimSize } from '../sizing/claims.ts';
 import { estimate, estimateAttachment } from '../sizing/estimate.ts';
 import { overheadRatioOf } from '../sizing/growth.ts';
 import { podUsage } from '../sizing/pod-usage.ts';
@@ -111,29 +103,6 @@ export function fitOf(needed: Needed, { quotas, vmmrqs, reserved = new Map() }: 
   };
   return { missing: blocking.map(describeBlocking).join('; '), isLetIn: blocking.every(isGiven) };
 }
-
-/**
- * Whether a launcher fits with what comes with it, and after it what CDI takes to fill the volumes that wait for it: no VMMRQ lets that
- * in.
- */
-export function fitAtLaunch(
-  { launch, filling }: { readonly launch: Needed; readonly filling: Needed },
-  room: TargetQuotas,
-): Fit {
-  const fit = fitOf(launch, room);
-  if (fit.missing !== undefined && !fit.isLetIn) return fit;
-  const reserved = new Map<string, Map<string, Amount>>();
-  for (const quota of room.quotas) reserve(reserved, quota, chargedBy(quota, launch));
-  const { missing } = fitOf(filling, { ...room, reserved });
-  return missing === undefined ? fit : { missing: `${missing} while CDI fills its volumes`, isLetIn: false };
-}
-
-/**
- * The claims that KubeVirt makes on the target for a VM's TPM or EFI, with the launcher (facts/cross-cluster.md C7.9). Of which class
- * they will be is the target's KubeVirt's to say.
- */
-export const stateOnTarget = (state: readonly PersistentVolumeClaim[]): ClaimSize[] =>
-  state.map(({ spec }) => claimOfSize(spec.resources?.requests?.['storage'] ?? '0'));
 
 /** By how much a namespace is over its quotas, in words: what runs stays, and its next restart is refused. Empty: it is not. */
 export function overQuota(quotas: readonly ResourceQuota[]): string {

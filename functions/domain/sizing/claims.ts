@@ -32,6 +32,12 @@ export const claimOfSize = (storage: string, storageClassName?: string): ClaimSi
   spec: { ...(storageClassName && { storageClassName }), resources: { requests: { storage } } },
 });
 
+/**
+ * What KubeVirt makes to keep the state of a VMI (docs/facts/kubevirt.md §2.2). It may be larger by its StorageProfile, and of which
+ * class it is only that KubeVirt knows.
+ */
+export const STATE_CLAIM = claimOfSize('10Mi');
+
 /** What the quotas lack for claims like these, in words; '': nothing. */
 export function missingForClaims(claims: readonly ClaimSize[], quotas: readonly ResourceQuota[]): string {
   const need = sumOf(claims.map(claimUsage));

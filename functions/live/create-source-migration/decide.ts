@@ -64,7 +64,7 @@ function tooLarge({ target, hub, run, record }: RecordedRun): StepDecision | und
   const message = isLetIn
     ? `the VM would be over its quota for good, so that its next restart is refused: ${missing}. Increase the quota, or set ` +
       'allowOverQuota: "true" in the settings of the provider'
-    : `the VM does not fit on the target: ${missing}. Increase the quota, or set allowReceive in a VMMRQ`;
+    : `the VM does not fit on the target: ${missing}. Increase the quota; for its pods alone, a VMMRQ with allowReceive is enough`;
   const created = vmimOf(target.vmims, run, record.attempt)?.metadata.creationTimestamp;
   return waitUntil(
     { now: target.now, until: timeOf(created) + LIMIT_MS.meeting },

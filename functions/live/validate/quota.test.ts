@@ -1,13 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { aContainer, aLauncher, anAttachment } from '../../../test/support/builders/kubevirt.ts';
 import { aPlanView, aSource, aTarget, aVmView, ready } from '../../../test/support/builders/live-plan.ts';
-import { aHost, aPlan, aStorageMap, aVm, RUN } from '../../../test/support/builders/live.ts';
-import { metadata } from '../../../test/support/builders/object.ts';
+import { aHost, aPlan, aStorageMap, aVm, itsVmi, RUN } from '../../../test/support/builders/live.ts';
 import { aQuota, hard, scoped, used } from '../../../test/support/builders/quota.ts';
 import { aVmmrq, giving } from '../../../test/support/builders/snapshot.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
-import type { PlanView, VmSize } from '../../domain/live/plan-view.ts';
-import type { PersistentVolumeClaim, ResourceList, ResourceQuota } from '../../domain/objects.ts';
+import type { PlanView } from '../../domain/live/plan-view.ts';
+import type { Pod, ResourceList, ResourceQuota } from '../../domain/objects.ts';
 import { planFindings } from './plan.ts';
 
 /** The launcher requests 1005m CPU and 1,412,828,864 bytes; the DataVolume has 10Gi of class `gold` on the target. */
@@ -20,7 +19,14 @@ const NAMES = ['web', 'db', 'mail'];
 const uidOf = (name: string): string => (name === 'web' ? RUN.vm : `uid-of-${name}`);
 const vmNamed = (name: string): VirtualMachine =>
   aVm((vm) => ({ ...vm, metadata: { ...vm.metadata, name, uid: uidOf(name) } }));
-const SIZE: VmSize = { pods: [launcher], state: [] };
+
+const TPM = { devices: { tpm: { persistent: true } } };
+const { spec: itsSpec } = itsVmi();
+const tpmSpec = { ...itsSpec, domain: { ...itsSpec.domain, ...TPM } };
+const withTpm = aVmView({
+  found: [aVm((vm) => ({ ...vm, spec: { ...vm.spec, template: { ...vm.spec.template, spec: tpmSpec } } }))],
+  vmi: itsVmi((vmi) => ({ ...vmi, spec: tpmSpec })),
+});
 
 /** Nothing is used of it. */
 const room = (list: ResourceList): ResourceQuota =>
@@ -29,7 +35,8 @@ const room = (list: ResourceList): ResourceQuota =>
 interface Case {
   readonly quotas: ResourceQuota[];
   readonly vms?: number;
-  readonly size?: Partial<VmSize>;
+  readonly pods?: readonly Pod[];
+  readonly hasTpm?: boolean;
   readonly receives?: ResourceList;
   readonly allowOverQuota?: boolean;
   /** The first VM has two launchers' requests. */
@@ -40,7 +47,8 @@ interface Case {
 function viewOf({
   quotas,
   vms = 1,
-  size,
+  pods = [launcher],
+  hasTpm = false,
   receives,
   allowOverQuota = false,
   isFirstLarge = false,
@@ -67,14 +75,11 @@ function viewOf({
     plan: aPlan((plan) => ({ ...plan, spec: { ...plan.spec, vms: entries } })),
     destination: ready(host),
     storage: ready(storage),
-    sourceCluster: aSource({ vms: names.map((name) => aVmView({ found: [vmNamed(name)] })) }),
+    sourceCluster: aSource({
+      vms: names.map((name) => (hasTpm ? withTpm : aVmView({ found: [vmNamed(name)] }))),
+    }),
     targetCluster: aTarget({ quotas, vmmrqs }),
-    sizes: new Map(
-      names.map((name, index) => [
-        uidOf(name),
-        { ...SIZE, ...size, ...(isFirstLarge && index === 0 ? { pods: [LARGE] } : {}) },
-      ]),
-    ),
+    pods: new Map(names.map((name, index) => [uidOf(name), isFirstLarge && index === 0 ? [LARGE] : pods])),
   });
 }
 
@@ -82,11 +87,6 @@ const said = (view: PlanView): string[] =>
   planFindings(view)
     .filter(({ type }) => type !== 'Ready')
     .flatMap(({ type, category, items = [] }) => items.map((item) => `${category} ${type} ${item}`));
-
-const STATE: PersistentVolumeClaim = {
-  metadata: metadata('persistent-state-for-web'),
-  spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '10Mi' } } },
-};
 
 describe('the quotas of the target namespace', () => {
   test.each<[string, Case, string[]]>([
@@ -113,7 +113,7 @@ describe('the quotas of the target namespace', () => {
     ],
     [
       'attachment pods',
-      { quotas: [room({ pods: '2' })], vms: 2, size: { pods: [launcher, anAttachment(launcher)] } },
+      { quotas: [room({ pods: '2' })], vms: 2, pods: [launcher, anAttachment(launcher)] },
       ['Warn OverQuota vms/db: ResourceQuota quota lacks pods=2'],
     ],
     [
@@ -157,12 +157,12 @@ describe('the quotas of the target namespace', () => {
     ],
     [
       'the claim that keeps its TPM',
-      { quotas: [room({ persistentvolumeclaims: '1' })], size: { state: [STATE] } },
+      { quotas: [room({ persistentvolumeclaims: '1' })], hasTpm: true },
       ['Warn OverQuota vms/web: ResourceQuota quota lacks persistentvolumeclaims=1'],
     ],
     [
       'a VM that does not run: that is another problem',
-      { quotas: [room({ 'requests.cpu': '0' })], size: { pods: [] } },
+      { quotas: [room({ 'requests.cpu': '0' })], pods: [] },
       [],
     ],
     [

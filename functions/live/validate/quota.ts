@@ -1,28 +1,21 @@
 import { findingOf, type Finding } from '../../domain/live/conditions.ts';
-import { claimOfDataVolume, fillingOf } from '../../domain/live/filling.ts';
+import { claimOfDataVolume, fillingOf, missingToFill } from '../../domain/live/filling.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import type { PlanView, TargetView } from '../../domain/live/plan-view.ts';
 import { runSettings } from '../../domain/live/settings.ts';
-import {
-  chargedBy,
-  fitOf,
-  podsOnTarget,
-  receiving,
-  stateOnTarget,
-  type Needed,
-} from '../../domain/live/target-quota.ts';
+import { chargedBy, fitOf, podsOnTarget, receiving, type Needed } from '../../domain/live/target-quota.ts';
 import { neededVolumes, sizeOf, storageEntryOf } from '../../domain/live/volumes.ts';
 import type { Amount } from '../../domain/quantity.ts';
 import { reserve } from '../../domain/quota/headroom.ts';
-import { claimOfSize } from '../../domain/sizing/claims.ts';
+import { claimOfSize, keepsState, STATE_CLAIM } from '../../domain/sizing/claims.ts';
 import type { Candidate } from './vms.ts';
 
 /** What one VM needs in the quotas of the target namespace. */
 interface VmNeeds {
   /** From now on. */
   readonly kept: Needed;
-  /** While CDI fills its DataVolumes, each of which has a second claim and a pod then (facts/cross-cluster.md §D2). */
-  readonly filling: Needed;
+  /** Besides, while CDI fills each of its DataVolumes. */
+  readonly filling: readonly Needed[];
 }
 
 /**
@@ -39,7 +32,7 @@ export function quotaFindings(view: PlanView, candidates: readonly Candidate[]):
     refused: '',
     given: `, which ${givers} gives once allowOverQuota is set`,
     'let-in': '',
-    filling: ' while CDI fills its volumes',
+    filling: '',
   };
   const all = lacks(view, targetCluster, candidates);
   const texts = (isLetIn: boolean): string[] =>
@@ -84,7 +77,7 @@ function lacks(view: PlanView, target: TargetView, candidates: readonly Candidat
     const { name } = candidate;
     const { missing, isLetIn } = fitOf(kept, room);
     if (missing !== undefined && !isLetIn) return [{ name, kind: 'refused', missing }];
-    const filled = fitOf(filling, room).missing;
+    const filled = missingToFill(filling, { pods: [], claims: kept.claims }, room);
     const isIn = missing === undefined || given === 'let-in';
     if (isIn) for (const quota of quotas) reserve(reserved, quota, chargedBy(quota, kept));
     return [
@@ -97,13 +90,12 @@ function lacks(view: PlanView, target: TargetView, candidates: readonly Candidat
 /** undefined: it does not run, which is another problem. */
 function needsOf(
   { vm, vmi, claims }: Candidate,
-  { storage, sizes }: PlanView,
+  { storage, pods: podsOf }: PlanView,
   { namespace, quotas, kubevirt }: TargetView,
 ): VmNeeds | undefined {
-  const size = sizes.get(vm.metadata.uid);
-  if (size === undefined || size.pods.length === 0) return undefined;
-  if (vmi === undefined || namespace === undefined) return undefined;
-  const pods = podsOnTarget(size.pods, vmi, { namespace, quotas, kubevirt });
+  const running = podsOf.get(vm.metadata.uid) ?? [];
+  if (running.length === 0 || vmi === undefined || namespace === undefined) return undefined;
+  const pods = podsOnTarget(running, vmi, { namespace, quotas, kubevirt });
   const volumes = neededVolumes(vm).flatMap(({ name, isDataVolume }) => {
     const claim = claims.get(name);
     const entry = storage && storageEntryOf(claim?.spec.storageClassName ?? '', storage);
@@ -118,8 +110,7 @@ function needsOf(
       },
     ];
   });
-  const filled = volumes.filter(({ isDataVolume }) => isDataVolume).map(({ claim }) => claim);
-  const kept = { pods, claims: [...volumes.map(({ claim }) => claim), ...stateOnTarget(size.state)] };
-  const filling = fillingOf(filled);
-  return { kept, filling: { ...filling, claims: [...kept.claims, ...filling.claims] } };
+  const filling = volumes.filter(({ isDataVolume }) => isDataVolume).map(({ claim }) => fillingOf([claim]));
+  const state = keepsState(vmi) ? [STATE_CLAIM] : [];
+  return { kept: { pods, claims: [...volumes.map(({ claim }) => claim), ...state] }, filling };
 }

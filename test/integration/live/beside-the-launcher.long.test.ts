@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LIVE_REASON } from '../../../functions/domain/live/names.ts';
-import { KUBEVIRT } from '../../../functions/domain/names.ts';
 import type { ResourceList } from '../../../functions/domain/objects.ts';
 import type { New } from '../../../functions/kubernetes/cluster.ts';
-import { FULL_CLAIMS, FULL_MIGRATIONS } from '../../cluster/kubevirt/objects.ts';
+import { FULL_MIGRATIONS } from '../../cluster/kubevirt/objects.ts';
 import type { Vm } from '../../cluster/kubevirt/types.ts';
 import { conditionsOf, type Crossing } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
@@ -33,18 +32,7 @@ const hotplugged = (vm: New<Vm>): New<Vm> => {
 };
 
 /** With a TPM whose state KubeVirt keeps on a claim of its own. */
-async function createWithTpm(crossing: Crossing): Promise<void> {
-  const { admin, namespace } = crossing.side('source');
-  await admin.create(FULL_CLAIMS, {
-    metadata: { namespace, name: 'persistent-state-for-web-x2x4z', labels: { [KUBEVIRT.stateOf]: 'web' } },
-    spec: {
-      accessModes: ['ReadWriteOnce'],
-      storageClassName: 'fast',
-      resources: { requests: { storage: '10Mi' } },
-    },
-  });
-  await crossing.createVm('web', { change: withTpm });
-}
+const createWithTpm = (crossing: Crossing): Promise<void> => crossing.createVm('web', { change: withTpm });
 
 const withTpm = (vm: New<Vm>): New<Vm> => {
   const { template } = vm.spec;

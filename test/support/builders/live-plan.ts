@@ -64,7 +64,7 @@ export const aPlanView = (different: Partial<PlanView> = {}): PlanView => ({
   hooks: new Map(),
   sourceCluster: aSource(),
   targetCluster: aTarget(),
-  sizes: new Map(),
+  pods: new Map(),
   instanceTypes: new Map(),
   ...different,
 });

@@ -176,7 +176,6 @@ export const aRun = ({ hub, source, target }: Different = {}): RunSnapshot => ({
     others: [],
     pods: [aLauncherPod()],
     attachments: [],
-    state: [],
     setup: { claims: new Map([['web-root', CLAIM]]), resources: [] },
     ...source,
   },
