@@ -3,11 +3,11 @@ import { critical, has, type Finding } from '../domain/live/conditions.ts';
 import { wait } from '../domain/live/decision.ts';
 import type { Plan, PlanMigration, PlanVm } from '../domain/live/forklift.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
-import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_REASON } from '../domain/live/names.ts';
+import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_FINALIZER, LIVE_REASON } from '../domain/live/names.ts';
 import type { SourceView } from '../domain/live/plan-view.ts';
 import { requesterOf } from '../domain/live/requester.ts';
 import { isHeld, isOfPlan } from '../domain/live/run-state.ts';
-import { describeRight, rightsToCopy, rightsToMove, rightToUse } from '../domain/live/rights.ts';
+import { cannot, rightsToCopy, rightsToMove, rightToUse } from '../domain/live/rights.ts';
 import { PLAN_MIGRATIONS } from '../kubernetes/live-resources.ts';
 import { checkPlan, isForkliftHere } from './check.ts';
 import { readProvider, type FoundProvider } from './connect.ts';
@@ -94,11 +94,7 @@ async function refusal(
   ];
   const missing = await missingRights(hub, requester, rights);
   if (missing.length === 0) return undefined;
-  const what = missing.map(describeRight).join(', ');
-  return refuse(
-    `User "${requester.user}" cannot ${what}.`,
-    'Give the user these rights, and create it again.',
-  );
+  return refuse(cannot(requester.user, missing), 'Give the user these rights, and create it again.');
 }
 
 async function notReady({ migration, plan }: Pair, context: LiveContext): Promise<PassResult> {
@@ -116,7 +112,10 @@ function betweenClusters(migration: PlanMigration, { source, target }: ClusterId
     ...migration.metadata.annotations,
     [LIVE_ANNOTATION.clusters]: `${source} ${target}`,
   };
-  return { ...migration, metadata: { ...migration.metadata, annotations } };
+  const { finalizers = [] } = migration.metadata;
+  // One that was created with the finalizer, from a copy, would not be written.
+  const others = finalizers.filter((finalizer) => finalizer !== LIVE_FINALIZER);
+  return { ...migration, metadata: { ...migration.metadata, annotations, finalizers: others } };
 }
 
 /** With the uid, by which the VM is known from here on. */

@@ -14,6 +14,7 @@ import {
   summary,
   writtenRecord,
 } from '../../test/support/builders/live-run.ts';
+import { aLauncher } from '../../test/support/builders/kubevirt.ts';
 import { aHook, aRecord, aVm, itsVmi } from '../../test/support/builders/live.ts';
 import { annotated, NOW, seconds } from '../../test/support/builders/object.ts';
 import type { VmStatus } from '../domain/live/forklift.ts';
@@ -33,6 +34,7 @@ const THERE = {
   vmi: aWaitingVmi(arrived),
 };
 const MARKS: RunRecord['marks'] = [{ mark: 'GuestReady', at: seconds(0) }];
+const past = (): Partial<RunRecord> => ({ marks: MARKS, arrivedAt: seconds(0) });
 const RECORD = 'replace VirtualMachine web on source';
 const shown = (...types: string[]): Pick<RunSnapshot['hub'], 'status'> => ({
   status: { completed: seconds(0), conditions: types.map((type) => ({ type })) } as unknown as VmStatus,
@@ -179,7 +181,7 @@ describe('the cut-over', () => {
     expect(writtenRecord(decide(firstAttempt({ target: { ...THERE, vm } })) as never)?.marks).toEqual([]);
   });
 
-  const past = { marks: MARKS, arrivedAt: seconds(0), halted: true as const };
+  const off = { ...past(), halted: true as const };
 
   test.each<[string, RunSnapshot, string]>([
     [
@@ -190,16 +192,16 @@ describe('the cut-over', () => {
           target: { ...THERE, vmims: [] },
           hub: { hooks: [{ step: 'PostHook', hook: aHook(), job: undefined }] },
         },
-        past,
+        off,
       ),
       expect.stringMatching(/^create ConfigMap .*, create Job/) as never,
     ],
     [
       'takes the VMIMs away',
-      firstAttempt({ source: OFF, target: { ...THERE, vmims: [received('Succeeded')] } }, past),
+      firstAttempt({ source: OFF, target: { ...THERE, vmims: [received('Succeeded')] } }, off),
       expect.stringMatching(/^delete VirtualMachineInstanceMigration/) as never,
     ],
-    ['is done', firstAttempt({ source: OFF, target: { ...THERE, vmims: [] } }, past), 'Succeeded Succeeded'],
+    ['is done', firstAttempt({ source: OFF, target: { ...THERE, vmims: [] } }, off), 'Succeeded Succeeded'],
     [
       'keeps the VM on the target when the PostHook fails',
       firstAttempt(
@@ -208,7 +210,7 @@ describe('the cut-over', () => {
           target: { ...THERE, vmims: [] },
           hub: { hooks: [{ step: 'PostHook', hook: undefined, job: undefined }] },
         },
-        { ...past, end: END },
+        { ...off, end: END },
       ),
       'Failed TransferFailed',
     ],
@@ -221,6 +223,43 @@ describe('the cut-over', () => {
       'Failed CutOverUndecided, left: VirtualMachine vms/web, VirtualMachine target/web',
     ],
     [
+      'lets go of it where a user has deleted the VM on the target',
+      firstAttempt(
+        {
+          source: { vmims: [sent('Failed')] },
+          target: { vm: undefined, vmi: undefined, vmims: [received('Failed')] },
+        },
+        { marks: MARKS, end: END },
+      ),
+      'Failed CutOverUndecided',
+    ],
+    [
+      'does not while a launcher is left there',
+      firstAttempt(
+        {
+          source: { vmims: [sent('Failed')] },
+          target: { vm: undefined, vmi: undefined, pods: [aLauncher()], vmims: [received('Failed')] },
+        },
+        { marks: MARKS, end: END },
+      ),
+      'Failed CutOverUndecided, left: VirtualMachine vms/web',
+    ],
+    [
+      'lets go of it where a user has started the VM on the target, and the source is off',
+      firstAttempt(
+        {
+          source: OFF,
+          target: {
+            vm: THERE.vm,
+            vmi: itsVmi((vmi) => ({ ...vmi, metadata: { ...vmi.metadata, namespace: 'target' } })),
+            vmims: [received('Failed')],
+          },
+        },
+        { marks: MARKS, end: END },
+      ),
+      'Failed CutOverUndecided',
+    ],
+    [
       'keeps the VM on the target where the source is not proved off',
       firstAttempt(
         {
@@ -231,12 +270,39 @@ describe('the cut-over', () => {
           target: { ...THERE, vmims: [] },
           hub: { now: NOW + 86_401_000 },
         },
-        { ...past, end: { ...END, reason: 'SourceNotVerified' } },
+        { ...off, end: { ...END, reason: 'SourceNotVerified' } },
       ),
       'Failed SourceNotVerified, left: VirtualMachine vms/web',
     ],
   ])('%s', (_what, snapshot, wanted) => {
     expect(summary(decide(snapshot))).toEqual(wanted);
+  });
+});
+
+describe('what has been refused for long', () => {
+  const hub = { refused: 'the webhook says no' };
+
+  test.each<[string, RunSnapshot, string]>([
+    ['before the record: it is over', aRun({ hub }), 'Failed Refused'],
+    ['before the cut-over: it goes back', aRecordedRun(aRecord(), { hub }), RECORD],
+    [
+      'on the way back: what is left is listed',
+      aRecordedRun(recorded({ end: PROVED }), { hub, target: { vm: aReceiver() } }),
+      'Failed Refused, left: VirtualMachine target/web',
+    ],
+    ['past the cut-over: its end is recorded', firstAttempt({ hub, target: THERE }, past()), RECORD],
+    [
+      'past the cut-over, and recorded: the VM on the target stays',
+      firstAttempt({ hub, target: THERE }, { ...past(), end: END }),
+      'Failed Refused, left: VirtualMachine vms/web',
+    ],
+  ])('%s', (_what, snapshot, wanted) => {
+    expect(summary(decide(snapshot))).toBe(wanted);
+  });
+
+  test('is the reason of the end', () => {
+    const { end } = writtenRecord(decide(aRecordedRun(aRecord(), { hub })) as never) ?? {};
+    expect(end).toMatchObject({ as: 'Failed', reason: 'Refused', message: hub.refused });
   });
 });
 

@@ -1,10 +1,11 @@
 import { has } from '../domain/live/conditions.ts';
 import { hasArrived, marksOf } from '../domain/live/cut-over.ts';
 import { LIMIT_MS, timeOf } from '../domain/live/deadlines.ts';
-import type { Fail, LiveWrite, Wait } from '../domain/live/decision.ts';
+import { fail, type Fail, type LiveWrite, type StepDecision, type Wait } from '../domain/live/decision.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_CONDITION, LIVE_REASON, type LiveReason } from '../domain/live/names.ts';
-import { isWantedRunning, receiverOf, vmimOf } from '../domain/live/proofs.ts';
+import { isTargetUp } from '../domain/live/end-source.ts';
+import { isOver, isWantedRunning, receiverOf, vmimOf } from '../domain/live/proofs.ts';
 import {
   isPastCutOver,
   recordOf,
@@ -71,8 +72,9 @@ function withoutRecordYet(snapshot: RunSnapshot, vm: VirtualMachine): RunDecisio
   if (hub.stop !== undefined) return over('Canceled', hub.stop);
   for (const { name, decide: decideStep } of FIRST_STEPS) {
     const decision = decideStep(snapshot);
-    if (decision.kind === 'fail') return over('Failed', decision);
-    if (decision.kind !== 'done') return { step: name, ...decision };
+    const tried = unlessRefused(decision, hub);
+    if (tried.kind === 'fail') return over('Failed', tried);
+    if (tried.kind !== 'done') return { step: name, ...tried };
   }
   throw new Error('Started is done only with a record');
 }
@@ -150,13 +152,17 @@ function pastCutOver(run: RecordedRun): RunDecision {
 /** The decision of the first step that is not done; undefined: all are. */
 function follow(run: RecordedRun, steps: readonly RunStep[]): RunDecision | undefined {
   for (const { name, decide: decideStep } of steps) {
-    const decision = decideStep(run);
+    const decision = unlessRefused(decideStep(run), run.hub);
     if (decision.kind === 'fail')
       return run.record.end === undefined ? end(run, 'Failed', decision) : stuck(run, decision);
     if (decision.kind !== 'done') return { step: name, ...decision };
   }
   return undefined;
 }
+
+/** What has been refused for long is not tried any more. */
+const unlessRefused = (decision: StepDecision, { refused }: RunSnapshot['hub']): StepDecision =>
+  decision.kind === 'write' && refused !== undefined ? fail(LIVE_REASON.refused, refused) : decision;
 
 /** The end is recorded first, so that the way back goes on after a crash. */
 const end = (
@@ -183,8 +189,20 @@ function finish({ record, source }: RecordedRun): RunDecision {
 /** Past the cut-over, and not to be decided by itself. A VM that has arrived is where it shall be. */
 function stuck(run: RecordedRun, { reason, message }: Fail): RunDecision {
   const { record, source } = run;
+  const as = record.end?.as ?? 'Failed';
+  if (record.arrivedAt === undefined && isSettled(run))
+    return { ...over(as, { reason, message }), release: release(source.vm) };
   const left = record.arrivedAt === undefined ? madeReceiver(run) : [];
-  return over(record.end?.as ?? 'Failed', { reason, message }, [source.vm, ...left]);
+  return over(as, { reason, message }, [source.vm, ...left]);
+}
+
+/** Somebody has done by hand what the message asks for: one of the two VMs is gone, or off. */
+function isSettled(run: RecordedRun): boolean {
+  const { source, target } = run;
+  if (!source.vmims.every(isOver)) return false;
+  if (target.vm === undefined)
+    return target.vmi === undefined && target.pods.length === 0 && target.vmims.every(isOver);
+  return isTargetUp(run) && source.vm.spec.runStrategy === 'Halted' && source.vmi === undefined;
 }
 
 const isUp = (source: RecordedRun['source']): boolean =>
@@ -193,7 +211,7 @@ const isUp = (source: RecordedRun['source']): boolean =>
 /** Everything is undone; what cannot be is listed after a while, and looked at again each time. */
 function goBack(run: RecordedRun, end: RunEnd): RunDecision {
   const { as, reason, message, at } = end;
-  const decision = undo(run, end);
+  const decision = unlessRefused(undo(run, end), run.hub);
   if (decision.kind === 'done') {
     const text = isUp(run.source)
       ? message

@@ -1,3 +1,6 @@
+import { missingRights } from '../cluster/requester-rights.ts';
+import { saysWait } from '../domain/live/conditions.ts';
+import { LIMIT_MS, timeOf } from '../domain/live/deadlines.ts';
 import { wait, type Side } from '../domain/live/decision.ts';
 import type {
   NetworkMap,
@@ -8,17 +11,21 @@ import type {
   VmStatus,
 } from '../domain/live/forklift.ts';
 import { LIVE_REASON } from '../domain/live/names.ts';
+import { requesterOf } from '../domain/live/requester.ts';
+import { cannot, rightsToCopy } from '../domain/live/rights.ts';
 import { hookName, type RunId } from '../domain/live/run-names.ts';
+import { isPastCutOver, recordIn } from '../domain/live/run-record.ts';
 import type { HookView, HubSide, RunSettings, RunSnapshot } from '../domain/live/run-snapshot.ts';
 import { stopOf } from '../domain/live/stop.ts';
 import type { ApiServer, Reader } from '../kubernetes/cluster.ts';
 import { describeError } from '../kubernetes/errors.ts';
-import { HOOKS, JOBS } from '../kubernetes/live-resources.ts';
+import { HOOKS, JOBS, PLAN_MIGRATIONS } from '../kubernetes/live-resources.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { apply } from './apply.ts';
+import { apply, type Applied } from './apply.ts';
 import { decide, type RunDecision } from './decide.ts';
 import { found } from './found.ts';
 import { readRun, type ClusterIds } from './read-run.ts';
+import { COPYING } from './steps.ts';
 
 /** What the VMs of a Migration have in common. */
 export interface Run {
@@ -28,6 +35,8 @@ export interface Run {
   readonly networks: NetworkMap;
   readonly settings: RunSettings;
   readonly blockers: readonly string[];
+  /** The VMs leave the hub's own cluster, by the rights of `live`. */
+  readonly isFromHub: boolean;
   /** What the clusters were when the run began. */
   readonly ids: ClusterIds;
   /** The hub's, and its clock's milliseconds when the Migration was read. */
@@ -77,25 +86,80 @@ export const unknown = (message: string): RunDecision => ({
   step: FIRST_STEP,
 });
 
-async function moveOn({ entry, shown }: RunVm, run: Run, clock: Clock): Promise<Moved> {
+async function moveOn(vm: RunVm, run: Run, clock: Clock): Promise<Moved> {
+  const { entry, shown } = vm;
   const began = clock.elapsed();
+  let refused: string | undefined;
   for (let changes = 0; ;) {
-    const snapshot = await readSnapshot({ entry, shown }, run);
+    const snapshot = await readSnapshot(vm, run, refused);
     const decision = decide(snapshot);
     const isLate = clock.elapsed() - began > BUDGET_MS;
     if (decision.kind !== 'write' || isLate) return { entry, snapshot, decision, isMoreDue: isLate };
-    const applied = await apply(decision.writes, run.clusters);
-    if (applied.kind === 'refused') {
-      const { message } = applied;
-      const refused = { ...wait(LIVE_REASON.refused, message), step: decision.step };
-      return { entry, snapshot, decision: refused, isMoreDue: false };
+    const applied = await send({ snapshot, decision }, run);
+    const isRepeated = refused !== undefined;
+    refused = applied.kind === 'refused' ? applied.message : undefined;
+    if (refused !== undefined && (isRepeated || !isRefusedForLong(shown, snapshot))) {
+      const waiting = { ...wait(LIVE_REASON.refused, refused), step: decision.step };
+      return { entry, snapshot, decision: waiting, isMoreDue: false };
     }
     changes = applied.kind === 'changed' ? changes + 1 : 0;
     if (changes > MAX_CHANGES) return { entry, snapshot, decision, isMoreDue: false };
   }
 }
 
-async function readSnapshot({ entry, shown }: RunVm, run: Run): Promise<RunSnapshot> {
+interface Due {
+  readonly snapshot: RunSnapshot;
+  readonly decision: Extract<RunDecision, { kind: 'write' }>;
+}
+
+/**
+ * Rejects where the Migration has changed and the VM has no record: its end is shown before its record is taken off, so the Migration
+ * may have been read before that end, and the VM after it.
+ */
+async function send({ snapshot, decision }: Due, run: Run): Promise<Applied> {
+  if (recordIn(snapshot) === undefined && !(await isAsRead(run)))
+    throw new Error('the Migration has changed: read again');
+  const message = await notAllowed({ snapshot, decision }, run);
+  return message === undefined ? apply(decision.writes, run.clusters) : { kind: 'refused', message };
+}
+
+async function isAsRead({ migration: { metadata }, clusters }: Run): Promise<boolean> {
+  const { namespace = '', name, resourceVersion } = metadata;
+  const now = await found(clusters.hub.get(PLAN_MIGRATIONS, { namespace, name }));
+  return now?.metadata.resourceVersion === resourceVersion;
+}
+
+/**
+ * Why what the VM names must not be copied; undefined: it may. The user had the rights when the run began, and the VM may name more
+ * by now.
+ */
+async function notAllowed(
+  { snapshot, decision }: Due,
+  { migration, clusters, isFromHub }: Run,
+): Promise<string | undefined> {
+  const { vm } = snapshot.source;
+  if (!isFromHub || vm === undefined || decision.step !== COPYING.name) return undefined;
+  const requester = requesterOf(migration);
+  if (requester === undefined) return 'nobody is known to have created the Migration';
+  const missing = await missingRights(clusters.hub, requester, rightsToCopy(vm));
+  return missing.length === 0 ? undefined : cannot(requester.user, missing);
+}
+
+/** Whether the VM has shown for long that a write is refused. Past its cut-over, as long as the source has to be proved off. */
+function isRefusedForLong(shown: VmStatus | undefined, snapshot: RunSnapshot): boolean {
+  const { now, settings } = snapshot.hub;
+  const condition = shown?.conditions?.find((each) => saysWait(each) && each.reason === LIVE_REASON.refused);
+  if (condition === undefined) return false;
+  const record = recordIn(snapshot);
+  const isPast = record !== undefined && isPastCutOver(record);
+  return now - timeOf(condition.lastTransitionTime) > (isPast ? settings.sourceMs : LIMIT_MS.refused);
+}
+
+async function readSnapshot(
+  { entry, shown }: RunVm,
+  run: Run,
+  refused: string | undefined,
+): Promise<RunSnapshot> {
   const { id = '', namespace = '', name = '' } = entry;
   const { plan, migration, clusters } = run;
   const runId: RunId = { plan: plan.metadata.uid, migration: migration.metadata.uid, vm: id };
@@ -109,6 +173,7 @@ async function readSnapshot({ entry, shown }: RunVm, run: Run): Promise<RunSnaps
     hooks: await readHooks(clusters.hub, { entry, run: runId, plan }),
     stop: stopOf(entry, { migration, plan }),
     status: shown,
+    refused,
     blockers: run.blockers,
   };
   return readRun({ run: runId, at: { namespace, name }, hub, clusters, ids: run.ids });

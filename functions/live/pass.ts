@@ -18,6 +18,7 @@ import { move, unknown, type Moved, type Run, type RunVm } from './move.ts';
 import { named } from './read-plan.ts';
 import type { ClusterIds } from './read-run.ts';
 import { showProblem, showRun, type Pair } from './show.ts';
+import { isHost } from './validate/providers.ts';
 import { startWatcher } from './watcher.ts';
 
 export interface MigrationAt {
@@ -43,16 +44,28 @@ async function pass(at: MigrationAt, context: LiveContext): Promise<PassResult> 
   const { hub } = context;
   const migration = await found(hub.get(PLAN_MIGRATIONS, at));
   if (migration === undefined) return done('the Migration is gone');
-  const { status, spec } = migration;
+  const { spec } = migration;
   if (hasEnded(migration)) return done('the Migration has ended');
   const plan = spec.plan.name
     ? await found(hub.get(PLANS, { namespace: at.namespace, ...named(spec.plan) }))
     : undefined;
   if (plan === undefined) return withoutPlan(migration, context);
   if (plan.spec.type !== 'live') return done('the plan is not for live migrations');
-  return status?.started === undefined
-    ? begin({ migration, plan }, context)
-    : goOn({ migration, plan }, context);
+  return isUnderWay({ migration, plan })
+    ? goOn({ migration, plan }, context)
+    : begin({ migration, plan }, context);
+}
+
+/**
+ * The plan shows the run too, and cannot change from then on: before, it may be another one than was checked. One that is to end follows
+ * no plan.
+ */
+function isUnderWay({ migration: { metadata, status }, plan }: Pair): boolean {
+  if (status?.started === undefined) return false;
+  const isShown = (plan.status?.migration?.history ?? []).some((run) => run.migration.uid === metadata.uid);
+  const isToEnd = [metadata, plan.metadata].some(({ deletionTimestamp }) => deletionTimestamp !== undefined);
+  const isMoving = (status.vms ?? []).some(({ started }) => started !== undefined);
+  return isShown || isMoving || isToEnd || plan.spec.archived === true;
 }
 
 async function withoutPlan(migration: PlanMigration, context: LiveContext): Promise<PassResult> {
@@ -148,6 +161,7 @@ async function runOf(held: Held, { hub }: LiveContext): Promise<Run | string> {
       source: providers.source?.provider.spec.settings,
       destination: providers.destination?.provider.spec.settings,
     }),
+    isFromHub: providers.source !== undefined && isHost(providers.source.provider),
     blockers: (plan.status?.conditions ?? []).filter(isBlocking).map((each) => each.message ?? each.type),
     hubId: object.metadata.uid,
     now: date.getTime(),

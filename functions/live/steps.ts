@@ -36,11 +36,14 @@ export const FIRST_STEPS: readonly FirstStep[] = [
   { name: 'Started', stage: 'Initialize', decide: started },
 ];
 
+/** Copies Secrets and the like to the target. */
+export const COPYING: RunStep = { name: 'EnsureResources', stage: 'PrepareTarget', decide: ensureResources };
+
 /** Up to the cut-over. Every step sees by the objects whether it is done, so each pass begins at the first. */
 export const STEPS_THERE: readonly RunStep[] = [
   { name: 'PreHook', stage: 'PreHook', decide: preHook },
   { name: 'CreateEmptyDataVolumes', stage: 'PrepareTarget', decide: createEmptyDataVolumes },
-  { name: 'EnsureResources', stage: 'PrepareTarget', decide: ensureResources },
+  COPYING,
   { name: 'CreateStandbyVM', stage: 'PrepareTarget', decide: createStandbyVm },
   { name: 'CreateTargetMigration', stage: 'Synchronization', decide: createTargetMigration },
   { name: 'WaitForTargetMigration', stage: 'Synchronization', decide: waitForTargetMigration },

@@ -23,6 +23,8 @@ export const LIMIT_MS = {
   undecided: 10 * MINUTE,
   /** Until all is undone; then what is left over is listed. */
   undo: 10 * MINUTE,
+  /** Until a write is not refused any more. */
+  refused: 15 * MINUTE,
   /** A source VMIM that is being deleted and never goes, because no target pod exists (facts/cross-cluster.md §C7). */
   stuckVmim: 10_000,
 } as const;

@@ -29,7 +29,18 @@ describe('to run a plan takes rights in its own cluster', () => {
         'create configmaps in namespace target',
       ],
     ],
-    ['to pods, for hooks', plan(WEB, HOOKED), REMOTE, ['create pods in namespace tenant']],
+    [
+      'to pods and to the hook, whose playbook its pod gets',
+      plan(WEB, HOOKED),
+      REMOTE,
+      ['create pods in namespace tenant', 'get hooks.forklift.konveyor.io/hook in namespace tenant'],
+    ],
+    [
+      'to a hook of another namespace',
+      plan({ ...WEB, hooks: [{ step: 'PreHook', hook: { namespace: 'other', name: 'hook' } }] }),
+      REMOTE,
+      ['create pods in namespace tenant', 'get hooks.forklift.konveyor.io/hook in namespace other'],
+    ],
   ])('%s', (_what, ...[of, hosts, wanted]) => {
     expect(rightsToMove(of, hosts).map(describeRight)).toEqual(wanted);
   });

@@ -37,11 +37,13 @@ export interface Hosts {
 
 /** What a run does in the cluster of its plan, which `live` may do for anybody: the user must be allowed to do it too. */
 export function rightsToMove({ spec, metadata }: Plan, { isSource, isTarget }: Hosts): Right[] {
-  const hooks = spec.vms.some((vm) => (vm.hooks ?? []).length > 0);
+  const { namespace = '' } = metadata;
+  const hooks = spec.vms.flatMap((vm) => vm.hooks ?? []).map(({ hook }) => ({ namespace, ...hook }));
   return [
     ...(isSource ? spec.vms.flatMap(rightsToTake) : []),
     ...(isTarget ? MADE.map((kind) => rightTo('create', kind, { namespace: spec.targetNamespace })) : []),
-    ...(hooks ? [rightTo('create', POD, { namespace: metadata.namespace ?? '' })] : []),
+    ...(hooks.length > 0 ? [rightTo('create', POD, { namespace })] : []),
+    ...hooks.map((hook) => rightTo('get', FORKLIFT_KIND.hook, hook)),
   ];
 }
 
@@ -71,3 +73,7 @@ export function describeRight({ verb, group, resource, namespace, name }: Right)
   const of = `${resource}${group === '' ? '' : `.${group}`}${name === undefined ? '' : `/${name}`}`;
   return `${verb} ${of} ${namespace === '' ? 'in all namespaces' : `in namespace ${namespace}`}`;
 }
+
+/** What a user is told who lacks these. */
+export const cannot = (user: string, missing: readonly Right[]): string =>
+  `User "${user}" cannot ${missing.map(describeRight).join(', ')}.`;

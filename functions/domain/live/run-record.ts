@@ -78,6 +78,17 @@ export function recordOf(vm: VirtualMachine, run: RunId): RecordState {
   return { kind: 'foreign', holder: `the Migration ${record.migration.namespace}/${record.migration.name}` };
 }
 
+/** The record of this run on the VM; undefined: there is none. */
+export function recordIn({ source, run }: SourceOfRun): RunRecord | undefined {
+  const state = source.vm === undefined ? undefined : recordOf(source.vm, run);
+  return state?.kind === 'ours' ? state.record : undefined;
+}
+
+interface SourceOfRun {
+  readonly source: { readonly vm: VirtualMachine | undefined };
+  readonly run: RunId;
+}
+
 /** The VM with the record. */
 export const withRecord = (vm: VirtualMachine, record: RunRecord): VirtualMachine => ({
   ...vm,

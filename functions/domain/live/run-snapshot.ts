@@ -36,6 +36,8 @@ export interface HubSide extends OneSide {
   readonly stop: Stop | undefined;
   /** What the Migration shows of the VM. */
   readonly status: VmStatus | undefined;
+  /** A write has been refused for long, so that none is tried any more: what the API server said. */
+  readonly refused?: string | undefined;
   /** What keeps the plan from being Ready: no new VM starts. */
   readonly blockers: readonly string[];
 }

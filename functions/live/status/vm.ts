@@ -1,7 +1,7 @@
 import { has, nextConditions, type Finding } from '../../domain/live/conditions.ts';
 import type { PlanVm, RunTimes, StageError, VmReference, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
-import { isPastCutOver, recordOf, type RunRecord } from '../../domain/live/run-record.ts';
+import { isPastCutOver, recordIn, type RunRecord } from '../../domain/live/run-record.ts';
 import type { RunSnapshot } from '../../domain/live/run-snapshot.ts';
 import type { Ended, RunDecision } from '../decide.ts';
 import { TRANSFER } from '../steps.ts';
@@ -85,11 +85,6 @@ function timesOf({ started }: VmStatus, decision: RunDecision, time: string): Ru
 
 /** RFC 3339 with whole seconds, as Kubernetes writes times. */
 export const timeText = (now: number): string => new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
-
-function recordIn({ source: { vm }, run }: RunSnapshot): RunRecord | undefined {
-  const state = vm === undefined ? undefined : recordOf(vm, run);
-  return state?.kind === 'ours' ? state.record : undefined;
-}
 
 /**
  * Without a snapshot nothing is known, and a write to the record has the transfer's name wherever the VM is: it is still where it

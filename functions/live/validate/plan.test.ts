@@ -18,7 +18,7 @@ import {
 } from '../../../test/support/builders/live.ts';
 import { labelled, metadata, seconds, type Change } from '../../../test/support/builders/object.ts';
 import type { Plan, PlanVm } from '../../domain/live/forklift.ts';
-import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import { LIVE_KIND } from '../../domain/live/names.ts';
 import type { PlanView } from '../../domain/live/plan-view.ts';
 import { isNoSecret, type FoundResources } from '../../domain/live/resources.ts';
@@ -28,6 +28,15 @@ import { planFindings } from './plan.ts';
 const withSpec =
   (spec: Partial<Plan['spec']>): Change<Plan> =>
   (plan) => ({ ...plan, spec: { ...plan.spec, ...spec } });
+const notMigratable = (reason: string): Vmi =>
+  itsVmi((vmi) => ({
+    ...vmi,
+    status: {
+      ...vmi.status,
+      conditions: [{ type: 'LiveMigratable', status: 'False', reason, message: `because of ${reason}` }],
+    },
+  }));
+
 const view = (different: Partial<PlanView> = {}, ...changes: Change<Plan>[]): PlanView =>
   aPlanView({ ...different, plan: aPlan(...changes) });
 const summary = (one: PlanView): string[] =>
@@ -232,6 +241,22 @@ describe('VMs', () => {
     [
       'LiveMigratable is not looked at, because volumes are copied',
       vmWith((vm) => ({ ...vm, status: { conditions: [{ type: 'LiveMigratable', status: 'False' }] } })),
+      ['Ready'],
+    ],
+    [
+      'nothing else keeps its VMI from being migrated: virt-api would refuse the VMIM',
+      view({
+        sourceCluster: aSource({
+          vms: [aVmView({ vmi: notMigratable('InterfaceNotLiveMigratable') })],
+        }),
+      }),
+      ['VMMigrationTypeUnsupported NotSupported vms/web: because of InterfaceNotLiveMigratable'],
+    ],
+    [
+      'volumes that only one node may use: they are copied',
+      view({
+        sourceCluster: aSource({ vms: [aVmView({ vmi: notMigratable('DisksNotLiveMigratable') })] }),
+      }),
       ['Ready'],
     ],
     [

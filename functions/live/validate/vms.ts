@@ -173,11 +173,17 @@ const CHECKS: readonly Check[] = [
     type: LIVE_CONDITION.vmMigrationType,
     reason: 'NotSupported',
     message: 'VM is incompatible with the selected migration type.',
-    suggestion: 'See the condition StorageLiveMigratable of the VMs.',
-    problemsOf: ({ vm }) =>
-      (vm.status?.conditions ?? [])
+    suggestion: 'See the conditions StorageLiveMigratable of the VMs, and LiveMigratable of their VMIs.',
+    problemsOf: ({ vm, vmi }) => [
+      ...(vm.status?.conditions ?? [])
         .filter(({ type, status }) => type === 'StorageLiveMigratable' && status !== 'True')
         .map(({ message = '' }) => message),
+      // Volumes that cannot be shared are copied (facts/cross-cluster.md §C4).
+      ...(vmi?.status?.conditions ?? [])
+        .filter(({ type, status }) => type === 'LiveMigratable' && status === 'False')
+        .filter(({ reason }) => reason !== 'DisksNotLiveMigratable')
+        .map(({ message = '' }) => message),
+    ],
   },
   {
     type: LIVE_CONDITION.vmRestartRequired,

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { LIVE_ANNOTATION, LIVE_FINALIZER, LIVE_LABEL } from '../../../functions/domain/live/names.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
-import { PROVIDERS, SECRETS } from '../../../functions/kubernetes/live-resources.ts';
+import { PLAN_MIGRATIONS, PROVIDERS, SECRETS } from '../../../functions/kubernetes/live-resources.ts';
+import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { found } from '../../../functions/live/found.ts';
 import { FULL_CLAIMS, FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
 import { removeClaims } from '../../support/live/claims.ts';
@@ -68,16 +69,38 @@ describe.each(['source', 'target'] as const)('hub = %s', (hub) => {
   });
 });
 
-test('a user who may not use the providers moves nothing, and nothing is held', async () => {
-  await crossings.within('refused', async (crossing) => {
+/** The first write of a beginning was done, and the plan may be another one since. */
+async function begin(crossing: Crossing): Promise<void> {
+  const ids = await Promise.all(
+    (['source', 'target'] as const).map(async (side) => {
+      const { object } = await crossing.side(side).admin.get(NAMESPACES, { name: 'kube-system' });
+      return object.metadata.uid;
+    }),
+  );
+  await crossing.patchMigration({ metadata: { annotations: { [LIVE_ANNOTATION.clusters]: ids.join(' ') } } });
+  const source = crossing.side('source');
+  const { object: vm } = await source.admin.get(VMS, { namespace: source.namespace, name: 'web' });
+  const { name, namespace, uid: id } = vm.metadata;
+  const vms = [{ id, name, namespace, phase: 'Validate', pipeline: [] }];
+  const status = { started: new Date().toISOString(), vms };
+  const { admin, migrationAt } = crossing;
+  await admin.patch(PLAN_MIGRATIONS, migrationAt, { merge: { status }, subresource: 'status' });
+}
+
+test.each<[string, string, (crossing: Crossing) => Promise<void>]>([
+  ['moves nothing, and nothing is held', 'refused', () => Promise.resolve()],
+  ['moves nothing by a plan that was another one when it was checked', 'exchanged', begin],
+])('a user who may not use the providers %s', async (_what, name, before) => {
+  await crossings.within(name, async (crossing) => {
     await crossing.createVm('web');
     await crossing.createPlan([{ name: 'web' }]);
     await crossing.createMigrationAs({ user: 'tenant', groups: [] });
+    await before(crossing);
     const migration = await crossing.until('it is refused', ({ status }) =>
       conditionsOf({ status: status ?? {} }).includes('NotAllowed'),
     );
     expect(JSON.stringify(migration.status)).toContain(
-      'User \\"tenant\\" cannot use providers.forklift.konveyor.io/source in namespace plans-refused',
+      `User \\"tenant\\" cannot use providers.forklift.konveyor.io/source in namespace plans-${name}`,
     );
     expect(await crossing.finalizers()).toEqual([]);
     expect(JSON.stringify(await vmOf(crossing, 'source', 'web'))).not.toContain(LIVE_ANNOTATION.run);

@@ -15,7 +15,9 @@ export type Rule =
   /** Before the cut-over the source stays as it was. */
   | 'L3'
   /** Everything ends. */
-  | 'L4';
+  | 'L4'
+  /** No step is repeated that was done. */
+  | 'L5';
 
 export const ruleOf = (violation: string): string => violation.split(':')[0] ?? '';
 
@@ -24,6 +26,8 @@ export interface Checked {
   readonly truth: Truth;
   /** A user has changed, stopped, started or deleted something: it need not be as it was. */
   readonly isTouched: boolean;
+  /** The Migration shows the end of the VM. */
+  readonly hasEnded: boolean;
 }
 
 /** What a write of the run would break; undefined: nothing. Asked just before it is sent. */
@@ -31,7 +35,10 @@ export function brokenBy(checked: Checked, { verb, on, object }: LiveWrite): str
   const { kind = '' } = object;
   if (verb === 'create') return undefined;
   if (on === 'target') return verb === 'delete' ? deletesOnTarget(checked, kind) : undefined;
-  if (verb === 'replace') return kind === VMS.kind ? changesSource(checked, object as Vm) : undefined;
+  if (verb === 'replace')
+    return kind === VMS.kind
+      ? (beginsAgain(checked, object as Vm) ?? changesSource(checked, object as Vm))
+      : undefined;
   return kind === FULL_VMIS.kind ? (endsSource(checked) ?? startsAgain(checked)) : undefined;
 }
 
@@ -57,6 +64,14 @@ function startsAgain({ clusters, isTouched }: Checked): string | undefined {
     ? 'L1: the VMI of a source VM that shall run is deleted, and the guest has moved'
     : undefined;
 }
+
+function beginsAgain({ clusters, hasEnded }: Checked, after: Vm): string | undefined {
+  const isNew = !isRecorded(clusters.vm('source')) && isRecorded(after);
+  return hasEnded && isNew ? 'L5: the run begins again after its end was shown' : undefined;
+}
+
+const isRecorded = (vm: Vm | undefined): boolean =>
+  vm?.metadata.annotations?.['live.mtq.kubevirt.io/run'] !== undefined;
 
 const strategyIn = ({ spec }: Vm): string =>
   spec.running === true ? 'running' : (spec.runStrategy ?? 'none');
@@ -105,7 +120,5 @@ export function brokenAtLast(
   if (ended.leftovers.length > 0) return undefined;
   if (truth.runs('source') && truth.runs('target') && !isTouched)
     return `L1: two copies run after ${ended.as}`;
-  const isHeld =
-    clusters.one('source', VMS, NAME)?.metadata.annotations?.['live.mtq.kubevirt.io/run'] !== undefined;
-  return isHeld ? 'L4: the record stays on the source VM' : undefined;
+  return isRecorded(clusters.one('source', VMS, NAME)) ? 'L4: the record stays on the source VM' : undefined;
 }

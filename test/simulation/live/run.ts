@@ -1,6 +1,8 @@
 import type { LiveWrite } from '../../../functions/domain/live/decision.ts';
 import type { VmStatus } from '../../../functions/domain/live/forklift.ts';
 import { LIVE_KIND } from '../../../functions/domain/live/names.ts';
+import { recordIn } from '../../../functions/domain/live/run-record.ts';
+import type { RunSnapshot } from '../../../functions/domain/live/run-snapshot.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import { ApiError } from '../../../functions/kubernetes/errors.ts';
 import { decide, type Ended, type RunDecision } from '../../../functions/live/decide.ts';
@@ -112,17 +114,28 @@ class Run {
   async #call(): Promise<void> {
     this.#calls += 1;
     try {
+      const { version } = this.#hub;
       const snapshot = await readAll(this.#clusters, this.#hub, (side) => this.#pause(side));
       const decision = decide(snapshot);
       this.#note(`  ${textOf(decision)}`);
       if (decision.kind === 'ended') await this.#end(decision);
-      if (decision.kind === 'write') await this.#write(decision.writes);
+      if (decision.kind === 'write' && (await this.#mayWrite(snapshot, version)))
+        await this.#write(decision.writes);
     } catch (error) {
       if (error instanceof ApiError || error instanceof Refused) this.#refused(error);
       else if (!(error instanceof Ends)) this.#fail(`L4: the call throws ${String(error)}`);
     } finally {
       this.#calls -= 1;
     }
+  }
+
+  /** As move.ts: without a record only by the Migration that was read. */
+  async #mayWrite(snapshot: RunSnapshot, version: number): Promise<boolean> {
+    if (recordIn(snapshot) !== undefined) return true;
+    await this.#pause();
+    const isAsRead = this.#hub.version === version;
+    if (!isAsRead) this.#hit('changed meanwhile');
+    return isAsRead;
   }
 
   #refused({ message }: Error): void {
@@ -150,6 +163,7 @@ class Run {
       this.#outcome = `${ended.as} ${ended.reason}${ended.leftovers.map((one) => ` ${one.split(' ')[0] ?? ''}`).join('')}`;
     if (isOver && this.#hub.status?.completed === undefined) this.#fail(brokenByEnd(this.#checked, ended));
     const conditions = [{ type: ended.as, status: 'True' }];
+    this.#hub.version += 1;
     this.#hub.status = { ...(isOver && { completed: 'now' }), conditions } as unknown as VmStatus;
     await this.#write(ended.release);
   }
@@ -179,7 +193,8 @@ class Run {
   }
 
   get #checked(): Checked {
-    return { clusters: this.#clusters, truth: this.#truth, isTouched: this.#isTouched };
+    const hasEnded = this.#hub.status?.completed !== undefined;
+    return { clusters: this.#clusters, truth: this.#truth, isTouched: this.#isTouched, hasEnded };
   }
 
   /** The faults end. It must become quiet, and then be as it shall be. */

@@ -22,12 +22,15 @@ export interface Hub {
   run: RunId;
   stop: Stop | undefined;
   status: VmStatus | undefined;
+  /** Of the Migration: a new one with each status. */
+  version: number;
 }
 
 export const newHub = (clusters: Clusters): Hub => ({
   run: { ...RUN, vm: clusters.vm('source')?.metadata.uid ?? '' },
   stop: undefined,
   status: undefined,
+  version: 1,
 });
 
 const CLAIM_ON_SOURCE: Claim = {
@@ -49,10 +52,11 @@ export async function readAll(
   hub: Hub,
   pause: (side?: Side) => Promise<void>,
 ): Promise<RunSnapshot> {
+  const side = hubSide(clusters, hub);
+  await pause();
   const source = await readSource(clusters, hub, () => pause('source'));
   const target = await readTarget(clusters, hub, { source, pause: () => pause('target') });
-  await pause();
-  return { run: hub.run, hub: hubSide(clusters, hub), source, target };
+  return { run: hub.run, hub: side, source, target };
 }
 
 const attemptIn = (content: string): number => Number(/"attempt":(\d+)/.exec(content)?.[1] ?? 0);

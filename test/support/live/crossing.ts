@@ -305,7 +305,7 @@ export class PlannedMove {
     await this.admin.delete(PLAN_MIGRATIONS, this.migrationAt);
   }
 
-  protected get migrationAt(): { namespace: string; name: string } {
+  get migrationAt(): { namespace: string; name: string } {
     return { namespace: this.#options.namespace, name: this.#migration };
   }
 

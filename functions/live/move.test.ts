@@ -1,0 +1,168 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  aNetworkMap,
+  aPlan,
+  aPlanMigration,
+  aRecord,
+  aStorageMap,
+  aVm,
+  itsVmi,
+  RUN,
+} from '../../test/support/builders/live.ts';
+import { annotated, metadata, NOW, seconds } from '../../test/support/builders/object.ts';
+import type { VmStatus } from '../domain/live/forklift.ts';
+import type { VirtualMachine } from '../domain/live/kubevirt.ts';
+import { LIVE_ANNOTATION } from '../domain/live/names.ts';
+import { withRecord } from '../domain/live/run-record.ts';
+import type { KubernetesObject } from '../domain/objects.ts';
+import type { ApiServer, ResourceType } from '../kubernetes/cluster.ts';
+import { ApiError } from '../kubernetes/errors.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { move, type Run } from './move.ts';
+
+/** Time for one round of reading, deciding and writing. */
+function oneRound(): Clock {
+  let elapsed = 0;
+  return { elapsed: () => (elapsed += 5_000) } as unknown as Clock;
+}
+
+const DATE = new Date(NOW);
+const notFound = (name: string): ApiError =>
+  new ApiError(
+    'the request',
+    { code: 404, reason: 'NotFound', message: 'not found', details: { name } },
+    DATE,
+  );
+const forbidden = (message: string): ApiError =>
+  new ApiError('the request', { code: 403, reason: 'Forbidden', message }, DATE);
+
+/** An API server with these objects, by kind and name; `refuses`: what it says to every write. */
+class Stored {
+  readonly writes: string[] = [];
+  readonly #objects: readonly KubernetesObject[];
+  readonly #refuses: string | undefined;
+
+  constructor(id: string, objects: readonly KubernetesObject[], refuses?: string) {
+    this.#objects = [...objects, { kind: 'Namespace', metadata: { ...metadata('kube-system'), uid: id } }];
+    this.#refuses = refuses;
+  }
+
+  get api(): ApiServer {
+    const get = ({ kind }: ResourceType, { name }: { readonly name: string }): Promise<unknown> => {
+      const object = this.#objects.find((one) => one.kind === kind && one.metadata.name === name);
+      return object === undefined ? Promise.reject(notFound(name)) : Promise.resolve({ object, date: DATE });
+    };
+    const write =
+      (verb: string) =>
+      ({ kind }: ResourceType, object: KubernetesObject): Promise<unknown> => {
+        if (kind === 'SubjectAccessReview')
+          return Promise.resolve({ object: { status: { allowed: false } } });
+        this.writes.push(`${verb} ${kind} ${object.metadata.name}`);
+        return this.#refuses === undefined
+          ? Promise.resolve({ object })
+          : Promise.reject(forbidden(this.#refuses));
+      };
+    const list = (): Promise<unknown> => Promise.resolve({ items: [], date: DATE, resourceVersion: '1' });
+    return { get, list, create: write('create'), replace: write('replace') } as unknown as ApiServer;
+  }
+}
+
+const migration = aPlanMigration(
+  (one) => ({ ...one, metadata: { ...one.metadata, uid: RUN.migration } }),
+  annotated(LIVE_ANNOTATION.requester, JSON.stringify({ user: 'tom', groups: [] })),
+);
+const changed = { ...migration, metadata: { ...migration.metadata, resourceVersion: 'later' } };
+const entry = { id: RUN.vm, namespace: 'vms', name: 'web' };
+
+interface Given {
+  readonly vm?: VirtualMachine;
+  readonly now?: typeof migration;
+  readonly shown?: VmStatus;
+  readonly refuses?: string;
+  readonly isFromHub?: boolean;
+}
+
+/** What comes of one event, and what was written on the source and the target before. */
+async function moved({
+  vm = aVm(),
+  now = migration,
+  shown,
+  refuses,
+  isFromHub = false,
+}: Given): Promise<unknown[]> {
+  const secret = { kind: 'Secret', apiVersion: 'v1', metadata: { ...metadata('init'), namespace: 'vms' } };
+  const [hub, source, target] = [
+    new Stored('hub', [now]),
+    new Stored('source', [vm, itsVmi(), secret], refuses),
+    new Stored('target', [{ kind: 'Namespace', metadata: metadata('target') }]),
+  ];
+  const run: Run = {
+    plan: aPlan((plan) => ({ ...plan, metadata: { ...plan.metadata, uid: RUN.plan } })),
+    migration,
+    storage: aStorageMap(),
+    networks: aNetworkMap(),
+    settings: { transferMs: undefined, sourceMs: 3_600_000, allowOverQuota: false },
+    blockers: [],
+    isFromHub,
+    ids: { source: 'source', target: 'target' },
+    hubId: 'hub',
+    now: NOW,
+    clusters: { hub: hub.api, source: source.api, target: target.api },
+  };
+  const { decision } = await move({ entry, shown }, run, oneRound());
+  const what = decision.kind === 'write' ? 'write' : `${decision.kind} ${decision.reason}`;
+  return [`${what}: ${decision.message}`, [...new Set([...source.writes, ...target.writes])]];
+}
+
+const RECORDING = 'replace VirtualMachine web';
+
+describe('a VM without a record', () => {
+  test('begins', async () => {
+    expect((await moved({}))[1]).toEqual([RECORDING]);
+  });
+
+  test('does not begin again, where the Migration shows its end by now', async () => {
+    const message = expect.stringMatching(/^wait ClusterUnknown: .*the Migration has changed/);
+    expect(await moved({ now: changed })).toEqual([message, []]);
+  });
+
+  test('goes on with its record, whatever the Migration shows by now', async () => {
+    expect((await moved({ vm: withRecord(aVm(), aRecord()), now: changed }))[1]).toEqual([RECORDING]);
+  });
+});
+
+describe('a write that is refused', () => {
+  const refusedSince = (second: number): VmStatus =>
+    ({
+      ...entry,
+      conditions: [
+        { type: 'Blocked', status: 'True', reason: 'Refused', lastTransitionTime: seconds(second) },
+      ],
+    }) as unknown as VmStatus;
+
+  test.each<[string, number, RegExp]>([
+    ['is tried again', -60, /^wait Refused: replace of VirtualMachine web on the source is refused: .*no$/],
+    ['ends the run after a quarter of an hour', -901, /^ended Refused: .*no$/],
+  ])('%s', async (_what, since, wanted) => {
+    const outcome = await moved({ shown: refusedSince(since), refuses: 'no' });
+    expect(outcome).toEqual([expect.stringMatching(wanted), [RECORDING]]);
+  });
+});
+
+describe('a Secret that the VM names', () => {
+  const { spec } = aVm();
+  const volumes = [{ name: 'init', cloudInitNoCloud: { secretRef: { name: 'init' } } }];
+  const template = { ...spec.template, spec: { ...spec.template.spec, volumes } };
+  const vm = withRecord({ ...aVm(), spec: { ...spec, template } }, aRecord());
+
+  test('is copied', async () => {
+    expect((await moved({ vm }))[1]).toEqual(['create Secret init']);
+  });
+
+  test('is not, of the hub’s own cluster, where the user may not read it', async () => {
+    expect(await moved({ vm, isFromHub: true })).toEqual([
+      'wait Refused: User "tom" cannot get secrets/init in namespace vms.',
+      [],
+    ]);
+  });
+});
