@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { aVmi } from '../../test/support/builders/kubevirt.ts';
-import { labelled } from '../../test/support/builders/object.ts';
+import { aMigration, aVmi, receiving } from '../../test/support/builders/kubevirt.ts';
+import { annotated, labelled } from '../../test/support/builders/object.ts';
 import { aQuota, hard, scoped, used } from '../../test/support/builders/quota.ts';
 import {
   aClaim,
@@ -17,10 +17,11 @@ import { assess } from '../domain/verdict/assessment.ts';
 import { claimShortfall } from '../domain/sizing/claims.ts';
 import { growthOf } from '../domain/sizing/growth.ts';
 import { withoutDefaults } from '../domain/sizing/limit-ranges.ts';
-import { overlaps } from '../domain/migration.ts';
+import { isReceiving, overlaps } from '../domain/migration.ts';
 import { ANNOTATION, KUBEVIRT } from '../domain/names.ts';
 import { podUsage } from '../domain/sizing/pod-usage.ts';
 import { quotaCoversPod } from '../domain/quota/scopes.ts';
+import type { Migration } from '../domain/objects.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import {
   LISTED_CLAIMS,
@@ -123,5 +124,24 @@ describe('trimmed lists lead to the same decisions as whole lists', () => {
     );
     // Not every run is about nothing.
     expect(reasons.size).toBeGreaterThan(5);
+  });
+});
+
+/** A tenant may make these too long to be kept. */
+describe('what is too long of a migration', () => {
+  const LONG = 'x'.repeat(17 * 1024);
+  const listed = (...changes: Parameters<typeof aMigration>): Migration => {
+    const [migration] = kept(LISTED_MIGRATIONS, [aMigration(...changes)]);
+    if (migration === undefined) throw new Error('it was left out');
+    return migration;
+  };
+
+  test('it receives a VM, whatever its id is', () => {
+    expect(isReceiving(listed(receiving(LONG)))).toBe(true);
+  });
+
+  test('it is an evacuation, whatever its nudge is', () => {
+    const migration = listed(annotated(ANNOTATION.nudged, LONG), annotated(KUBEVIRT.evacuation, 'node1'));
+    expect(migration.metadata.annotations).toEqual({ [KUBEVIRT.evacuation]: 'node1' });
   });
 });

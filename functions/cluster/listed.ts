@@ -152,9 +152,10 @@ export const CONDITION = {
 export const LISTED_MIGRATIONS = listed<Migration>(MIGRATIONS, {
   ...OBJECT,
   metadata: metadata(false, {
-    [ANNOTATION.nudged]: true,
     [KUBEVIRT.evacuation]: true,
     [KUBEVIRT.workloadUpdate]: true,
+    // Last: a tenant can make it too long to be kept.
+    [ANNOTATION.nudged]: true,
   }),
   status: { phase: true, conditions: [CONDITION], phaseTransitionTimestamps: true, migrationState: false },
   spec: { vmiName: true, priority: true, sendTo: true, receive: true },

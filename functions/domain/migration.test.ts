@@ -273,5 +273,7 @@ test('isReceiving: not a migration that is sent to itself', () => {
     ...one,
     spec: { ...one.spec, sendTo: { migrationID: 'a' } },
   }));
-  expect([aMigration(), aMigration(receiving('a')), toItself].map(isReceiving)).toEqual([false, true, false]);
+  const unreadable = aMigration((one) => ({ ...one, spec: { ...one.spec, receive: {} } }));
+  const all = [aMigration(), aMigration(receiving('a')), toItself, unreadable];
+  expect(all.map(isReceiving)).toEqual([false, true, false, true]);
 });

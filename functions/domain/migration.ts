@@ -180,9 +180,12 @@ export function sourceAttachmentOf(
   return attachmentPodOf(sourcePodOf(migration, pods, node), living);
 }
 
-/** The receiving side of a cross-cluster migration: its pod stays for good (KubeVirt IsDecentralizedTarget). */
-export const isReceiving = ({ spec }: Migration): boolean =>
-  spec.receive !== undefined && spec.receive.migrationID !== spec.sendTo?.migrationID;
+/**
+ * The receiving side of a cross-cluster migration: its pod stays for good (KubeVirt IsDecentralizedTarget). Lists leave out an id
+ * that is too long.
+ */
+export const isReceiving = ({ spec: { receive, sendTo } }: Migration): boolean =>
+  receive !== undefined && (receive.migrationID === undefined || receive.migrationID !== sendTo?.migrationID);
 
 const PRIORITY: Readonly<Record<string, number>> = {
   'system-critical': 100,

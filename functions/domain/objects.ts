@@ -128,7 +128,7 @@ export interface Migration extends KubernetesObject {
     vmiName?: string;
     priority?: string;
     sendTo?: { migrationID: string };
-    receive?: { migrationID: string };
+    receive?: { migrationID?: string };
   };
   status?: {
     phase?: string;

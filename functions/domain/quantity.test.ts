@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import {
+  atMostStored,
   describeQuantity,
   formatQuantity,
   isHardQuantity,
@@ -8,7 +9,6 @@ import {
   MalformedQuantity,
   parseQuantity,
   sameQuantity,
-  floorToStorable,
   roundToStored,
 } from './quantity.ts';
 
@@ -262,13 +262,20 @@ describe('isMore', () => {
 
 describe('what the API server stores: whole thousandths', () => {
   test.each([
-    ['533333334n', '534m', '533m'],
-    ['534m', '534m', '534m'],
-    ['1n', '1m', '0'],
-    ['0', '0', '0'],
-    ['1412828864', '1412828864', '1412828864'],
-  ])('%s: stored as %s, of which no more than %s can be given', (text, stored, storable) => {
+    ['533333334n', '534m'],
+    ['534m', '534m'],
+    ['1n', '1m'],
+    ['0', '0'],
+    ['1412828864', '1412828864'],
+  ])('%s: stored as %s', (text, stored) => {
     expect(formatQuantity(roundToStored(parseQuantity(text)))).toBe(stored);
-    expect(formatQuantity(floorToStorable(parseQuantity(text)))).toBe(storable);
+  });
+
+  test.each([
+    ['16Ei', '9223372036854775807'],
+    ['9223372036854775807', '9223372036854775807'],
+    ['8E', '8000000000000000000'],
+  ])('%s: at most %s', (text, stored) => {
+    expect(formatQuantity(atMostStored(parseQuantity(text)))).toBe(stored);
   });
 });

@@ -80,8 +80,10 @@ const MILLI = NANO / 1_000n;
  */
 export const roundToStored = (amount: Amount): Amount => divideUp(amount, MILLI) * MILLI;
 
-/** The most that may be stored without being more than this: whole thousandths. */
-export const floorToStorable = (amount: Amount): Amount => (amount / MILLI) * MILLI;
+/** No more than the API server stores: it cuts off at 2^63-1 (apimachinery, resource.ParseQuantity). */
+export const atMostStored = (amount: Amount): Amount => (amount > MOST ? MOST : amount);
+
+const MOST: Amount = (2n ** 63n - 1n) * NANO;
 
 const divideUp = (value: bigint, by: bigint): bigint => (value + by - 1n) / by;
 

@@ -6,13 +6,14 @@ import type { Migration } from '../domain/objects.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import { LISTED_MIGRATIONS } from '../cluster/listed.ts';
 import { nudge } from '../cluster/nudge.ts';
+import { ApiError, describeError } from '../kubernetes/errors.ts';
 import { MIGRATIONS, VMMRQS } from '../kubernetes/resources.ts';
 import { readSnapshot } from '../cluster/snapshot.ts';
 import { watchForChange } from '../cluster/watch-quota.ts';
 import { pause } from '../runtime/clock.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { rulesOf } from '../host/step.ts';
-import { decide } from './decide.ts';
+import { decide, type Nudge } from './decide.ts';
 import { hasNothingOpen, closedBy } from './nothing-open.ts';
 import { canSkip, mayHaveBeenRefused } from './can-skip.ts';
 import { forwardRejection } from './forward-rejection.ts';
@@ -71,9 +72,7 @@ async function publish(
   const decision = decide(snapshot, assessment);
   logVerdicts(request, assessment, context);
 
-  await Promise.all(
-    decision.nudges.map(({ migration, value }) => nudge(context.cluster, [migration], value)),
-  );
+  await Promise.all(decision.nudges.map((each) => tryToNudge(each, context)));
   const isReportOnly =
     request.type === EVENT.migrationInfeasible && decision.reply?.type !== EVENT.lockExpired;
   const reply = isReportOnly ? undefined : decision.reply;
@@ -81,6 +80,19 @@ async function publish(
   if (reply?.type === EVENT.migrationFeasible) await context.prewarmNextSteps();
   const { reason, message } = decision;
   return { reason, message, ...(reply === undefined ? {} : { reply }) };
+}
+
+/** One that is refused, because its annotations are full or virt-api is away, must not keep the others from their verdicts. */
+async function tryToNudge(
+  { migration, value }: Nudge,
+  { cluster, log }: Pick<StepContext, 'cluster' | 'log'>,
+): Promise<void> {
+  try {
+    await nudge(cluster, [migration], value);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    log('warn', `not nudged: ${describeError(error)}`, { migration: migration.metadata.name });
+  }
 }
 
 /** Without a blocked migration: whether the VMMRQs' status may need an update. Not for a migration that no quota ever refused. */

@@ -1,13 +1,13 @@
 import type { OurEvent } from '../domain/events.ts';
 import { isRefusedByPolicy } from '../domain/lock.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
-import { EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
+import { EVENT, KIND, LOCK_OUTCOME, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import { nudge } from '../cluster/nudge.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { decide, type Lower } from './decide.ts';
-import { decideSeen, isForAttachment } from './decide-seen.ts';
+import { decideSeen, isForAttachment, type SeenDecision, type SeenSnapshot } from './decide-seen.ts';
 import { canSkip } from './can-skip.ts';
-import { isLockUnchanged, readLocked, readSeen } from './read.ts';
+import { isLockUnchanged, readLocked, readSeen, readStoredTargets } from './read.ts';
 import { report } from './report.ts';
 import { withOtherGrants, writeBack, type LowerTask, type Lowering } from './write.ts';
 
@@ -38,21 +38,31 @@ export const lower: Step = {
 };
 
 async function handle(request: StepRequest, context: StepContext): Promise<Outcome> {
+  // Two that write at the same time may each win one quota, and then neither finds any: who wrote says so.
+  let written: Outcome | undefined;
   for (let round = 1; round <= ROUNDS; round += 1) {
     const outcome = (await attemptFromQuotas(request, context)) ?? (await attemptFromLock(request, context));
-    if (outcome !== 'lostRace') return outcome;
+    if (!('lostRace' in outcome))
+      return outcome.reply === undefined && written !== undefined ? written : outcome;
+    written ??= outcome.written;
   }
   throw new Error(`the quotas of namespace ${request.namespace} changed during each attempt to lower them`);
+}
+
+interface LostRace {
+  readonly lostRace: true;
+  /** What this round has lowered before. */
+  readonly written: Outcome | undefined;
 }
 
 /** Decides by the raised quotas alone; undefined: only the namespace's lock shows enough. */
 async function attemptFromQuotas(
   request: StepRequest,
   context: StepContext,
-): Promise<Outcome | 'lostRace' | undefined> {
+): Promise<Outcome | LostRace | undefined> {
   const seen = await readSeen(request, context);
   if (seen === undefined || seen === 'over') return seen === 'over' ? NOT_LOCKED : undefined;
-  const decision = decideSeen(seen);
+  const decision = await decided(seen, request, context);
   const { token } = seen.grant;
   const { namespace } = request;
   switch (decision.kind) {
@@ -77,8 +87,21 @@ async function attemptFromQuotas(
   }
 }
 
+/** Where the quotas count every pod and the watch cache lacks one, the pods that are stored decide whether the lock was for nothing. */
+async function decided(
+  seen: SeenSnapshot,
+  { namespace }: StepRequest,
+  context: StepContext,
+): Promise<SeenDecision> {
+  const decision = decideSeen(seen);
+  const isCharged = decision.kind === 'lower' && decision.outcome === LOCK_OUTCOME.charged;
+  if (!isCharged || seen.quotas.some(isForAttachment)) return decision;
+  const stored = await readStoredTargets(namespace, seen, context);
+  return stored === undefined ? decision : decideSeen({ ...seen, targets: stored });
+}
+
 /** Decides by the namespace's lock, which is read before its quotas. */
-async function attemptFromLock(request: StepRequest, context: StepContext): Promise<Outcome | 'lostRace'> {
+async function attemptFromLock(request: StepRequest, context: StepContext): Promise<Outcome | LostRace> {
   const snapshot = await readLocked(request, context);
   if (snapshot === undefined) return NOT_LOCKED;
   const decision = decide(snapshot);
@@ -112,23 +135,20 @@ async function lowerAll(
   request: StepRequest,
   lowering: Lowering,
   context: StepContext,
-): Promise<Outcome | 'lostRace'> {
+): Promise<Outcome | LostRace> {
   const { task, quotas, reason, message } = lowering;
   const written = await writeBack(quotas, task, context.cluster);
   if (written.quotas.length > 0 || isRefusedByPolicy(task.lock)) {
     context.inBackground(() => report({ ...lowering, quotas: written.quotas }, request.namespace, context));
   }
-  if (written.lostRace) return 'lostRace';
   const token = task.token === undefined ? {} : { token: task.token };
+  const announced = { reason, message, ...token, reply: loweredEvent(request.namespace, lowering) };
+  const hasWritten = task.token !== undefined && written.quotas.length > 0;
+  if (written.lostRace) return { lostRace: true, written: hasWritten ? announced : undefined };
   // Without a lock there is nothing to unlock. Where the quotas were lowered already, their writer has replied. Only our own
   // events make `lower` repeat that reply.
   const isAnnounced = task.token === undefined || (written.quotas.length === 0 && request.kind !== undefined);
-  return {
-    reason,
-    message,
-    ...token,
-    ...(isAnnounced ? {} : { reply: loweredEvent(request.namespace, lowering) }),
-  };
+  return isAnnounced ? { reason, message, ...token } : announced;
 }
 
 const loweredEvent = (namespace: string, { task: { token }, reason, message }: Lowering): OurEvent => ({

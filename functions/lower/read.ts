@@ -49,6 +49,17 @@ export async function readSeen(
   return { grant, quotas: [read.object, ...rest], targets: targets.items, now: read.date.getTime() };
 }
 
+/** The pods of the quotas' migrations, by a quorum read; undefined: the list failed. */
+export async function readStoredTargets(
+  namespace: string,
+  { quotas }: Pick<SeenSnapshot, 'quotas'>,
+  context: StepContext,
+): Promise<readonly Pod[] | undefined> {
+  const migrations = [...new Set(quotas.flatMap(identitiesOf))].map(migrationOf);
+  const targets = readTargets(context.cluster, namespace, migrations).then(({ items }) => items);
+  return orFallback(targets, undefined, context);
+}
+
 /** Names of the quotas that the event is about, where these may show enough. */
 function namesIn({ type, kind, eventObject, quotas }: StepRequest): readonly string[] | undefined {
   if (kind === KIND.quota.kind) {

@@ -163,6 +163,11 @@ describe('the lock ends, never silently (F6)', () => {
       { vmmrqs: [aVmmrq(giving({ 'limits.cpu': '1' }))] },
       REASON.notEnough,
     ],
+    [
+      'the VMMRQs give less than its pods lack by now',
+      { vmmrqs: [aVmmrq(giving({ 'requests.cpu': '100m' }))], lock: withNeed() },
+      REASON.notEnough,
+    ],
     ['its quotas are gone', { quotas: [] }, REASON.ended],
     [
       'there is headroom by now',

@@ -1,6 +1,6 @@
 import { grantBy, grantOf, type Grant } from '../domain/quota/grant.ts';
 import { isFencedBy } from '../domain/quota/lower.ts';
-import { isUndone, raisedAgain, raisedQuota, type RaiseOrder } from '../domain/quota/raise.ts';
+import { isUndone, needsMore, raisedAgain, raisedQuota, type RaiseOrder } from '../domain/quota/raise.ts';
 import { isStatusKnown } from '../domain/quota/headroom.ts';
 import type { Lock } from '../domain/lock.ts';
 import { ANNOTATION, isReserved, MAX_RAISES, REASON, type Reason } from '../domain/names.ts';
@@ -112,6 +112,7 @@ export function raiseOf(quota: ResourceQuota, snapshot: RaiseSnapshot): QuotaRai
   const ended = closedTo(quota, grant);
   if (ended !== undefined) return { ended };
   if (grant !== undefined) return writeOr(raisedAgain(quota, grant, order), notEnough(name), order);
+  if (needsMore(quota, order)) return { ended: notEnough(name) };
   const hasHeadroom = wouldRaise(quota, order);
   return writeOr(raisedQuota(quota, order), hasHeadroom ? undefined : notEnough(name), order);
 }
@@ -144,7 +145,7 @@ const orderOf = (
 });
 
 const notEnough = (name: string): End =>
-  end(REASON.notEnough, `the VMMRQs give nothing for ResourceQuota ${name} any more`);
+  end(REASON.notEnough, `the VMMRQs do not give enough for ResourceQuota ${name} any more`);
 
 /** The write, where every VMMRQ with a total has reserved it. */
 function writeOr(

@@ -391,8 +391,8 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/domain/quota/raise.ts',
-        find: 'formatQuantity(original(key) + more)] as const',
-        replace: 'formatQuantity(original(key) + more + more)] as const',
+        find: 'formatQuantity(atMostStored(original(key) + more))] as const',
+        replace: 'formatQuantity(atMostStored(original(key) + more + more))] as const',
       },
     ],
   },

@@ -29,6 +29,11 @@ describe('allowanceFrom', () => {
     ['a part of a CPU: thousandths', [{ cpu: '1.001' }, [aVmmrq(sharing('33%'))]], ['0', '330m']],
     ['a part of bytes: whole ones', [{ memory: '1000001' }, [aVmmrq(sharing('1%'))]], ['0', '10000']],
     ['a part of few pods: none', [{ pods: '9' }, [aVmmrq(sharing('10%'))]], ['0', '0']],
+    [
+      'an amount of pods: whole ones',
+      [{ pods: '9' }, [wholly(giving({ pods: '1500m' })), wholly(giving({ pods: '700m' }))]],
+      ['2', '2'],
+    ],
     ['all of it', [{ 'requests.nvidia.com/gpu': '7' }, [aVmmrq(sharing('100%'))]], ['0', '7']],
     ['no quantity of it', [{ cpu: '10' }, [aVmmrq(sharing('300%')), aVmmrq(sharing('x'))]], ['0', '0']],
     [

@@ -1,6 +1,6 @@
 import { amountsGiven, canonicalKey, isChargedByPods } from './charged.ts';
 import type { RaisePolicy, ResourceQuota, Vmmrq } from '../objects.ts';
-import { parseQuantity, floorToStorable, type Amount } from '../quantity.ts';
+import { parseQuantity, type Amount } from '../quantity.ts';
 
 /** The policy of a VMMRQ without one: other pods cannot use headroom that is not raised. */
 const DEFAULT_POLICY: RaisePolicy = 'Exact';
@@ -36,7 +36,7 @@ export function allowanceFrom(vmmrqs: readonly Vmmrq[]): AllowanceOf {
       if (isFixed) fixed += part;
     }
     // Rounded down: the API server rounds up, and would store more than the allowance (I5).
-    return { fixed: floorToStorable(fixed), max: floorToStorable(max) };
+    return { fixed: floorToUnit(canonical, fixed), max: floorToUnit(canonical, max) };
   };
 }
 
@@ -51,10 +51,13 @@ export function percentOf({ spec }: Vmmrq): bigint | undefined {
 const ONE = parseQuantity('1');
 const MILLI = parseQuantity('1m');
 
+const share = (key: string, hard: Amount, percent: bigint): Amount =>
+  floorToUnit(key, (hard * percent) / 100n);
+
 /** Rounded down to what the API server accepts: whole bytes, pods and devices, thousandths of a CPU. */
-function share(key: string, hard: Amount, percent: bigint): Amount {
+function floorToUnit(key: string, amount: Amount): Amount {
   const unit = key.endsWith('.cpu') ? MILLI : ONE;
-  return ((hard * percent) / 100n / unit) * unit;
+  return (amount / unit) * unit;
 }
 
 /** The raise for this shortfall; undefined: it is unknown, so the raise is the full allowance. */

@@ -9,7 +9,7 @@ import { allowanceFrom } from './allowance.ts';
 import { grantOf } from './grant.ts';
 import { isCharged, isUndone, raisedAgain, raisedQuota, type RaiseOrder } from './raise.ts';
 import { ANNOTATION, LABEL } from '../names.ts';
-import type { ResourceQuota } from '../objects.ts';
+import type { ResourceQuota, Vmmrq } from '../objects.ts';
 
 const order = (different: Partial<RaiseOrder> = {}): RaiseOrder => ({
   lock: aLock(),
@@ -17,6 +17,7 @@ const order = (different: Partial<RaiseOrder> = {}): RaiseOrder => ({
   now: NOW,
   ...different,
 });
+const fixed = (vmmrq: Vmmrq): Vmmrq => ({ ...vmmrq, spec: { ...vmmrq.spec, raisePolicy: 'Fixed' } });
 const hardOf = (quota: ResourceQuota | undefined): object | undefined => quota?.status?.hard;
 
 describe('raisedQuota', () => {
@@ -34,6 +35,12 @@ describe('raisedQuota', () => {
   test('several VMMRQs add up (F10)', () => {
     const vmmrqs = [aVmmrq(giving({ cpu: '1' })), aVmmrq(giving({ 'requests.cpu': '500m' }))];
     expect(hardOf(raisedQuota(aQuota(), order({ vmmrqs })))).toMatchObject({ 'requests.cpu': '2905m' });
+  });
+
+  test('no more than the API server stores', () => {
+    const vmmrqs = [aVmmrq(giving({ 'requests.cpu': '16Ei' }), fixed)];
+    const raised = raisedQuota(aQuota(), order({ vmmrqs }));
+    expect(hardOf(raised)).toMatchObject({ 'requests.cpu': '9223372036854775807' });
   });
 
   test('a key that the API server does not enforce yet stays as it is', () => {

@@ -5,7 +5,7 @@ import { missingOf } from './headroom.ts';
 import type { Lock } from '../lock.ts';
 import type { ResourceList, ResourceQuota, Vmmrq } from '../objects.ts';
 import { vmmrqName } from '../vmmrq-name.ts';
-import { formatQuantity, isMore, parseQuantity, type Amount } from '../quantity.ts';
+import { atMostStored, formatQuantity, isMore, parseQuantity, type Amount } from '../quantity.ts';
 
 export interface RaiseOrder {
   readonly lock: Pick<Lock, 'token' | 'expiresAt' | 'migrations' | 'quotas'>;
@@ -27,7 +27,7 @@ export function raisedQuota(quota: ResourceQuota, order: RaiseOrder): ResourceQu
   if (raises.length === 0) return undefined;
   const original = (key: string): Amount => parseQuantity(quota.spec.hard?.[key] ?? '0');
   const raised: ResourceList = Object.fromEntries(
-    raises.map(([key, more]) => [key, formatQuantity(original(key) + more)] as const),
+    raises.map(([key, more]) => [key, formatQuantity(atMostStored(original(key) + more))] as const),
   );
   const grant: Grant = {
     v: GRANT_VERSION,
@@ -43,6 +43,14 @@ export function raisedQuota(quota: ResourceQuota, order: RaiseOrder): ResourceQu
     vmmrqs: vmmrqs.map((vmmrq) => ({ name: vmmrqName(vmmrq), uid: vmmrq.metadata.uid })),
   };
   return withGrant(quota, grant, lock.migrations);
+}
+
+/** Whether the pods of the lock lack more of a key than the VMMRQs give: a raise would not let them in. */
+export function needsMore(quota: ResourceQuota, { lock, vmmrqs }: RaiseOrder): boolean {
+  const need = orderFor(quota, lock.quotas)?.need;
+  if (need === undefined) return false;
+  const allowance = allowanceFrom(vmmrqs);
+  return enforcedKeys(quota).some(([key]) => (missingOf(quota, key, need) ?? 0n) > allowance(quota, key).max);
 }
 
 /** By what each key is raised, for pods that the quota charges `need` for; undefined: by all that the VMMRQs give. */
@@ -111,7 +119,7 @@ function raisedTo(quota: ResourceQuota, grant: Grant, vmmrqs: readonly Vmmrq[]):
   for (const [key, before] of Object.entries(grant.raised)) {
     const text = enforced.get(key);
     if (text === undefined) continue;
-    const max = formatQuantity(parseQuantity(text) + allowance(quota, key).max);
+    const max = formatQuantity(atMostStored(parseQuantity(text) + allowance(quota, key).max));
     const to = smaller(before, max);
     if (isMore(to, text)) raised[key] = to;
   }
