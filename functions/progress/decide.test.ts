@@ -1,5 +1,13 @@
 import { expect, test } from '@jest/globals';
-import { aDrain, anUpgrade, aProgress, aStatus, but, NODE } from '../../test/support/builders/maintenance.ts';
+import {
+  aDrain,
+  anUpgrade,
+  aProgress,
+  aStatus,
+  bucket,
+  but,
+  NODE,
+} from '../../test/support/builders/maintenance.ts';
 import { NOW } from '../../test/support/builders/object.ts';
 import type { Maintenance } from '../domain/progress/maintenance.ts';
 import { decide } from './decide.ts';
@@ -8,11 +16,19 @@ const KUBEVIRT = { name: 'kubevirt', namespace: 'kubevirt', uid: 'u' };
 const OPEN = but({
   current: aProgress('Drain', aStatus([1], [1], { message: '0 of 1 VMs have left the node' })),
 });
+const CANCELED = but({
+  current: aProgress('Drain', aStatus([1], [1], { state: 'Canceled', buckets: [bucket('running', 1)] })),
+});
 const ENDED = but({ current: aProgress('Drain', aStatus([1], [], { state: 'Completed' })), highest: 3 });
 
 test.each<[string, Maintenance, string]>([
   ['a node with a marked VM', aDrain([1]), 'open drain-12345678-1'],
   ['a node that was drained before', aDrain([1], ENDED), 'open drain-12345678-4'],
+  [
+    'a node that is drained again, while the canceled drain lists what still migrates: that goes first',
+    aDrain([1], CANCELED),
+    'write 0/1',
+  ],
   ['a node that is only cordoned', aDrain([1], but({ isMarked: false })), 'none'],
   [
     'a node that takes pods: a tenant evicts an own VM',

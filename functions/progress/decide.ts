@@ -1,7 +1,7 @@
 import { nextStatus } from '../domain/progress/next-status.ts';
 import { openingOf, type Opening } from '../domain/progress/opening.ts';
 import type { Maintenance } from '../domain/progress/maintenance.ts';
-import type { MaintenanceProgress } from '../domain/progress/progress-object.ts';
+import { isOpen, type MaintenanceProgress } from '../domain/progress/progress-object.ts';
 import { isSame } from '../domain/same.ts';
 
 /** The one write that a change needs. */
@@ -17,13 +17,17 @@ export type ProgressDecision =
  */
 export function decide(seen: Maintenance, now: number): ProgressDecision {
   const opening = openingOf(seen);
-  if (opening !== undefined) {
+  if (opening !== undefined && !isListing(seen.current)) {
     const { spec, name } = opening;
     return { kind: 'open', opening, message: `${spec.kind} of ${spec.subject} has begun: ${name}` };
   }
   if (seen.current === undefined) return { kind: 'none', message: 'no drain or upgrade is under way' };
   return decideFor(seen.current, seen, now);
 }
+
+/** A drain that was canceled and is begun again lists what still migrated then: first it gives that up. */
+const isListing = (current: MaintenanceProgress | undefined): boolean =>
+  current !== undefined && !isOpen(current) && (current.status?.buckets ?? []).length > 0;
 
 /** The same for this object, whatever the guard's own is. */
 export function decideFor(

@@ -74,9 +74,11 @@ function quantity(text: string): Amount {
 
 async function run(invocation: Invocation): Promise<ExitCode> {
   const { session, terminal, args, flags } = invocation;
-  if (args[0] === 'plan') return runPlan(invocation);
   const own: Flags = flags;
-  const { output, suggest } = own;
+  const { output, suggest, all, overhead } = own;
+  if (args[0] !== 'upgrade' && (all !== undefined || overhead !== undefined))
+    throw new PluginError('--all and --overhead are for an upgrade only');
+  if (args[0] === 'plan') return runPlan(invocation);
   const task = taskOf(args, own, session.namespace);
   await requireRights(session.cluster, rightsFor(task));
   const facts = await readFacts(session.cluster, task);

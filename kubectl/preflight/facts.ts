@@ -20,6 +20,10 @@ export interface ClusterFacts {
   /** The cluster as the guard sees it: KubeVirt, the migrations that use slots, the incumbent. */
   readonly state: ViewInput;
   readonly rules: Rules;
+  /** Of an upgrade: only the VMs that are outdated already are looked at. */
+  readonly areLeft: boolean;
+  /** Nodes that are being drained now, of those that evacuations leave. */
+  readonly draining: ReadonlySet<string>;
   /** By name. */
   readonly namespaces: readonly NamespaceFacts[];
 }

@@ -42,6 +42,7 @@ import { parseQuantity } from '../../functions/domain/quantity.ts';
 import type { ClusterFacts, NamespaceFacts } from './facts.ts';
 import type { VmOutcome } from './outcome.ts';
 import { preflight } from './preflight.ts';
+import { summary } from './render.ts';
 import type { Task } from './task.ts';
 
 const NODE: Task = { kind: 'node', nodes: ['node1'] };
@@ -205,6 +206,33 @@ describe('stuck', () => {
     const plenty = aClusterVmmrq(forPurposes('Evacuation'));
     const vms = outcomes({ quotas: [tight(0)], vmmrqs: [plenty] }, { task });
     expect(vms[0]).toMatchObject({ outcome: want, by: want === 'Passes' ? ['cvmmrq/drains'] : [] });
+  });
+
+  test.each<[string, string[], string]>([
+    [
+      'of a node that is being drained gets what is given for evacuations, also in an upgrade',
+      ['node1'],
+      'Passes',
+    ],
+    ['of another node does not', [], 'Stuck'],
+  ])('an evacuation that is under way %s', (_, draining, want) => {
+    const evacuation = annotated(KUBEVIRT.evacuation, 'node1')(aMigration());
+    const tenant = aTenant({
+      quotas: [tight(0)],
+      vmmrqs: [aClusterVmmrq(forPurposes('Evacuation'))],
+      migrations: [evacuation],
+    });
+    const facts = { ...clusterFacts([tenant]), draining: new Set(draining) };
+    expect(preflight(UPGRADE, facts).vms[0]).toMatchObject({ name: 'vm0', outcome: want });
+  });
+
+  test('an upgrade of which only the VMs that are left were looked at says so', () => {
+    const facts = clusterFacts([aTenant()]);
+    const lines = [false, true].map((areLeft) => summary(preflight(UPGRADE, { ...facts, areLeft })));
+    const [all = [], left = []] = lines;
+    expect(left.filter((line) => !all.includes(line))).toEqual([
+      'Only the VMs that are outdated already; --all looks at every VM.',
+    ]);
   });
 
   test.each<[string, Partial<NamespaceFacts>, string]>([

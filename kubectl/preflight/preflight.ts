@@ -15,6 +15,8 @@ export interface Report {
   readonly limits: View['limits'];
   /** How many of the VMs migrate at once by them. */
   readonly atOnce: number;
+  /** Of an upgrade: only the VMs that are outdated already. */
+  readonly areLeft: boolean;
   /** By namespace and name: the order in which they are taken to go. */
   readonly vms: readonly VmOutcome[];
 }
@@ -27,7 +29,8 @@ export function preflight(task: Task, facts: ClusterFacts): Report {
   slots.release();
   for (const namespace of namespaces) namespace.goInTurn(slots);
   const { limits, atOnce } = slots;
-  return { task, limits, atOnce, vms: namespaces.flatMap((namespace) => namespace.outcomes()) };
+  const { areLeft } = facts;
+  return { task, limits, atOnce, areLeft, vms: namespaces.flatMap((namespace) => namespace.outcomes()) };
 }
 
 /** A VM to move, and what happens to it, once that is known. */

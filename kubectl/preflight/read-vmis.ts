@@ -7,13 +7,17 @@ import { PluginError } from '../cluster/plugin-error.ts';
 import { LISTED_VMIS_TO_PLAN } from './listed.ts';
 import type { Task } from './task.ts';
 
-type ReadVmis = Pick<ReadList<VirtualMachineInstance>, 'items' | 'date'>;
+export interface ReadVmis extends Pick<ReadList<VirtualMachineInstance>, 'items' | 'date'> {
+  /** Of an upgrade: only the VMs that are outdated already. */
+  readonly areLeft: boolean;
+}
+
+type List = Omit<ReadVmis, 'areLeft'>;
 
 /** The running VMs that the task moves, by namespace and name. Rejects with a PluginError for an unknown node or namespace. */
 export async function readVmis(cluster: Reader, task: Task): Promise<ReadVmis> {
-  const { items, date } = await readAny(cluster, task);
-  const running = items.filter(({ status }) => status?.phase === 'Running');
-  return { items: running.toSorted(byNamespaceAndName), date };
+  if (task.kind === 'upgrade') return readOutdated(cluster, task.all === true);
+  return { ...(await readAny(cluster, task)), areLeft: false };
 }
 
 const keyOf = ({ metadata }: VirtualMachineInstance): string =>
@@ -22,22 +26,16 @@ const keyOf = ({ metadata }: VirtualMachineInstance): string =>
 const byNamespaceAndName = (one: VirtualMachineInstance, other: VirtualMachineInstance): number =>
   keyOf(one) < keyOf(other) ? -1 : 1;
 
-async function readAny(cluster: Reader, task: Task): Promise<ReadVmis> {
-  switch (task.kind) {
-    case 'node':
-      return readOnNodes(cluster, task.nodes);
-    case 'namespace':
-      await mustExist(cluster, NAMESPACES, task.namespace);
-      return list(cluster, { namespace: task.namespace });
-    case 'upgrade':
-      return readOutdated(cluster, task.all === true);
-  }
+async function readAny(cluster: Reader, task: Exclude<Task, { kind: 'upgrade' }>): Promise<List> {
+  if (task.kind === 'node') return readOnNodes(cluster, task.nodes);
+  await mustExist(cluster, NAMESPACES, task.namespace);
+  return list(cluster, { namespace: task.namespace });
 }
 
 /** More names make a URL too long. */
 const MAX_NODES = 50;
 
-async function readOnNodes(cluster: Reader, nodes: readonly string[]): Promise<ReadVmis> {
+async function readOnNodes(cluster: Reader, nodes: readonly string[]): Promise<List> {
   await Promise.all(nodes.map((node) => mustExist(cluster, NODES, node)));
   const labelSelector = `${KUBEVIRT.nodeName} in (${nodes.join(',')})`;
   const { items, date } = await list(cluster, nodes.length > MAX_NODES ? {} : { labelSelector });
@@ -47,11 +45,15 @@ async function readOnNodes(cluster: Reader, nodes: readonly string[]): Promise<R
 /** During an upgrade, and after one that got stuck, the VMs that are left; before the next one, all. */
 async function readOutdated(cluster: Reader, all: boolean): Promise<ReadVmis> {
   const outdated = all ? undefined : await list(cluster, { labelSelector: KUBEVIRT.outdatedLauncher });
-  return outdated !== undefined && outdated.items.length > 0 ? outdated : list(cluster, {});
+  const areLeft = outdated !== undefined && outdated.items.length > 0;
+  return { ...(areLeft ? outdated : await list(cluster, {})), areLeft };
 }
 
-const list = (cluster: Reader, where: Selection): Promise<ReadVmis> =>
-  cluster.list(LISTED_VMIS_TO_PLAN, where);
+async function list(cluster: Reader, where: Selection): Promise<List> {
+  const { items, date } = await cluster.list(LISTED_VMIS_TO_PLAN, where);
+  const running = items.filter(({ status }) => status?.phase === 'Running');
+  return { items: running.toSorted(byNamespaceAndName), date };
+}
 
 async function mustExist(cluster: Reader, type: ResourceType, name: string): Promise<void> {
   const read = await ignoreNotFound(cluster.get(type, { name }));

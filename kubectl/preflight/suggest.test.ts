@@ -102,6 +102,16 @@ test('is in each namespace where that is asked for', () => {
   ]);
 });
 
+test('takes a name that is free in the namespace', () => {
+  const vmmrqs = [
+    named('preflight-tenant')(aVmmrq()),
+    inNamespace('other')(named('preflight-tenant-2')(aVmmrq())),
+  ];
+  const facts = clusterFacts([tenant({ quotas: [tight(0)] })], { vmmrqs });
+  const { manifests } = suggestedFor(facts, { kind: 'namespace', namespace: 'tenant' }, 'vmmrq');
+  expect(manifests.map(({ metadata }) => metadata.name)).toEqual(['preflight-tenant-2']);
+});
+
 test('takes a name that is free, and several selectors for more namespaces than one may name', () => {
   const namespaces = Array.from({ length: 101 }, (_, index) => {
     const name = `tenant-${String(index).padStart(3, '0')}`;

@@ -33,7 +33,10 @@ const MAX_ROUNDS = 3;
  */
 export function suggest(before: Report, facts: ClusterFacts, kind: ManifestKind): Suggestion {
   const { task } = before;
-  const taken = facts.state.clusterVmmrqs.map(({ metadata }) => metadata.name);
+  const taken = (namespace: string | undefined): string[] =>
+    (namespace === undefined ? facts.state.clusterVmmrqs : facts.state.vmmrqs)
+      .filter(({ metadata }) => metadata.namespace === namespace)
+      .map(({ metadata }) => metadata.name);
   const amounts = new Map<string, Amounts>();
   let cluster = facts;
   let suggestion: Suggestion = { manifests: [], report: before };
@@ -57,18 +60,18 @@ export function suggest(before: Report, facts: ClusterFacts, kind: ManifestKind)
 function manifestsFor(
   task: Task,
   amounts: ReadonlyMap<string, Amounts>,
-  { kind, taken }: { readonly kind: ManifestKind; readonly taken: readonly string[] },
+  { kind, taken }: { readonly kind: ManifestKind; readonly taken: (namespace?: string) => readonly string[] },
 ): Manifest[] {
   const short = [...amounts].filter(([, each]) => each.size > 0);
   const name = nameOf(task);
   if (kind === 'vmmrq')
     return short.map(([namespace, each]) => ({
       ...KIND.vmmrq,
-      metadata: { name, namespace },
+      metadata: { name: unusedNames(name, taken(namespace), 1)[0] ?? name, namespace },
       spec: giving(each, PURPOSE_OF[task.kind]),
     }));
   const chunks = chunksOf(short, MAX_VALUES);
-  const names = unusedNames(name, taken, chunks.length);
+  const names = unusedNames(name, taken(), chunks.length);
   return chunks.map((chunk, index) => ({
     ...KIND.clusterVmmrq,
     metadata: {

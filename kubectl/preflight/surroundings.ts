@@ -12,14 +12,14 @@ export interface Surroundings extends Pick<
 > {
   /** As the guard would see it with every slot free: a migration is only evaluated where it has one (slots.ts). */
   readonly view: View;
-  /** The task's nodes are taken to be drained. */
+  /** The task's nodes are taken to be drained too. */
   readonly draining: ReadonlySet<string>;
   readonly rules: Rules;
 }
 
 export function surroundingsOf(
   task: Task,
-  { now, state, rules }: ClusterFacts,
+  { now, state, rules, draining }: ClusterFacts,
   namespace: string,
 ): Surroundings {
   const view = viewOf({ ...state, migrations: [], held: [], nodes: new Map() }, namespace);
@@ -29,7 +29,7 @@ export function surroundingsOf(
     view,
     overheadRatio: overheadRatioOf(view.kubevirt.overheadRatio),
     autoLimits: view.kubevirt.autoLimits,
-    draining: new Set(task.kind === 'node' ? task.nodes : []),
+    draining: new Set([...draining, ...(task.kind === 'node' ? task.nodes : [])]),
     ...(task.kind === 'upgrade' && task.overhead !== undefined ? { upgradeOverhead: task.overhead } : {}),
   };
 }

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { MaintenanceProgress } from '../../functions/domain/progress/progress-object.ts';
+import { isOpen, type MaintenanceProgress } from '../../functions/domain/progress/progress-object.ts';
 import type { ApiServer } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { follow } from '../../functions/kubernetes/follow.ts';
@@ -63,7 +63,7 @@ interface Shown {
   readonly warn: (text: string) => void;
 }
 
-/** Resolves when each of them is final. Rejects with a PluginError when one is deleted before. */
+/** Resolves when each of them is final. Rejects with a PluginError when one is deleted before it is. */
 async function whileOpen(
   cluster: ApiServer,
   followed: readonly MaintenanceProgress[],
@@ -81,7 +81,9 @@ async function whileOpen(
     if (end !== undefined) resolve(end);
   };
   const gone = ({ metadata }: MaintenanceProgress): void => {
-    if (latest.has(metadata.uid)) reject(new PluginError(`${metadata.name} was deleted`));
+    const known = latest.get(metadata.uid);
+    // One that had ended was only cleared away.
+    if (known !== undefined && isOpen(known)) reject(new PluginError(`${metadata.name} was deleted`));
   };
   const ending = new AbortController();
   void follow(

@@ -92,11 +92,12 @@ const leftOnNode = (node: string, facts: MaintenanceFacts): VmLeft[] =>
     .map((vmi) => leftOf(vmi, facts));
 
 /**
- * VMIs with KubeVirt's label, and those that an upgrade migrates now: the label may be missing (test/recorded/README.md). A change
- * of a VM, which has another priority, is no upgrade.
+ * Running VMIs with KubeVirt's label, as KubeVirt counts them (facts/kubevirt.md §3.1): it corrects the label of no other, so a user
+ * may have set it. And those that an upgrade migrates now: the label may be missing (test/recorded/README.md). A change of a VM,
+ * which has another priority, is no upgrade.
  */
 export function outdated(facts: Pick<MaintenanceFacts, 'vmis' | 'migrations' | 'more'>): VmLeft[] {
-  const labelled = facts.vmis.filter(isAlive).map((vmi) => leftOf(vmi, facts));
+  const labelled = facts.vmis.filter(isRunning).map((vmi) => leftOf(vmi, facts));
   const known = new Set(labelled.map(({ namespace, name }) => vmOf(namespace, name)));
   const migrated = [...facts.migrations]
     .filter(([vm, migration]) => !known.has(vm) && isFor(migration, 'Upgrade'))
@@ -108,6 +109,8 @@ export function outdated(facts: Pick<MaintenanceFacts, 'vmis' | 'migrations' | '
     }));
   return [...labelled, ...migrated];
 }
+
+const isRunning = ({ status }: VirtualMachineInstance): boolean => status?.phase === 'Running';
 
 const isAlive = ({ status }: VirtualMachineInstance): boolean => !FINAL.includes(status?.phase ?? '');
 

@@ -16,7 +16,7 @@ interface Placed extends VmState {
   readonly name: string;
 }
 
-/** Sorts the VMs that are left into buckets: each VM into one, the oldest first. */
+/** Sorts the VMs that are left into buckets: each VM into one, first those that do not get on, the oldest first. */
 export function bucketsOf(vms: readonly VmLeft[], rules: MaintenanceRules): Sorted {
   const placed = vms.map((vm): Placed => ({
     ...vmStateOf(vm, rules),
@@ -32,12 +32,17 @@ export function bucketsOf(vms: readonly VmLeft[], rules: MaintenanceRules): Sort
 }
 
 function bucketOf(name: BucketName, placed: readonly Placed[]): Bucket {
-  const oldest = placed.toSorted(byAge).slice(0, MAX_NAMED);
-  return { name, count: placed.length, vms: oldest.map(entryOf) };
+  const first = placed.toSorted(byUrgency).slice(0, MAX_NAMED);
+  return { name, count: placed.length, vms: first.map(entryOf) };
 }
 
+const BLOCKERS: readonly (BlockedReason | undefined)[] = Object.values(BLOCKED_BY);
+
 /** Without a time, a VM comes last; the name makes the order the same in each replica of the guard. */
-function byAge(one: Placed, other: Placed): number {
+function byUrgency(one: Placed, other: Placed): number {
+  const rank = ({ blockedBy }: Placed): number =>
+    blockedBy === undefined ? BLOCKERS.length : BLOCKERS.indexOf(blockedBy);
+  if (rank(one) !== rank(other)) return rank(one) - rank(other);
   const key = ({ since = '9', namespace, name }: Placed): string => `${since} ${namespace}/${name}`;
   return key(one) < key(other) ? -1 : 1;
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { MAINTENANCE_EVENT, type MaintenanceEventType } from './names.ts';
+import { MAX_MESSAGE } from './outbox.ts';
 import {
   BUCKETS,
   MAINTENANCE_KINDS,
@@ -16,7 +17,7 @@ const progressEventData = z.object({
   kind: z.enum(MAINTENANCE_KINDS),
   subject: z.string().min(1).describe("The node's name, or the deployment id that KubeVirt changes to."),
   reason: z.string().min(1).describe('Why it is in its state, or what blocks it.'),
-  message: z.string().max(2_000).describe('For people.'),
+  message: z.string().max(MAX_MESSAGE).describe('For people.'),
   total: whole.describe('VMs at the start, and newcomers.'),
   done: whole.describe('VMs that have left the node, or are up to date.'),
   left: whole.describe('VMs that have not.'),

@@ -165,6 +165,8 @@ describe('a drain', () => {
     const ended = after(aDrain([1, 2], uncordoned), canceled);
     expect(ended).toEqual({ ...canceled, buckets: [] });
     expect(after(aDrain([1], running), ended)).toEqual(ended);
+    // The drain that follows lists them.
+    expect(after(aDrain([1, 2], running), canceled)).toEqual({ ...canceled, buckets: [] });
   });
 });
 
@@ -279,6 +281,14 @@ describe('events', () => {
       'of 1 VMs left, 1 do not get on: 1 Quota, such as tenant/vm0 (NotEnough: ResourceQuota quota lacks ' +
         'requests.cpu=605m, pods=1). Free quota there, or give more by a VMMRQ or a cluster-wide one.',
     );
+  });
+
+  test('have no longer message than their schema allows', () => {
+    const vms = [{ namespace: 'tenant', name: 'vm0', reason: 'NotEnough', message: 'x'.repeat(4_000) }];
+    const refused = but({ blockedBy: { Quota: 1 }, buckets: [{ name: 'blocked', count: 1, vms }] });
+    const status = after(aDrain([1], refused));
+    expect(status.message.length).toBeGreaterThan(4_000);
+    expect(status.outbox.map(({ data }) => data.message.length)).toEqual([2_000, 2_000]);
   });
 
   test('`progressed` waits where fifty are not posted: it takes no number', () => {

@@ -56,9 +56,13 @@ const endedStatus = (open: ProgressStatus, ending: Ending, endedAt: string): Pro
 
 const isRunning = ({ name }: { readonly name: string }): boolean => name === 'running';
 
-/** A canceled drain lists what still migrates, until that ends. Nothing else of a final object changes. */
-const stillRunning = ({ state, buckets }: ProgressStatus, seen: Maintenance): ProgressStatus['buckets'] =>
-  state === 'Canceled' && buckets.length > 0 ? seen.buckets.filter(isRunning) : buckets;
+/**
+ * A canceled drain lists what still migrates, until that ends or the node is drained again. Nothing else of a final object changes.
+ */
+function stillRunning({ state, buckets }: ProgressStatus, seen: Maintenance): ProgressStatus['buckets'] {
+  if (state !== 'Canceled' || buckets.length === 0) return buckets;
+  return seen.node?.isDraining === true ? [] : seen.buckets.filter(isRunning);
+}
 
 /** Also `blocked` again where another reason is the first one. */
 function blockedOrNot(before: ProgressStatus | undefined, next: ProgressStatus): readonly Happened[] {

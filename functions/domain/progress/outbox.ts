@@ -35,6 +35,9 @@ const TYPE: Readonly<Record<MaintenanceKind, Partial<Record<Happened, Maintenanc
 /** Where no Broker takes events, `progressed` is left out beyond this: it takes no number, so the sequence has no gap. */
 const MAX_WAITING = 50;
 
+/** As long as an event's message may be (event-data.ts). */
+export const MAX_MESSAGE = 2_000;
+
 /** Whether one more `progressed` may wait. */
 export const hasRoomFor = ({ outbox }: Pick<ProgressStatus, 'outbox'>): boolean =>
   outbox.length < MAX_WAITING;
@@ -45,7 +48,8 @@ export function withEvents(
   status: ProgressStatus,
   { happened, time }: { readonly happened: readonly Happened[]; readonly time: string },
 ): ProgressStatus {
-  const { reason, message, total, done, left, blocked, buckets } = status;
+  const { reason, total, done, left, blocked, buckets } = status;
+  const message = status.message.slice(0, MAX_MESSAGE);
   const entries = happened.flatMap((what, index): OutboxEntry[] => {
     const type = TYPE[kind][what];
     if (type === undefined) return [];

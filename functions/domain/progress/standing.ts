@@ -36,8 +36,8 @@ export function standingOf(
     const message = `${String(done)} of ${String(total)} VMs ${how}`;
     return { state: 'Running', reason: MAINTENANCE_REASON.underWay, message, blocked: 0 };
   }
-  const oldest = buckets.find(({ name }) => name === BUCKET_OF[first.reason])?.vms[0];
-  const named = oldest === undefined ? '' : `, such as ${describeEntry(oldest)}`;
+  const example = buckets.find(({ name }) => name === BUCKET_OF[first.reason])?.vms[0];
+  const named = example === undefined ? '' : `, such as ${describeEntry(example)}`;
   const blocked = counts.reduce((sum, { count }) => sum + count, 0);
   const why = counts.map(({ reason, count }) => `${String(count)} ${reason}`).join(', ');
   return {

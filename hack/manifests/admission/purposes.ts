@@ -33,7 +33,7 @@ const MAY_DRAIN = "authorizer.group('').resource('nodes').check('patch').allowed
 
 /**
  * A VMMRQ may give to evacuations and updates only. No tenant can mark a migration as one, or copy the mark. A VMI may be created
- * with the label, by a backup that is restored: virt-controller corrects it.
+ * with the label, by a backup that is restored: virt-controller corrects it once the VMI runs.
  */
 export const purposes: Policy = {
   name: POLICY.purposes,

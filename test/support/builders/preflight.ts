@@ -54,6 +54,8 @@ export const clusterFacts = (
 ): ClusterFacts => ({
   now: NOW,
   rules: RULES,
+  areLeft: false,
+  draining: new Set(),
   namespaces,
   state: {
     kubevirt: aKubeVirt(),
