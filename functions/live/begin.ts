@@ -148,6 +148,7 @@ async function notNow({ migration, plan }: Pair, context: LiveContext): Promise<
     log('warn', 'Forklift is installed, so its plans are left to it', { plan: plan.metadata.name });
     return done('Forklift runs the plans');
   }
+  if (migration.status?.started !== undefined) return undefined;
   const first = await firstInTurn({ migration, plan }, context);
   return first === undefined ? undefined : done(`waiting for the end of Migration ${first.metadata.name}`);
 }
@@ -162,8 +163,12 @@ async function firstInTurn(
     (other) => other.metadata.uid !== migration.metadata.uid && isOfPlan(other, plan),
   );
   const orderOf = ({ metadata }: PlanMigration): string => `${metadata.creationTimestamp} ${metadata.name}`;
-  return others.find((other) => isHeld(other) || (mayBegin(other) && orderOf(other) < orderOf(migration)));
+  return others.find((other) => isRunning(other) || (mayBegin(other) && orderOf(other) < orderOf(migration)));
 }
+
+/** The finalizer alone may be a copy of another one's. */
+const isRunning = (migration: PlanMigration): boolean =>
+  isHeld(migration) && migration.status?.started !== undefined;
 
 const mayBegin = ({ status, metadata }: PlanMigration): boolean =>
   status?.completed === undefined && metadata.deletionTimestamp === undefined;

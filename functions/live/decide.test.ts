@@ -234,6 +234,21 @@ describe('the cut-over', () => {
       'Failed CutOverUndecided',
     ],
     [
+      'does not where the VM on the target is only off: it may have the newest data',
+      firstAttempt(
+        {
+          source: { vmims: [sent('Failed')] },
+          target: {
+            vm: aReceiver((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Halted' } })),
+            vmi: undefined,
+            vmims: [received('Failed')],
+          },
+        },
+        { marks: MARKS, end: END },
+      ),
+      'Failed CutOverUndecided, left: VirtualMachine vms/web, VirtualMachine target/web',
+    ],
+    [
       'does not while a launcher is left there',
       firstAttempt(
         {

@@ -196,14 +196,16 @@ function stuck(run: RecordedRun, { reason, message }: Fail): RunDecision {
   return over(as, { reason, message }, [source.vm, ...left]);
 }
 
-/** Somebody has done by hand what the message asks for: one of the two VMs is gone, or off. */
+/** Somebody has done by hand what the message asks for: the VM on the target is gone, or it runs and the one on the source is off. */
 function isSettled(run: RecordedRun): boolean {
   const { source, target } = run;
-  if (!source.vmims.every(isOver)) return false;
-  if (target.vm === undefined)
-    return target.vmi === undefined && target.pods.length === 0 && target.vmims.every(isOver);
-  return isTargetUp(run) && source.vm.spec.runStrategy === 'Halted' && source.vmi === undefined;
+  if (![...source.vmims, ...target.vmims].every(isOver)) return false;
+  if (isTargetUp(run)) return isOff(source.vm) && source.vmi === undefined;
+  // One on the target that is only off may have the newest data.
+  return target.vm === undefined && target.vmi === undefined && target.pods.length === 0;
 }
+
+const isOff = ({ spec }: VirtualMachine): boolean => spec.runStrategy === 'Halted' || spec.running === false;
 
 const isUp = (source: RecordedRun['source']): boolean =>
   source.vmi?.status?.phase === 'Running' || isWantedRunning(source);

@@ -90,15 +90,18 @@ async function moveOn(vm: RunVm, run: Run, clock: Clock): Promise<Moved> {
   const { entry, shown } = vm;
   const began = clock.elapsed();
   let refused: string | undefined;
+  let isFirst = true;
   for (let changes = 0; ;) {
     const snapshot = await readSnapshot(vm, run, refused);
     const decision = decide(snapshot);
     const isLate = clock.elapsed() - began > BUDGET_MS;
     if (decision.kind !== 'write' || isLate) return { entry, snapshot, decision, isMoreDue: isLate };
     const applied = await send({ snapshot, decision }, run);
-    const isRepeated = refused !== undefined;
+    // What is shown is about the first write.
+    const isLong = isFirst && isRefusedForLong(shown, snapshot);
+    isFirst = false;
     refused = applied.kind === 'refused' ? applied.message : undefined;
-    if (refused !== undefined && (isRepeated || !isRefusedForLong(shown, snapshot))) {
+    if (refused !== undefined && !isLong) {
       const waiting = { ...wait(LIVE_REASON.refused, refused), step: decision.step };
       return { entry, snapshot, decision: waiting, isMoreDue: false };
     }

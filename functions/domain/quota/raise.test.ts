@@ -7,7 +7,7 @@ import { aGrant, aQuota, enforced, hard, used } from '../../../test/support/buil
 import { aVmmrq, giving } from '../../../test/support/builders/snapshot.ts';
 import { allowanceFrom } from './allowance.ts';
 import { grantOf } from './grant.ts';
-import { isCharged, isUndone, raisedAgain, raisedQuota, type RaiseOrder } from './raise.ts';
+import { isCharged, isUndone, needsMore, raisedAgain, raisedQuota, type RaiseOrder } from './raise.ts';
 import { ANNOTATION, LABEL } from '../names.ts';
 import type { ResourceQuota, Vmmrq } from '../objects.ts';
 
@@ -114,4 +114,22 @@ test.each([
   { name: 'of nothing', list: { 'requests.cpu': '9' }, target: {}, want: false },
 ])('isCharged: $name', ({ list, target, want }) => {
   expect(isCharged(aQuota(used(list)), { target })).toBe(want);
+});
+
+describe('needsMore', () => {
+  const lockFor = (need: Record<string, string>): RaiseOrder['lock'] =>
+    aLock({ quotas: [{ name: 'quota', uid: 'uid-of-quota', need }] });
+  const quota = aQuota(
+    hard({ 'requests.cpu': '1', 'limits.cpu': '1' }),
+    used({ 'requests.cpu': '1', 'limits.cpu': '2' }),
+  );
+
+  test.each<[string, Record<string, string>, boolean]>([
+    ['what the VMMRQs give', { 'requests.cpu': '1200m' }, false],
+    ['more', { 'requests.cpu': '1201m' }, true],
+    ['nothing of a key that is exceeded already', { 'requests.cpu': '1', 'limits.cpu': '0' }, false],
+  ])('the pods lack %s', (_, need, wanted) => {
+    const vmmrqs = [aVmmrq(giving({ 'requests.cpu': '1200m' }))];
+    expect(needsMore(quota, order({ lock: lockFor(need), vmmrqs }))).toBe(wanted);
+  });
 });

@@ -50,7 +50,10 @@ export function needsMore(quota: ResourceQuota, { lock, vmmrqs }: RaiseOrder): b
   const need = orderFor(quota, lock.quotas)?.need;
   if (need === undefined) return false;
   const allowance = allowanceFrom(vmmrqs);
-  return enforcedKeys(quota).some(([key]) => (missingOf(quota, key, need) ?? 0n) > allowance(quota, key).max);
+  const isNeeded = (key: string): boolean => parseQuantity(need[canonicalKey(key)] ?? '0') > 0n;
+  return enforcedKeys(quota).some(
+    ([key]) => isNeeded(key) && (missingOf(quota, key, need) ?? 0n) > allowance(quota, key).max,
+  );
 }
 
 /** By what each key is raised, for pods that the quota charges `need` for; undefined: by all that the VMMRQs give. */

@@ -46,8 +46,8 @@ function undecided(snapshot: RecordedRun): StepDecision {
   const waiting = {
     reason: LIVE_REASON.cutOverUndecided,
     message:
-      'the guest was seen on the target, and its migration has not succeeded: look at the VM on both clusters, and stop the one that is ' +
-      'wrong by hand. Nothing is deleted',
+      'the guest was seen on the target, and its migration has not succeeded: look at the VM on both clusters, and stop the one on ' +
+      'the source, or delete the one on the target, by hand. Nothing is deleted',
   };
   if (isOver(sent) && isOver(received) && received?.status?.phase !== 'Succeeded')
     return fail(waiting.reason, waiting.message);

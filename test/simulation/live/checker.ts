@@ -83,8 +83,8 @@ function changesSource(checked: Checked, after: Vm): string | undefined {
   if (strategyIn(after) === 'Halted')
     return truth.hasMoved ? endsSource(checked) : 'L3: the source is halted before its guest has moved';
   if (truth.hasMoved) return 'L1: the source is started though its guest has moved';
-  // A record that was removed is made again with the strategy that a user has set since.
-  return [clusters.strategy, clusters.strategyOfUser].includes(strategyIn(after))
+  // A record that was removed is made again with a strategy that a user has set since.
+  return [clusters.strategy, ...clusters.strategiesOfUser].includes(strategyIn(after))
     ? undefined
     : 'L3: the source gets another strategy than it had';
 }

@@ -54,7 +54,7 @@ export class Clusters {
   /** Who set the source VM's run strategy last. */
   strategyBy = 'kubectl';
   /** What a user has set it to since. */
-  strategyOfUser: string | undefined;
+  readonly strategiesOfUser: string[] = [];
   /** Reads and writes there are not answered. */
   readonly away: Record<Side, boolean> = { source: false, target: false };
   isFull = false;

@@ -59,7 +59,7 @@ function setStrategy({ clusters }: Scene, runStrategy: 'Always' | 'Halted'): boo
   const vm = clusters.vm('source');
   if (vm === undefined) return false;
   const { running: _running, ...spec } = vm.spec;
-  clusters.strategyOfUser = runStrategy;
+  clusters.strategiesOfUser.push(runStrategy);
   clusters.try(
     clusters.replace('source', { ...vm, spec: { ...spec, runStrategy } } as KubernetesObject, 'kubectl'),
   );
