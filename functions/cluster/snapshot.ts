@@ -215,11 +215,18 @@ async function readDraining(
   const nodes = evacuations.flatMap((migration) =>
     launchersOf(migration, pods).flatMap(({ spec }) => spec.nodeName ?? []),
   );
-  const reads = [...new Set(nodes)].map(async (name) => {
-    const read = await ignoreNotFound(cluster.get(NODES, { name }));
-    return read !== undefined && isDraining(read.object, view?.kubevirt.drainTaint) ? [name] : [];
-  });
+  const reads = [...new Set(nodes)].map((name) => readIfDrained(cluster, name, view?.kubevirt.drainTaint));
   return new Set((await Promise.all(reads)).flat());
+}
+
+/** The node's name, if it is being drained. `taint` as for isDraining. */
+export async function readIfDrained(
+  cluster: Reader,
+  name: string,
+  taint: string | undefined,
+): Promise<readonly string[]> {
+  const read = await ignoreNotFound(cluster.get(NODES, { name }));
+  return read !== undefined && isDraining(read.object, taint) ? [name] : [];
 }
 
 /** The target launchers of these migrations, and their attachment pods. */

@@ -71,10 +71,9 @@ function withoutRecordYet(snapshot: RunSnapshot, vm: VirtualMachine): RunDecisio
     return put(vm, rebuiltRecord(snapshot, vm), 'recording again what was removed');
   if (hub.stop !== undefined) return over('Canceled', hub.stop);
   for (const { name, decide: decideStep } of FIRST_STEPS) {
-    const decision = decideStep(snapshot);
-    const tried = unlessRefused(decision, hub);
-    if (tried.kind === 'fail') return over('Failed', tried);
-    if (tried.kind !== 'done') return { step: name, ...tried };
+    const decision = unlessRefused(decideStep(snapshot), hub);
+    if (decision.kind === 'fail') return over('Failed', decision);
+    if (decision.kind !== 'done') return { step: name, ...decision };
   }
   throw new Error('Started is done only with a record');
 }

@@ -1,7 +1,7 @@
 import type { Claim, VirtualMachine, Vmi } from '../domain/live/kubevirt.ts';
 import { resourcesOf } from '../domain/live/resources.ts';
 import type { RunId } from '../domain/live/run-names.ts';
-import { isPastCutOver, recordOf, type RunRecord } from '../domain/live/run-record.ts';
+import { isPastCutOver, recordIn, type RunRecord } from '../domain/live/run-record.ts';
 import type { SourceSetup, SourceSide } from '../domain/live/run-snapshot.ts';
 import { neededVolumes } from '../domain/live/volumes.ts';
 import { isFinal } from '../domain/migration.ts';
@@ -37,8 +37,7 @@ export async function readSourceCore(reader: Reader, at: VmAt, run: RunId): Prom
     reader.list(VMIMS, { namespace: at.namespace, labelSelector: `${OF_VMI}=${at.name}` }),
   ]);
   const vm = named?.metadata.uid === run.vm ? named : undefined;
-  const state = vm && recordOf(vm, run);
-  const record = state?.kind === 'ours' ? state.record : undefined;
+  const record = recordIn({ source: { vm }, run });
   const vmims = await readVmims(reader, at.namespace, { run, record });
   const own = new Set(vmims.map(({ metadata }) => metadata.uid));
   return {

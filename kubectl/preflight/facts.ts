@@ -21,7 +21,7 @@ export interface ClusterFacts {
   readonly state: ViewInput;
   readonly rules: Rules;
   /** Of an upgrade: only the VMs that are outdated already are looked at. */
-  readonly areLeft: boolean;
+  readonly onlyOutdated: boolean;
   /** Nodes that are being drained now, of those that evacuations leave. */
   readonly draining: ReadonlySet<string>;
   /** By name. */

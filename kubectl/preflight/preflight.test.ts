@@ -228,7 +228,9 @@ describe('stuck', () => {
 
   test('an upgrade of which only the VMs that are left were looked at says so', () => {
     const facts = clusterFacts([aTenant()]);
-    const lines = [false, true].map((areLeft) => summary(preflight(UPGRADE, { ...facts, areLeft })));
+    const lines = [false, true].map((onlyOutdated) =>
+      summary(preflight(UPGRADE, { ...facts, onlyOutdated })),
+    );
     const [all = [], left = []] = lines;
     expect(left.filter((line) => !all.includes(line))).toEqual([
       'Only the VMs that are outdated already; --all looks at every VM.',

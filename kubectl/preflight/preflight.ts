@@ -16,7 +16,7 @@ export interface Report {
   /** How many of the VMs migrate at once by them. */
   readonly atOnce: number;
   /** Of an upgrade: only the VMs that are outdated already. */
-  readonly areLeft: boolean;
+  readonly onlyOutdated: boolean;
   /** By namespace and name: the order in which they are taken to go. */
   readonly vms: readonly VmOutcome[];
 }
@@ -29,8 +29,8 @@ export function preflight(task: Task, facts: ClusterFacts): Report {
   slots.release();
   for (const namespace of namespaces) namespace.goInTurn(slots);
   const { limits, atOnce } = slots;
-  const { areLeft } = facts;
-  return { task, limits, atOnce, areLeft, vms: namespaces.flatMap((namespace) => namespace.outcomes()) };
+  const { onlyOutdated } = facts;
+  return { task, limits, atOnce, onlyOutdated, vms: namespaces.flatMap((namespace) => namespace.outcomes()) };
 }
 
 /** A VM to move, and what happens to it, once that is known. */

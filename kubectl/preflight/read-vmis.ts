@@ -9,15 +9,15 @@ import type { Task } from './task.ts';
 
 export interface ReadVmis extends Pick<ReadList<VirtualMachineInstance>, 'items' | 'date'> {
   /** Of an upgrade: only the VMs that are outdated already. */
-  readonly areLeft: boolean;
+  readonly onlyOutdated: boolean;
 }
 
-type List = Omit<ReadVmis, 'areLeft'>;
+type List = Omit<ReadVmis, 'onlyOutdated'>;
 
 /** The running VMs that the task moves, by namespace and name. Rejects with a PluginError for an unknown node or namespace. */
 export async function readVmis(cluster: Reader, task: Task): Promise<ReadVmis> {
   if (task.kind === 'upgrade') return readOutdated(cluster, task.all === true);
-  return { ...(await readAny(cluster, task)), areLeft: false };
+  return { ...(await readAny(cluster, task)), onlyOutdated: false };
 }
 
 const keyOf = ({ metadata }: VirtualMachineInstance): string =>
@@ -45,8 +45,8 @@ async function readOnNodes(cluster: Reader, nodes: readonly string[]): Promise<L
 /** During an upgrade, and after one that got stuck, the VMs that are left; before the next one, all. */
 async function readOutdated(cluster: Reader, all: boolean): Promise<ReadVmis> {
   const outdated = all ? undefined : await list(cluster, { labelSelector: KUBEVIRT.outdatedLauncher });
-  const areLeft = outdated !== undefined && outdated.items.length > 0;
-  return { ...(areLeft ? outdated : await list(cluster, {})), areLeft };
+  const onlyOutdated = outdated !== undefined && outdated.items.length > 0;
+  return { ...(onlyOutdated ? outdated : await list(cluster, {})), onlyOutdated };
 }
 
 async function list(cluster: Reader, where: Selection): Promise<List> {

@@ -39,7 +39,7 @@ function whyOf({ outcome, by, missing, message }: VmOutcome): string {
 }
 
 /** What the rows come to, one sentence a line. */
-export function summary({ task, limits, atOnce, areLeft, vms }: Report): string[] {
+export function summary({ task, limits, atOnce, onlyOutdated, vms }: Report): string[] {
   const counts = countsOf(vms);
   const parts = OUTCOMES.filter((name) => counts[name] > 0).map(
     (name) => `${String(counts[name])} ${LOOK[name].text}`,
@@ -47,7 +47,7 @@ export function summary({ task, limits, atOnce, areLeft, vms }: Report): string[
   const what = vms.length === 0 ? 'no running VM' : parts.join(', ');
   return [
     `${describeTask(task)}: ${what}.`,
-    ...(areLeft ? ['Only the VMs that are outdated already; --all looks at every VM.'] : []),
+    ...(onlyOutdated ? ['Only the VMs that are outdated already; --all looks at every VM.'] : []),
     ...(vms.length === 0
       ? []
       : [
@@ -68,11 +68,11 @@ const countsOf = (vms: readonly VmOutcome[]): Record<OutcomeName, number> => {
 };
 
 /** For programs: the report with amounts as texts. */
-export const structure = ({ task, limits, atOnce, areLeft, vms }: Report): object => ({
+export const structure = ({ task, limits, atOnce, onlyOutdated, vms }: Report): object => ({
   task: { ...task, ...('overhead' in task ? { overhead: describeQuantity('memory', task.overhead) } : {}) },
   limits,
   atOnce,
-  ...(areLeft ? { onlyOutdated: true } : {}),
+  ...(onlyOutdated ? { onlyOutdated } : {}),
   counts: countsOf(vms),
   vms: vms.map(({ missing, ...vm }) => ({
     ...vm,

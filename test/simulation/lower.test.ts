@@ -11,18 +11,8 @@ import { aLock, lockedBy } from '../support/builders/namespace.ts';
 import { annotated } from '../support/builders/object.ts';
 import { aGrant, holding } from '../support/builders/quota.ts';
 import type { Model } from './model/model.ts';
-import {
-  LAUNCHER,
-  launcherPod,
-  migration,
-  quota,
-  refused,
-  running,
-  TENANT,
-  tenantNamespace,
-  vmi,
-} from './objects.ts';
-import { aBlockedTenant, FULL, runStep } from './one-step.ts';
+import { LAUNCHER, launcherPod, quota, running, TENANT, tenantNamespace, vmi } from './objects.ts';
+import { aBlockedTenant, BLOCKED, FULL, runStep } from './one-step.ts';
 
 const RAISED = { ...FULL, 'requests.cpu': '2' };
 const QUOTAS = [
@@ -52,7 +42,7 @@ function aRaisedTenant(behind: number): Model {
   store.put(lockedBy(LOCK)(tenantNamespace('uid-of-tenant')));
   for (const each of QUOTAS) store.put(charged(each));
   const target = launcherPod(vmi('vm0', 'uid-of-vm0'), {
-    migration: refused(migration('mig0', 'vm0'), 'uid-of-mig0'),
+    migration: BLOCKED,
     requests: LAUNCHER,
   });
   store.put(running({ ...target, metadata: { ...target.metadata, name: 'target', uid: 'uid-of-target' } }));
@@ -99,7 +89,7 @@ describe('two that lower at the same time', () => {
     return { outcome, model };
   }
 
-  test('and each win one quota: it is said that they are lowered', async () => {
+  test('and each win one quota: one replies that they are lowered', async () => {
     const { outcome, model } = await besideAnother();
     expect(QUOTAS.map(({ name }) => fence(model, name))).toEqual([
       `${LOCK.token} admitted`,

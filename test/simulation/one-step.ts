@@ -22,7 +22,8 @@ import {
 
 export const GIVES = { additionalMigrationResources: { 'requests.cpu': '1', 'requests.memory': '1Gi' } };
 export const FULL = { 'requests.cpu': '1', 'requests.memory': '1Gi' };
-const BLOCKED = refused(migration('mig0', 'vm0'), 'uid-of-mig0');
+/** The migration of `aBlockedTenant`. */
+export const BLOCKED = refused(migration('mig0', 'vm0'), 'uid-of-mig0');
 
 /** A migration that a full quota refuses. */
 export function aBlockedTenant(parts: Partial<ApiServerParts> = {}): Model {

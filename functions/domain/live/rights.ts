@@ -74,6 +74,6 @@ export function describeRight({ verb, group, resource, namespace, name }: Right)
   return `${verb} ${of} ${namespace === '' ? 'in all namespaces' : `in namespace ${namespace}`}`;
 }
 
-/** What a user is told who lacks these. */
+/** Which rights the user lacks, in words. */
 export const cannot = (user: string, missing: readonly Right[]): string =>
   `User "${user}" cannot ${missing.map(describeRight).join(', ')}.`;

@@ -28,17 +28,13 @@ export function quotaFindings(view: PlanView, candidates: readonly Candidate[]):
   const givers = receiving(targetCluster.vmmrqs)
     .map(({ metadata }) => metadata.name)
     .join(', ');
-  const why: Readonly<Record<Lack['kind'], string>> = {
-    refused: '',
-    given: `, which ${givers} gives once allowOverQuota is set`,
-    'let-in': '',
-    filling: '',
-  };
+  const why = (kind: Lack['kind']): string =>
+    kind === 'given' ? `, which ${givers} gives once allowOverQuota is set` : '';
   const all = lacks(view, targetCluster, candidates);
   const texts = (isLetIn: boolean): string[] =>
     all
       .filter(({ kind }) => (kind === 'let-in') === isLetIn)
-      .map(({ name, missing, kind }) => `${name}: ${missing}${why[kind]}`);
+      .map(({ name, missing, kind }) => `${name}: ${missing}${why(kind)}`);
   return [
     ...findingOf(texts(false), {
       ...{ type: LIVE_CONDITION.overQuota, category: 'Warn', reason: 'NotEnough' },

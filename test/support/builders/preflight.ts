@@ -54,7 +54,7 @@ export const clusterFacts = (
 ): ClusterFacts => ({
   now: NOW,
   rules: RULES,
-  areLeft: false,
+  onlyOutdated: false,
   draining: new Set(),
   namespaces,
   state: {
