@@ -1,13 +1,14 @@
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { temporaryFolder } from '../../test/cluster/controlplane/exit.ts';
 import { newServingCertificate } from '../../test/cluster/serving-certificate.ts';
 import { connect } from './client.ts';
+import { Unreachable } from './errors.ts';
 
 const folder = temporaryFolder('mtq-client-');
 const { serving, ca } = newServingCertificate();
@@ -43,14 +44,14 @@ afterAll(() => {
   folder.remove();
 });
 
-function kubeconfig(cluster: object): string {
+function kubeconfig(cluster: object, user: object = {}): string {
   const file = join(folder.path, 'kubeconfig');
   const authority = Buffer.from(ca).toString('base64');
   const common = { 'certificate-authority-data': authority, 'tls-server-name': 'localhost' };
   const config = {
     clusters: [{ name: 'one', cluster: { ...common, ...cluster } }],
     contexts: [{ name: 'one', context: { cluster: 'one', user: 'one' } }],
-    users: [{ name: 'one', user: {} }],
+    users: [{ name: 'one', user }],
     'current-context': 'one',
   };
   writeFileSync(file, JSON.stringify(config));
@@ -68,4 +69,31 @@ test('a kubeconfig with a proxy-url is used through the proxy', async () => {
   const file = kubeconfig({ server: 'https://nowhere.example:6443', 'proxy-url': through });
   expect(await connect(file).version()).toBe('v1.34.1');
   expect(connected).toEqual(['nowhere.example:6443']);
+});
+
+describe('a credential plugin', () => {
+  const plugin = (script: string): object => ({
+    exec: {
+      ...{ apiVersion: 'client.authentication.k8s.io/v1', interactiveMode: 'Never' },
+      ...{ command: process.execPath, args: ['-e', script] },
+    },
+  });
+  const server = (): string => `https://127.0.0.1:${String(portOf(apiServer))}`;
+
+  test('is asked once by requests at the same time', async () => {
+    const asked = join(folder.path, 'asked');
+    const credential = {
+      ...{ apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential' },
+      status: { token: 'secret' },
+    };
+    const script = `require('node:fs').appendFileSync('${asked}', 'x'); console.log('${JSON.stringify(credential)}')`;
+    const cluster = connect(kubeconfig({ server: server() }, plugin(script)));
+    await Promise.all([cluster.version(), cluster.version(), cluster.version()]);
+    expect(readFileSync(asked, 'utf8')).toBe('x');
+  });
+
+  test('that fails is no answer', async () => {
+    const cluster = connect(kubeconfig({ server: server() }, plugin('process.exit(1)')));
+    await expect(cluster.version()).rejects.toThrow(Unreachable);
+  });
 });

@@ -4,6 +4,7 @@ import { FIELD_MANAGER } from '../domain/names.ts';
 import { NoApiServer, type Access } from './access.ts';
 import { Client } from './api-client.ts';
 import type { ApiServer } from './cluster.ts';
+import { Unreachable } from './errors.ts';
 import { Transport } from './transport.ts';
 
 export interface ConnectOptions {
@@ -44,14 +45,25 @@ export function connectBy(
 function accessBy(config: KubeConfig): Access {
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new Error('it has no current context with a cluster');
+  let asked: Promise<RequestOptions> | undefined;
   return {
     server: new URL(cluster.server),
-    credentials: async () => {
-      const credentials: RequestOptions = { headers: {} };
-      await config.applyToHTTPSOptions(credentials);
-      // Only a proxy needs it: it keeps no connection.
-      if (cluster.proxyUrl === undefined) delete credentials.agent;
-      return credentials;
-    },
+    // A credential plugin (`users[].user.exec`) is asked once by requests at the same time.
+    credentials: () =>
+      (asked ??= credentialsOf(config, cluster.proxyUrl !== undefined).finally(() => {
+        asked = undefined;
+      })),
   };
+}
+
+async function credentialsOf(config: KubeConfig, hasProxy: boolean): Promise<RequestOptions> {
+  const credentials: RequestOptions = { headers: {} };
+  try {
+    await config.applyToHTTPSOptions(credentials);
+  } catch (cause) {
+    throw new Unreachable('the kubeconfig gives no credentials', { cause });
+  }
+  // Only a proxy needs it: it keeps no connection.
+  if (!hasProxy) delete credentials.agent;
+  return credentials;
 }

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { LookupFunction } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newServingCertificate } from '../../test/cluster/serving-certificate.ts';
@@ -42,6 +43,27 @@ test('Transport takes an answer that came while the process had no CPU time', as
   await new Promise(setImmediate);
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * SILENCE_MS);
   await expect(answer).resolves.toBe('answer');
+});
+
+test('Transport does not look an IPv6 address up', async () => {
+  const lookedUp: string[] = [];
+  const lookup: LookupFunction = (name, _options, done) => {
+    lookedUp.push(name);
+    done(new Error('no such name'), []);
+  };
+  const access = { server: new URL('https://[::1]:1'), credentials: () => Promise.resolve({ lookup }) };
+  await expect(new Transport(access, 'test').send({ method: 'GET', path: '/' })).rejects.toThrow(Unreachable);
+  expect(lookedUp).toEqual([]);
+});
+
+test('Transport gives up a server whose name nobody resolves', async () => {
+  const lookup: LookupFunction = () => undefined;
+  const access = {
+    server: new URL('https://nobody.example'),
+    credentials: () => Promise.resolve({ lookup }),
+    silenceMs: SILENCE_MS,
+  };
+  await expect(new Transport(access, 'test').send({ method: 'GET', path: '/' })).rejects.toThrow(Unreachable);
 });
 
 test('Transport gives up a server that is silent', async () => {

@@ -64,7 +64,6 @@ export class Transport {
           new Unreachable(`${request.method} ${request.path}: no answer from the API server`, { cause }),
         );
       const sent = https.request(options, resolve);
-      sent.setTimeout(request.silenceMs ?? this.#access.silenceMs ?? SILENCE_MS);
       sent.on('timeout', () => destroyIfSilent(sent));
       sent.on('error', fail);
       sent.end(body);
@@ -77,10 +76,13 @@ export class Transport {
     this.#agent ??= newAgent(credentials);
     return {
       method: request.method,
-      host: server.hostname,
+      // An IPv6 address is in brackets only in a URL.
+      host: server.hostname.replace(/^\[|\]$/g, ''),
       port: server.port === '' ? 443 : server.port,
       path: `${server.pathname.replace(/\/$/, '')}${request.path}`,
       agent: this.#agent,
+      // From the beginning of the connection on; `setTimeout` of a request counts from its end.
+      timeout: request.silenceMs ?? this.#access.silenceMs ?? SILENCE_MS,
       ...(request.signal === undefined ? {} : { signal: request.signal }),
       headers: {
         ...(credentials.headers as Record<string, string>),
