@@ -96,12 +96,12 @@ describe('a run', () => {
         },
         { end: END },
       ),
-      'Failed RestoringSource, left: VirtualMachine target/web',
+      'Failed RestoringSource, left: the record of VirtualMachine vms/web, VirtualMachine target/web',
     ],
     [
       'lists what is left at once, where nothing can be done',
       firstAttempt({ source: OFF, target: { vmi: undefined, vmims: [] } }, { end: END }),
-      'Failed SourceDownUndecided, left: VirtualMachine target/web',
+      'Failed SourceDownUndecided, left: the record of VirtualMachine vms/web, VirtualMachine target/web',
     ],
   ])('%s', (_what, snapshot, wanted) => {
     expect(stepOf(snapshot) + summary(decide(snapshot))).toEqual(wanted);
@@ -220,7 +220,7 @@ describe('the cut-over', () => {
         { source: { vmims: [sent('Failed')] }, target: { vmims: [received('Failed')] } },
         { marks: MARKS, end: END },
       ),
-      'Failed CutOverUndecided, left: VirtualMachine vms/web, VirtualMachine target/web',
+      'Failed CutOverUndecided, left: the record of VirtualMachine vms/web, VirtualMachine target/web',
     ],
     [
       'lets go of it where a user has deleted the VM on the target',
@@ -246,7 +246,7 @@ describe('the cut-over', () => {
         },
         { marks: MARKS, end: END },
       ),
-      'Failed CutOverUndecided, left: VirtualMachine vms/web, VirtualMachine target/web',
+      'Failed CutOverUndecided, left: the record of VirtualMachine vms/web, VirtualMachine target/web',
     ],
     [
       'does not while a launcher is left there',
@@ -257,7 +257,7 @@ describe('the cut-over', () => {
         },
         { marks: MARKS, end: END },
       ),
-      'Failed CutOverUndecided, left: VirtualMachine vms/web',
+      'Failed CutOverUndecided, left: the record of VirtualMachine vms/web',
     ],
     [
       'lets go of it where a user has started the VM on the target, and the source is off',
@@ -287,7 +287,7 @@ describe('the cut-over', () => {
         },
         { ...off, end: { ...END, reason: 'SourceNotVerified' } },
       ),
-      'Failed SourceNotVerified, left: VirtualMachine vms/web',
+      'Failed SourceNotVerified, left: the record of VirtualMachine vms/web',
     ],
   ])('%s', (_what, snapshot, wanted) => {
     expect(summary(decide(snapshot))).toEqual(wanted);
@@ -303,13 +303,18 @@ describe('what has been refused for long', () => {
     [
       'on the way back: what is left is listed',
       aRecordedRun(recorded({ end: PROVED }), { hub, target: { vm: aReceiver() } }),
-      'Failed Refused, left: VirtualMachine target/web',
+      'Failed Refused, left: the record of VirtualMachine vms/web, VirtualMachine target/web',
+    ],
+    [
+      'on the way back, with nothing on the target: the run stays with its record',
+      aRecordedRun(recorded({ end: END }), { hub }),
+      'Failed Refused, left: the record of VirtualMachine vms/web',
     ],
     ['past the cut-over: its end is recorded', firstAttempt({ hub, target: THERE }, past()), RECORD],
     [
       'past the cut-over, and recorded: the VM on the target stays',
       firstAttempt({ hub, target: THERE }, { ...past(), end: END }),
-      'Failed Refused, left: VirtualMachine vms/web',
+      'Failed Refused, left: the record of VirtualMachine vms/web',
     ],
   ])('%s', (_what, snapshot, wanted) => {
     expect(summary(decide(snapshot))).toBe(wanted);

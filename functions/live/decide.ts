@@ -55,7 +55,7 @@ export function decide(snapshot: RunSnapshot): RunDecision {
   const state = recordOf(vm, snapshot.run);
   if (state.kind === 'foreign') {
     const message = `the VM is moved by ${state.holder}: wait for its end`;
-    return over('Failed', { reason: LIVE_REASON.vmInUse, message }, madeReceiver(snapshot));
+    return over('Failed', { reason: LIVE_REASON.vmInUse, message }, madeReceiver(snapshot).map(shown));
   }
   if (state.kind === 'none') return withoutRecordYet(snapshot, vm);
   const { record } = state;
@@ -98,8 +98,8 @@ function withoutSource(snapshot: RunSnapshot): RunDecision {
     const message = 'the VM runs on the target; the one on the source was deleted';
     return before ?? over('Succeeded', { reason: LIVE_REASON.succeeded, message });
   }
-  const left = madeObjects(snapshot);
-  if (before !== undefined) return { ...before, leftovers: left.map(shown) };
+  const left = madeObjects(snapshot).map(shown);
+  if (before !== undefined) return { ...before, leftovers: left };
   const advice = left.length === 0 ? '' : ': look at the target, and delete by hand what is not needed';
   const message = `the VM on the source was deleted before its guest was seen on the target${advice}`;
   return over('Failed', { reason: LIVE_REASON.sourceGone, message }, left);
@@ -191,8 +191,8 @@ function stuck(run: RecordedRun, { reason, message }: Fail): RunDecision {
   const as = record.end?.as ?? 'Failed';
   if (record.arrivedAt === undefined && isSettled(run))
     return { ...over(as, { reason, message }), release: release(source.vm) };
-  const left = record.arrivedAt === undefined ? madeReceiver(run) : [];
-  return over(as, { reason, message }, [source.vm, ...left]);
+  const made = record.arrivedAt === undefined ? madeReceiver(run) : [];
+  return over(as, { reason, message }, leftOf(run, made));
 }
 
 /** Somebody has done by hand what the message asks for: the VM on the target is gone, or it runs and the one on the source is off. */
@@ -219,13 +219,19 @@ function goBack(run: RecordedRun, end: RunEnd): RunDecision {
       : `${message}; the VM does not run on the source: start it there if it shall`;
     return { ...over(as, { reason: reason as LiveReason, message: text }), release: release(run.source.vm) };
   }
-  const left = madeObjects(run);
+  const left = leftOf(run, madeObjects(run));
   if (decision.kind === 'fail') return over(as, decision, left);
   const isLate = run.hub.now > timeOf(at) + LIMIT_MS.undo;
   if (decision.kind === 'wait' && isLate)
     return over(as, { ...decision, message: `${message}; ${decision.message}` }, left);
   return { step: 'Undo', ...decision };
 }
+
+/** The record too: as long as it is there, no other run can move the VM. */
+const leftOf = ({ source }: RecordedRun, made: readonly KubernetesObject[]): string[] => [
+  `the record of ${shown(source.vm)}`,
+  ...made.map(shown),
+];
 
 /** What this run has made, and is there still. */
 const madeObjects = (snapshot: RunSnapshot): readonly KubernetesObject[] => [
@@ -249,12 +255,5 @@ const release = (vm: RecordedRun['source']['vm']): readonly LiveWrite[] => [
 const over = (
   as: Ended['as'],
   { reason, message }: { readonly reason: LiveReason; readonly message: string },
-  left: readonly KubernetesObject[] = [],
-): Ended => ({
-  kind: 'ended',
-  as,
-  reason,
-  message,
-  leftovers: left.map(shown),
-  release: [],
-});
+  leftovers: readonly string[] = [],
+): Ended => ({ kind: 'ended', as, reason, message, leftovers, release: [] });

@@ -1,6 +1,5 @@
 import { missingRights } from '../cluster/requester-rights.ts';
-import { saysWait } from '../domain/live/conditions.ts';
-import { LIMIT_MS, timeOf } from '../domain/live/deadlines.ts';
+import { LIMIT_MS } from '../domain/live/deadlines.ts';
 import { wait, type Side } from '../domain/live/decision.ts';
 import type {
   NetworkMap,
@@ -16,6 +15,7 @@ import { cannot, rightsToCopy } from '../domain/live/rights.ts';
 import { hookName, type RunId } from '../domain/live/run-names.ts';
 import { isPastCutOver, recordIn } from '../domain/live/run-record.ts';
 import type { HookView, HubSide, RunSettings, RunSnapshot } from '../domain/live/run-snapshot.ts';
+import { shownSince } from '../domain/live/shown-wait.ts';
 import { stopOf } from '../domain/live/stop.ts';
 import type { ApiServer, Reader } from '../kubernetes/cluster.ts';
 import { describeError } from '../kubernetes/errors.ts';
@@ -87,7 +87,7 @@ export const unknown = (message: string): RunDecision => ({
 });
 
 async function moveOn(vm: RunVm, run: Run, clock: Clock): Promise<Moved> {
-  const { entry, shown } = vm;
+  const { entry } = vm;
   const began = clock.elapsed();
   let refused: string | undefined;
   let isFirst = true;
@@ -98,7 +98,7 @@ async function moveOn(vm: RunVm, run: Run, clock: Clock): Promise<Moved> {
     if (decision.kind !== 'write' || isLate) return { entry, snapshot, decision, isMoreDue: isLate };
     const applied = await send({ snapshot, decision }, run);
     // What is shown is about the first write.
-    const isLong = isFirst && isRefusedForLong(shown, snapshot);
+    const isLong = isFirst && isRefusedForLong(snapshot);
     isFirst = false;
     refused = applied.kind === 'refused' ? applied.message : undefined;
     if (refused !== undefined && !isLong) {
@@ -149,13 +149,12 @@ async function notAllowed(
 }
 
 /** Whether the VM has shown for long that a write is refused. Past its cut-over, as long as the source has to be proved off. */
-function isRefusedForLong(shown: VmStatus | undefined, snapshot: RunSnapshot): boolean {
-  const { now, settings } = snapshot.hub;
-  const condition = shown?.conditions?.find((each) => saysWait(each) && each.reason === LIVE_REASON.refused);
-  if (condition === undefined) return false;
+function isRefusedForLong(snapshot: RunSnapshot): boolean {
+  const { hub } = snapshot;
   const record = recordIn(snapshot);
   const isPast = record !== undefined && isPastCutOver(record);
-  return now - timeOf(condition.lastTransitionTime) > (isPast ? settings.sourceMs : LIMIT_MS.refused);
+  const limitMs = isPast ? hub.settings.sourceMs : LIMIT_MS.refused;
+  return hub.now - shownSince(hub, LIVE_REASON.refused) > limitMs;
 }
 
 async function readSnapshot(

@@ -36,6 +36,8 @@ export interface SimulatedPairOptions {
   /** How requests and messages are delayed; in the order of arrival when left out. */
   readonly pacing?: Pacing;
   readonly timings?: KubeVirtOptions['timings'];
+  /** virt-api reviews what virt-controller writes; it does not when left out. */
+  readonly hasVirtApi?: boolean;
 }
 
 const AT_ONCE: Pacing = { suspendRate: 0, longDelayRate: 0, maxDelayMs: 0 };
@@ -116,7 +118,8 @@ interface SimulatedSide {
   start(): Promise<void>;
 }
 
-function simulateSide(name: Side, { random, schedule, transfers, network, timings }: Parts): SimulatedSide {
+function simulateSide(name: Side, parts: Parts): SimulatedSide {
+  const { random, schedule, transfers, network, timings, hasVirtApi = false } = parts;
   let uids = 0;
   const { time } = schedule;
   // As long as real ones, so that one is never a part of another.
@@ -149,6 +152,7 @@ function simulateSide(name: Side, { random, schedule, transfers, network, timing
     cluster: server.as('system:serviceaccount:kubevirt:kubevirt-controller'),
     clock: clockOf(schedule),
     log: () => undefined,
+    hasVirtApi,
     // The model has no bindings: a pod is on its node from the beginning.
     renderLauncher: (of) => {
       const pod = renderLauncherPod(of);

@@ -49,7 +49,7 @@ export function nextConditions(
   now: string,
 ): LiveCondition[] {
   const next = findings.map((finding): LiveCondition => {
-    const known = before.find(({ type, reason }) => type === finding.type && reason === finding.reason);
+    const known = before.find((each) => each.reason === finding.reason && isOfSameKind(each, finding));
     return { ...finding, status: 'True', lastTransitionTime: known?.lastTransitionTime ?? now };
   });
   const kept = before.filter(
@@ -57,6 +57,10 @@ export function nextConditions(
   );
   return [...kept, ...next];
 }
+
+/** A VM that is blocked waits for longer for the same. */
+const isOfSameKind = (one: Pick<LiveCondition, 'type'>, other: Pick<LiveCondition, 'type'>): boolean =>
+  one.type === other.type || (saysWait(one) && saysWait(other));
 
 /** Whether it says what a VM waits for. */
 export const saysWait = ({ type }: Pick<LiveCondition, 'type'>): boolean =>

@@ -4,7 +4,7 @@ import { isMigrationTarget, isReceiver, ownStateOf } from './cut-over.ts';
 import type { VirtualMachine, Vmi, Vmim } from './kubevirt.ts';
 import { KUBEVIRT_MANAGER } from './names.ts';
 import { isOfRun, vmimName, type RunId } from './run-names.ts';
-import { strategyOf } from './run-record.ts';
+import { strategyOf, type RunRecord } from './run-record.ts';
 import type { RecordedRun, RunSnapshot, SourceSide, TargetSide } from './run-snapshot.ts';
 
 /** The VMIM of an attempt on one side; undefined: there is none. */
@@ -58,8 +58,21 @@ export const isHaltedByMigration = (snapshot: RecordedRun): boolean =>
   isHaltedByKubeVirt(snapshot) && hasGivenUp(snapshot);
 
 /** Whether KubeVirt itself halted the source VM, which says nothing of where the guest is. Who did is in its managed fields. */
-export const isHaltedByKubeVirt = ({ source: { vm, vmi, vmims } }: RecordedRun): boolean =>
-  vmi === undefined && vmims.every(isOver) && isHaltedBy(vm, KUBEVIRT_MANAGER);
+export const isHaltedByKubeVirt = ({ source: { vm, vmi, vmims }, record }: RecordedRun): boolean =>
+  vmims.every(isOver) && (vmi === undefined ? isHaltedBy(vm, KUBEVIRT_MANAGER) : isKeptDown(vm, vmi, record));
+
+/**
+ * Whether KubeVirt wants to halt a VM of the older form and cannot: a run strategy beside `running` is an error, which its webhook
+ * refuses, so that the VMI stays as it ended (recorded: cross-source-running-true; facts/cross-cluster.md §C7).
+ */
+function isKeptDown(vm: VirtualMachine, vmi: Vmi, record: RunRecord): boolean {
+  const { running, runStrategy } = vm.spec;
+  if (running !== true || !(runStrategy === undefined || isHaltedBy(vm, KUBEVIRT_MANAGER))) return false;
+  const { uid, deletionTimestamp } = vmi.metadata;
+  const state = ownStateOf(vmi, record.before);
+  const hasFailed = vmi.status?.phase === 'Failed' && state?.completed === true && state.failed === true;
+  return hasFailed && uid === record.vmi && deletionTimestamp === undefined;
+}
 
 /** The target waits for a guest again that never came. */
 function hasGivenUp(snapshot: RecordedRun): boolean {
@@ -93,5 +106,6 @@ export const isWantedRunning = ({ vm }: SourceSide): boolean =>
  */
 export function isHaltedAtNextCrash({ vm, vmi }: SourceSide): boolean {
   const state = ownStateOf(vmi, undefined);
-  return vm?.spec.runStrategy === 'Always' && state?.completed === true && state.failed === true;
+  const isKept = vm !== undefined && ['Always', 'running'].includes(strategyOf(vm) ?? '');
+  return isKept && state?.completed === true && state.failed === true;
 }

@@ -4,13 +4,14 @@ import {
   aReceiver,
   aRecordedRun,
   firstAttempt,
+  showing,
   summary,
 } from '../../../test/support/builders/live-run.ts';
 import { aRecord, aStorageMap } from '../../../test/support/builders/live.ts';
 import { aQuota, hard } from '../../../test/support/builders/quota.ts';
-import { metadata, NOW, ownedBy, seconds, unlabelled } from '../../../test/support/builders/object.ts';
+import { metadata, ownedBy, seconds, unlabelled } from '../../../test/support/builders/object.ts';
 import { LIVE_KIND, LIVE_LABEL } from '../../domain/live/names.ts';
-import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
+import type { HubSide, RecordedRun } from '../../domain/live/run-snapshot.ts';
 import type { KubernetesObject, ResourceList } from '../../domain/objects.ts';
 import { decide } from './decide.ts';
 
@@ -18,9 +19,9 @@ const withVolumes = (...volumes: KubernetesObject[]): RecordedRun =>
   aRecordedRun(aRecord(), {
     target: { setup: { volumes, resources: [], quotas: [], accessModes: new Map() } },
   });
-const withQuota = (list: ResourceList, now = NOW): RecordedRun => {
+const withQuota = (list: ResourceList, hub: Partial<HubSide> = {}): RecordedRun => {
   const setup = { volumes: [], resources: [], quotas: [aQuota(hard(list))], accessModes: new Map() };
-  return aRecordedRun(aRecord(), { hub: { now }, target: { setup } });
+  return aRecordedRun(aRecord(), { hub, target: { setup } });
 };
 const CREATE = 'create DataVolume web-root on target';
 const foreign = unlabelled(LIVE_LABEL.migration);
@@ -42,7 +43,7 @@ test.each<[string, RecordedRun, string]>([
     'fail VolumeFailed',
   ],
   ['a quota without room for it', withQuota({ 'requests.storage': '1Gi' }), 'wait OverQuota'],
-  ['for an hour', withQuota({ 'requests.storage': '1Gi' }, NOW + 3_601_000), 'fail OverQuota'],
+  ['for an hour', withQuota({ 'requests.storage': '1Gi' }, showing('OverQuota', 3_601)), 'fail OverQuota'],
   ['a quota with room for it', withQuota({ 'requests.storage': '100Gi' }), CREATE],
   ['a volume that CDI populates', withVolumes(aDataVolume('ImportInProgress')), 'wait VolumesPending'],
   ['a volume that is populated', withVolumes(aDataVolume('Succeeded'), ofDataVolume), 'done'],

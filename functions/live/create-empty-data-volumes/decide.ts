@@ -11,6 +11,7 @@ import {
 import { LIVE_KIND, LIVE_REASON } from '../../domain/live/names.ts';
 import { isOfRun } from '../../domain/live/run-names.ts';
 import type { RecordedRun, SourceSetup, TargetSetup } from '../../domain/live/run-snapshot.ts';
+import { waitAtMost } from '../../domain/live/shown-wait.ts';
 import { missingForVolumes } from '../../domain/live/volume-quota.ts';
 import {
   neededVolumes,
@@ -23,7 +24,7 @@ import type { KubernetesObject } from '../../domain/objects.ts';
 
 /** The VM's volumes on the target, empty. They are not bound before the launcher uses them, so that it may run on any node. */
 export function decide(snapshot: RecordedRun): StepDecision {
-  const { source, target, hub, record } = snapshot;
+  const { source, target, hub } = snapshot;
   if (source.setup === undefined || target.setup === undefined || target.vm !== undefined) return DONE;
   const wanted = wantedVolumes(snapshot, source.setup, target.setup);
   if (wanted.kind === 'fail') return wanted;
@@ -39,12 +40,7 @@ export function decide(snapshot: RecordedRun): StepDecision {
   const lacks = missingForVolumes(missing, quotas);
   if (lacks !== '') {
     const message = `the volumes do not fit on the target: ${lacks}. Increase the quota`;
-    const until = timeOf(record.startedAt) + LIMIT_MS.busy;
-    return waitUntil(
-      { now: hub.now, until },
-      { reason: LIVE_REASON.overQuota, message },
-      LIVE_REASON.overQuota,
-    );
+    return waitAtMost(LIMIT_MS.busy, hub, { reason: LIVE_REASON.overQuota, message });
   }
   if (missing.length > 0)
     return write(

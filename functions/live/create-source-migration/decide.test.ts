@@ -3,11 +3,12 @@ import {
   firstAttempt,
   received,
   sent,
+  showing,
   summary,
   type Different,
 } from '../../../test/support/builders/live-run.ts';
 import { aPlanMigration, itsVmi, RUN } from '../../../test/support/builders/live.ts';
-import { NOW, seconds, withUid } from '../../../test/support/builders/object.ts';
+import { seconds, withUid } from '../../../test/support/builders/object.ts';
 import { migrationIdOf, runLabels, vmimName } from '../../domain/live/run-names.ts';
 import type { RecordedRun, RunSettings } from '../../domain/live/run-snapshot.ts';
 import { decide } from './decide.ts';
@@ -54,7 +55,7 @@ test.each<[string, RecordedRun, string]>([
   ['the source drains the VM’s node', firstAttempt({ source: { vmi: EVACUATING } }), 'wait SourceEvacuating'],
   [
     'the source drains the VM’s node for an hour',
-    firstAttempt({ source: { vmi: EVACUATING }, target: { now: NOW + 3_600_000 } }),
+    firstAttempt({ source: { vmi: EVACUATING }, hub: showing('SourceEvacuating', 3_600) }),
     'fail SourceEvacuating',
   ],
   [
@@ -64,7 +65,8 @@ test.each<[string, RecordedRun, string]>([
   ],
   ['another launcher comes first', firstAttempt(BEHIND), 'wait InTurn'],
   ['the launcher does not fit', full(false), 'wait OverQuota'],
-  ['it does not fit for 15 minutes', full(false, { target: { now: NOW + 901_000 } }), 'fail OverQuota'],
+  ['it does not fit for 15 minutes', full(false, { hub: showing('OverQuota', 901) }), 'fail OverQuota'],
+  ['it waited for its turn before', full(false, { hub: showing('InTurn', 901) }), 'wait OverQuota'],
   ['it would be let in, which is not wanted', full(true), 'wait OverQuota'],
   ['it would be let in, which is wanted', full(true, { hub: { settings: SETTINGS } }), CREATE],
   ['it would not be let in', full(false, { hub: { settings: SETTINGS } }), 'wait OverQuota'],

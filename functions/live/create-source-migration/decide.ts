@@ -1,10 +1,11 @@
 import { hardwareProblem } from '../../domain/live/as-it-runs.ts';
-import { LIMIT_MS, timeOf } from '../../domain/live/deadlines.ts';
-import { DONE, fail, wait, waitUntil, write, type StepDecision } from '../../domain/live/decision.ts';
+import { LIMIT_MS } from '../../domain/live/deadlines.ts';
+import { DONE, fail, wait, write, type StepDecision } from '../../domain/live/decision.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
 import { vmimOf } from '../../domain/live/proofs.ts';
 import { migrationIdOf, runLabels, vmimName } from '../../domain/live/run-names.ts';
 import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
+import { waitAtMost } from '../../domain/live/shown-wait.ts';
 import { firstInTurn } from '../../domain/live/turn.ts';
 import { KIND } from '../../domain/names.ts';
 import { busy } from '../create-target-migration/decide.ts';
@@ -57,7 +58,7 @@ function inTurn(snapshot: RecordedRun): StepDecision | undefined {
   );
 }
 
-function tooLarge({ target, hub, run, record }: RecordedRun): StepDecision | undefined {
+function tooLarge({ target, hub }: RecordedRun): StepDecision | undefined {
   const { missing, isLetIn } = target.fit;
   if (missing === undefined) return undefined;
   if (isLetIn && hub.settings.allowOverQuota) return undefined;
@@ -65,10 +66,5 @@ function tooLarge({ target, hub, run, record }: RecordedRun): StepDecision | und
     ? `the VM would be over its quota for good, so that its next restart is refused: ${missing}. Increase the quota, or set ` +
       'allowOverQuota: "true" in the settings of the provider'
     : `the VM does not fit on the target: ${missing}. Increase the quota; for its pods alone, a VMMRQ with allowReceive is enough`;
-  const created = vmimOf(target.vmims, run, record.attempt)?.metadata.creationTimestamp;
-  return waitUntil(
-    { now: target.now, until: timeOf(created) + LIMIT_MS.meeting },
-    { reason: LIVE_REASON.overQuota, message },
-    LIVE_REASON.overQuota,
-  );
+  return waitAtMost(LIMIT_MS.meeting, hub, { reason: LIVE_REASON.overQuota, message });
 }

@@ -9,12 +9,12 @@ import {
   received,
   recorded,
   sent,
+  showing,
   summary,
   writtenRecord,
   type Different,
 } from '../../../test/support/builders/live-run.ts';
 import { itsVmi, RUN } from '../../../test/support/builders/live.ts';
-import { NOW } from '../../../test/support/builders/object.ts';
 import { migrationIdOf, runLabels, vmimName } from '../../domain/live/run-names.ts';
 import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
 import { decide } from './decide.ts';
@@ -22,8 +22,7 @@ import { decide } from './decide.ts';
 const READY: Different = { target: { vm: aReceiver(), vmi: aWaitingVmi() } };
 const EVACUATING = itsVmi((vmi) => ({ ...vmi, status: { ...vmi.status, evacuationNodeName: 's-node' } }));
 const LOCAL = sent('Running', (vmim) => ({ ...vmim, metadata: { ...vmim.metadata, name: 'evacuation' } }));
-/** After the VM on the target was made. */
-const HOUR_LATER = NOW + 3_600_000;
+const DRAINED_FOR_AN_HOUR = showing('SourceEvacuating', 3_600);
 const NAME = vmimName(RUN, 1);
 const RECORD = 'replace VirtualMachine web on source';
 const withdrawn = (different: Different = {}): RecordedRun => firstAttempt(different, { withdrawn: true });
@@ -42,12 +41,16 @@ test.each<[string, RecordedRun, string]>([
   ],
   [
     'the source drains the VM’s node for an hour',
-    aRecordedRun(recorded({}), { target: { ...READY.target, now: HOUR_LATER }, source: { vmi: EVACUATING } }),
+    aRecordedRun(recorded({}), { ...READY, hub: DRAINED_FOR_AN_HOUR, source: { vmi: EVACUATING } }),
     'fail SourceEvacuating',
   ],
   [
     'the source migrates the VM itself for an hour',
-    aRecordedRun(recorded({}), { target: { ...READY.target, now: HOUR_LATER }, source: { others: [LOCAL] } }),
+    aRecordedRun(recorded({}), {
+      ...READY,
+      hub: showing('SourceMigrating', 3_600),
+      source: { others: [LOCAL] },
+    }),
     'fail SourceMigrating',
   ],
   [
@@ -73,7 +76,7 @@ test.each<[string, RecordedRun, string]>([
   ],
   [
     'a withdrawn attempt that has gone, while the source drains for an hour',
-    withdrawn({ source: { vmi: EVACUATING }, target: { vmims: [], now: HOUR_LATER } }),
+    withdrawn({ hub: DRAINED_FOR_AN_HOUR, source: { vmi: EVACUATING }, target: { vmims: [] } }),
     'fail SourceEvacuating',
   ],
   [
@@ -83,7 +86,10 @@ test.each<[string, RecordedRun, string]>([
   ],
   [
     'a withdrawn attempt that does not go for an hour',
-    withdrawn({ target: { vmims: [going()(received('WaitingForSync'))], now: HOUR_LATER } }),
+    withdrawn({
+      hub: showing('Aborting', 3_600),
+      target: { vmims: [going()(received('WaitingForSync'))] },
+    }),
     'fail Aborting',
   ],
   [

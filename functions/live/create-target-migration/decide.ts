@@ -1,16 +1,17 @@
 import { abort, isLeftToTarget } from '../../domain/live/abort.ts';
-import { LIMIT_MS, timeOf } from '../../domain/live/deadlines.ts';
-import { DONE, fail, waitUntil, write, type StepDecision, type Wait } from '../../domain/live/decision.ts';
+import { LIMIT_MS } from '../../domain/live/deadlines.ts';
+import { DONE, fail, write, type StepDecision, type Wait } from '../../domain/live/decision.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
 import { vmimOf } from '../../domain/live/proofs.ts';
 import { migrationIdOf, runLabels, vmimName } from '../../domain/live/run-names.ts';
 import { withRecord, type RunRecord } from '../../domain/live/run-record.ts';
 import type { RecordedRun, SourceSide } from '../../domain/live/run-snapshot.ts';
+import { waitAtMost } from '../../domain/live/shown-wait.ts';
 import { KIND } from '../../domain/names.ts';
 
 /** The VMIM that receives; its number is recorded first. An attempt that was withdrawn ends here, and the next one begins. */
 export function decide(snapshot: RecordedRun): StepDecision {
-  const { source, target, run, record } = snapshot;
+  const { source, target, hub, run, record } = snapshot;
   const { attempt } = record;
   if (attempt === 0) return busy(snapshot) ?? begin(snapshot);
   if (record.withdrawn === true) {
@@ -18,7 +19,7 @@ export function decide(snapshot: RecordedRun): StepDecision {
     if (aborted.kind === 'wait')
       return isLeftToTarget(snapshot)
         ? fail(aborted.reason, 'KubeVirt does not remove the VMIM of an attempt that was withdrawn')
-        : inTime(snapshot, aborted);
+        : waitAtMost(LIMIT_MS.busy, hub, aborted);
     return aborted.kind === 'done' ? (busy(snapshot) ?? begin(snapshot)) : aborted;
   }
   const isThere = [source, target].some(({ vmims }) => vmimOf(vmims, run, attempt) !== undefined);
@@ -54,15 +55,7 @@ function begin({ source: { vm }, record }: RecordedRun): StepDecision {
  */
 export function busy(snapshot: RecordedRun): StepDecision | undefined {
   const waiting = ownMigration(snapshot.source);
-  return waiting && inTime(snapshot, waiting);
-}
-
-function inTime(
-  { target: { vm, now } }: RecordedRun,
-  waiting: Pick<Wait, 'reason' | 'message'>,
-): StepDecision {
-  const until = timeOf(vm?.metadata.creationTimestamp) + LIMIT_MS.busy;
-  return waitUntil({ now, until }, waiting, waiting.reason);
+  return waiting && waitAtMost(LIMIT_MS.busy, snapshot.hub, waiting);
 }
 
 function ownMigration({ vmi, others }: SourceSide): Pick<Wait, 'reason' | 'message'> | undefined {

@@ -35,7 +35,8 @@ const ended = (as: Ended['as'], different: Partial<Ended> = {}): RunDecision => 
 interface Pass {
   readonly decision: RunDecision;
   readonly after?: number;
-  readonly snapshot?: RunSnapshot;
+  /** null: a cluster does not answer. */
+  readonly snapshot?: RunSnapshot | null;
 }
 
 /** The reports of passes one after another, each with the statuses that the last one wrote. */
@@ -46,12 +47,12 @@ function reports(passes: readonly (Pass | RunDecision)[], entry: PlanVm = WEB): 
     const {
       decision,
       after = 0,
-      snapshot = aRun(),
+      snapshot = aRun({ hub: { now: NOW + after * 1_000 } }),
     }: Pass = 'decision' in given ? given : { decision: given };
     const report = reportRun({
       plan,
       migration,
-      runs: [{ entry, snapshot, decision }],
+      runs: [{ entry, snapshot: snapshot ?? undefined, decision }],
       now: NOW + after * 1_000,
     });
     plan = { ...plan, status: report.planStatus };
@@ -396,6 +397,38 @@ describe('several VMs', () => {
     expect(decide(wait('Started'), wait('Started'), { migration }).migrationStatus.conditions).toContainEqual(
       expect.objectContaining({ type: 'VMNotFound', category: 'Warn', items: ['vms/no', 'u'] }),
     );
+  });
+});
+
+describe('since when a VM waits', () => {
+  const waits = (passes: readonly Pass[]): string[] =>
+    (last(passes).migrationStatus.vms?.[0]?.conditions ?? []).map(({ type, reason, lastTransitionTime }) =>
+      [type, reason ?? '', lastTransitionTime.slice(11, 19)].join(' '),
+    );
+  const first: Pass = { decision: wait('CreateSourceMigration', 'SourceEvacuating') };
+  const unknown: Pass = { decision: wait('Validate', 'ClusterUnknown'), after: 30, snapshot: null };
+
+  test.each<[string, readonly Pass[], string[]]>([
+    ['at first', [first], ['Waiting SourceEvacuating 05:00:00']],
+    ['blocked by then', [first, { ...first, after: 60 }], ['Blocked SourceEvacuating 05:00:00']],
+    [
+      'while a cluster does not answer',
+      [first, unknown],
+      ['Waiting ClusterUnknown 05:00:30', 'Waiting SourceEvacuating 05:00:00'],
+    ],
+    ['afterwards', [first, unknown, { ...first, after: 40 }], ['Waiting SourceEvacuating 05:00:00']],
+    [
+      'for something else',
+      [first, { decision: wait('CreateSourceMigration', 'InTurn'), after: 40 }],
+      ['Waiting InTurn 05:00:40'],
+    ],
+    [
+      'by the API server’s clock, which is another one than the pod’s',
+      [{ ...first, after: 300, snapshot: aRun({ hub: { now: NOW } }) }],
+      ['Waiting SourceEvacuating 05:00:00'],
+    ],
+  ])('%s', (_what, passes, wanted) => {
+    expect(waits(passes)).toEqual(wanted);
   });
 });
 

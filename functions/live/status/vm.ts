@@ -1,6 +1,6 @@
-import { has, nextConditions, type Finding } from '../../domain/live/conditions.ts';
+import { has, nextConditions, saysWait, type Finding } from '../../domain/live/conditions.ts';
 import type { PlanVm, RunTimes, StageError, VmReference, VmStatus } from '../../domain/live/forklift.ts';
-import { LIVE_CONDITION } from '../../domain/live/names.ts';
+import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
 import { isPastCutOver, recordIn, type RunRecord } from '../../domain/live/run-record.ts';
 import type { RunSnapshot } from '../../domain/live/run-snapshot.ts';
 import type { Ended, RunDecision } from '../decide.ts';
@@ -43,13 +43,15 @@ export const newVm = (entry: PlanVm): VmStatus => ({
 
 /**
  * What is shown of a VM by the decision about it. Its pipeline and its times never go back, and one that has ended is never reopened:
- * only what it has left over changes then. `now`: milliseconds.
+ * only what it has left over changes then. `clockNow`: milliseconds, where the hub's API server told no time.
  */
 export function nextVm(
   { entry, snapshot, decision }: DecidedVm,
   before: VmStatus | undefined,
-  now: number,
+  clockNow: number,
 ): VmStatus {
+  // Deadlines count from what is shown (shown-wait.ts), so both are of one clock.
+  const now = snapshot?.hub.now ?? clockNow;
   const known = before ?? newVm(entry);
   if (known.completed !== undefined) return withLeftovers(known, decision);
   const time = timeText(now);
@@ -65,6 +67,7 @@ export function nextVm(
     ...cutOverOf(record, decision),
     ...overOf(snapshot, decision),
     ...standingOf(decision, known, now),
+    ...(snapshot === undefined ? waitsOf(known) : []),
   ];
   const { error: _, ...rest } = known;
   const next: VmStatus = {
@@ -143,6 +146,12 @@ function standingOf(decision: RunDecision, known: VmStatus, now: number): Findin
   }
   return decision.kind === 'ended' ? [{ ...END[decision.as], reason: decision.reason }] : [];
 }
+
+/** Of a VM that cannot be read now: what it waited for before, it probably waits for still. */
+const waitsOf = ({ conditions = [] }: VmStatus): Finding[] =>
+  conditions
+    .filter((each) => saysWait(each) && each.reason !== LIVE_REASON.clusterUnknown)
+    .map(({ lastTransitionTime: _time, status: _status, ...finding }) => finding as Finding);
 
 const END: Readonly<Record<Ended['as'], Finding>> = {
   Succeeded: {

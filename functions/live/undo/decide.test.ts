@@ -17,10 +17,10 @@ import {
   type Different,
 } from '../../../test/support/builders/live-run.ts';
 import { aVm, itsVmi, RUN } from '../../../test/support/builders/live.ts';
-import { labelled, named, NOW, seconds, unlabelled } from '../../../test/support/builders/object.ts';
+import { labelled, named, NOW, seconds, unlabelled, withUid } from '../../../test/support/builders/object.ts';
 import { LIVE_LABEL } from '../../domain/live/names.ts';
 import { vmimName } from '../../domain/live/run-names.ts';
-import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import type { RunEnd } from '../../domain/live/run-record.ts';
 import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
 import type { StepDecision } from '../../domain/live/decision.ts';
@@ -460,6 +460,58 @@ describe('KubeVirt halts the source VM when its launcher dies during the migrati
     ],
   ])('%s', (_what, snapshot, wanted) => {
     expect(summary(decide(snapshot))).toBe(wanted);
+  });
+
+  describe('one of the older form, which KubeVirt cannot halt', () => {
+    const old = aVm(({ spec: { runStrategy: _, ...spec }, ...vm }) => ({
+      ...vm,
+      spec: { ...spec, running: true },
+    }));
+    const withStrategyBeside = (vm: VirtualMachine): VirtualMachine => ({
+      ...vm,
+      spec: { ...vm.spec, running: true },
+    });
+    const over = (failed: boolean, phase = 'Failed'): Vmi =>
+      itsVmi(migrated({ ...OWN_STATE, completed: true, failed }), (vmi) => ({
+        ...vmi,
+        status: { ...vmi.status, phase },
+      }));
+    const kept = (vmi: Vmi, different: Different = {}): RecordedRun =>
+      down({ ...different, source: { vm: old, vmi } });
+
+    test.each<[string, RecordedRun, string]>([
+      [
+        'its VMI goes, so that it starts again',
+        kept(over(true)),
+        'delete VirtualMachineInstance web on source',
+      ],
+      [
+        'nor is halted, where its webhook is not there',
+        down({ source: { vm: withStrategyBeside(halted('virt-controller')), vmi: over(true) } }),
+        'delete VirtualMachineInstance web on source',
+      ],
+      [
+        'its VMI is gone then',
+        down({ source: { vm: withStrategyBeside(halted('virt-controller')) } }),
+        'replace VirtualMachine web on source',
+      ],
+      [
+        'a user has written that',
+        down({ source: { vm: withStrategyBeside(halted('kubectl')), vmi: over(true) } }),
+        'wait RestoringSource',
+      ],
+      ['its VMI is going', kept(going()(over(true))), 'wait RestoringSource'],
+      ['its guest may have left', kept(over(false)), 'wait RestoringSource'],
+      ['its VMI is not over', kept(over(true, 'Scheduled')), 'wait RestoringSource'],
+      ['another VMI of it has failed', kept(withUid('another')(over(true))), 'wait RestoringSource'],
+      [
+        'a launcher is on the target',
+        kept(over(true), { target: { pods: POD } }),
+        'fail SourceDownUndecided',
+      ],
+    ])('%s', (_what, snapshot, wanted) => {
+      expect(summary(decide(snapshot))).toBe(wanted);
+    });
   });
 
   test('while it starts, everything waits', () => {

@@ -56,15 +56,16 @@ const recordProof = ({ source: { vm }, record }: RecordedRun, end: RunEnd): Step
     object: withRecord(vm, { ...record, end: { ...end, proved: true } }),
   });
 
-const restore = ({ source: { vm }, record }: RecordedRun): StepDecision =>
-  write('starting the VM on the source again, which KubeVirt halted', {
-    verb: 'replace',
-    on: 'source',
-    object: withStrategy(vm, record.runStrategy),
-  });
+const restore = ({ source: { vm, vmi }, record }: RecordedRun): StepDecision =>
+  write(
+    'starting the VM on the source again, which KubeVirt halted',
+    vmi === undefined
+      ? { verb: 'replace', on: 'source', object: withStrategy(vm, record.runStrategy) }
+      : { verb: 'delete', on: 'source', object: vmi },
+  );
 
-function sourceDown({ source }: RecordedRun): StepDecision {
-  if (isWantedRunning(source))
+function sourceDown(snapshot: RecordedRun): StepDecision {
+  if (isWantedRunning(snapshot.source) && !isHaltedByKubeVirt(snapshot))
     return wait(LIVE_REASON.restoringSource, 'waiting until the VM runs on the source again');
   return fail(
     LIVE_REASON.sourceDownUndecided,

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { firstAttempt, received, sent, summary } from '../../../test/support/builders/live-run.ts';
-import { seconds, type Change } from '../../../test/support/builders/object.ts';
+import { firstAttempt, received, sent, showing, summary } from '../../../test/support/builders/live-run.ts';
+import type { Change } from '../../../test/support/builders/object.ts';
 import type { Vmim } from '../../domain/live/kubevirt.ts';
 import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
 import { decide } from './decide.ts';
@@ -10,10 +10,6 @@ const noAddress: Change<Vmim> = ({ status, ...vmim }) => ({
   ...vmim,
   status: { phase: status?.phase ?? '' },
 });
-const old: Change<Vmim> = (vmim) => ({
-  ...vmim,
-  metadata: { ...vmim.metadata, creationTimestamp: seconds(-301) },
-});
 
 test.each<[string, RecordedRun, string]>([
   ['an address', withReceived(received('WaitingForSync')), 'done'],
@@ -21,7 +17,10 @@ test.each<[string, RecordedRun, string]>([
   ['no address yet', withReceived(received('WaitingForSync', noAddress)), 'wait NoAddress'],
   [
     'no address after five minutes',
-    withReceived(received('WaitingForSync', noAddress, old)),
+    firstAttempt({
+      hub: showing('NoAddress', 301),
+      target: { vmims: [received('WaitingForSync', noAddress)] },
+    }),
     'fail NoAddress',
   ],
   ['the VMIM has failed', withReceived(received('Failed')), 'fail TransferFailed'],

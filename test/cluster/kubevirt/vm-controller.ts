@@ -63,11 +63,13 @@ export class VmController {
     recorder.record(vm, { type: 'Normal', reason: 'SuccessfulCreate', message });
   }
 
-  /** KubeVirt writes runStrategy beside `running` where a VM has the older form. */
+  /** KubeVirt writes runStrategy beside `running` where a VM has the older form, which virt-api refuses. */
   async #halt(vm: Vm, vmi: Vmi | undefined): Promise<void> {
-    const { cluster, vms } = this.#world;
+    const { cluster, vms, hasVirtApi } = this.#world;
     const merge = { spec: { runStrategy: 'Halted' } };
-    vms.put((await cluster.patch(VMS, addressOf(vm), { merge })).object);
+    const isRefused = hasVirtApi && vm.spec.running !== undefined;
+    if (!isRefused) vms.put((await cluster.patch(VMS, addressOf(vm), { merge })).object);
+    // Of a VMI that is over, whatever became of the VM (updateStatus in KubeVirt's watch/vm/vm.go).
     const finalizers = vmi?.metadata.finalizers?.filter((name) => name !== VM_FINALIZER) ?? [];
     await this.#patchVmi(vmi, { metadata: { finalizers } });
   }

@@ -35,6 +35,8 @@ export interface World {
   readonly release: Release;
   /** How long an evacuation or an update waits after one that failed, milliseconds; it doubles with each. */
   readonly backoffMs: number;
+  /** virt-api reviews what virt-controller writes. The recordings were made without it. */
+  readonly hasVirtApi: boolean;
   /** KubeVirt's own pods only. */
   readonly pods: Cache<LauncherPod>;
   readonly vms: Cache<Vm>;
@@ -55,7 +57,7 @@ export function newWorld({
   namespace = 'kubevirt',
   ...given
 }: Pick<World, 'cluster' | 'clock' | 'log'> &
-  Partial<Pick<World, 'recorder' | 'renderLauncher' | 'release' | 'backoffMs'>> & {
+  Partial<Pick<World, 'recorder' | 'renderLauncher' | 'release' | 'backoffMs' | 'hasVirtApi'>> & {
     readonly namespace?: string | undefined;
   }): World {
   const parts = { ...given, namespace };
@@ -65,6 +67,7 @@ export function newWorld({
     renderLauncher: renderLauncherPod,
     release: RELEASE,
     backoffMs: BACKOFF_MS,
+    hasVirtApi: false,
     ...parts,
     pods: new Cache({ ...parts, type: LAUNCHER_PODS, where: own }),
     vms: new Cache({ ...parts, type: VMS }),

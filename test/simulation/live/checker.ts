@@ -1,5 +1,6 @@
 import type { LiveWrite } from '../../../functions/domain/live/decision.ts';
 import type { Ended } from '../../../functions/live/decide.ts';
+import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
 import type { Vm } from '../../cluster/kubevirt/types.ts';
@@ -57,9 +58,10 @@ function endsSource({ truth }: Checked): string | undefined {
 }
 
 /** KubeVirt makes another VMI at once for a VM that shall always run. Nobody can see to it that no user says so meanwhile. */
-function startsAgain({ clusters, isTouched }: Checked): string | undefined {
+function startsAgain({ clusters, truth, isTouched }: Checked): string | undefined {
   const vm = clusters.vm('source');
-  const isWanted = vm !== undefined && !isTouched && ['running', 'Always'].includes(strategyIn(vm));
+  const isWanted =
+    vm !== undefined && truth.hasMoved && !isTouched && ['running', 'Always'].includes(strategyIn(vm));
   return isWanted
     ? 'L1: the VMI of a source VM that shall run is deleted, and the guest has moved'
     : undefined;
@@ -96,9 +98,7 @@ export function brokenByEnd(checked: Checked, { as }: Ended): string | undefined
   if (truth.hasMoved)
     return isOff(clusters, vm) || isTouched ? undefined : `L1: ${as}, and the source may start again`;
   if (as === 'Succeeded') return 'L3: a success, and the guest has not moved';
-  const left = MADE.flatMap((type) =>
-    clusters.all('target', type).filter(({ metadata }) => metadata.labels !== undefined),
-  );
+  const left = madeOnTarget(clusters);
   if (left.length > 0)
     return `L3: ${as}, and the target has ${left.map(({ kind }) => kind ?? '').join(', ')}`;
   if (vm === undefined || isTouched || strategyIn(vm) === clusters.strategy) return undefined;
@@ -107,9 +107,31 @@ export function brokenByEnd(checked: Checked, { as }: Ended): string | undefined
 
 const MADE: readonly ResourceType[] = [VMS, DATA_VOLUMES, FULL_MIGRATIONS];
 
+const madeOnTarget = (clusters: Clusters): KubernetesObject[] =>
+  MADE.flatMap((type) =>
+    clusters.all('target', type).filter(({ metadata }) => metadata.labels !== undefined),
+  );
+
+const hasMade = (clusters: Clusters): boolean =>
+  madeOnTarget(clusters).length > 0 || clusters.vmims('source').length > 0;
+
 const isOff = (clusters: Clusters, vm: Vm | undefined): boolean =>
   vm === undefined ||
   (vm.spec.runStrategy === 'Halted' && vm.spec.running === undefined && clusters.vmi('source') === undefined);
+
+/** KubeVirt starts a VM of the older form again only when its VMI is gone (facts/cross-cluster.md §C7). */
+const isKeptDown = (clusters: Clusters): boolean =>
+  clusters.vm('source')?.spec.running === true && clusters.vmi('source')?.status?.phase === 'Failed';
+
+/** What an end with leftovers breaks. */
+function leftWithoutNeed(
+  { clusters, isTouched }: Pick<Checked, 'clusters' | 'isTouched'>,
+  { reason }: Ended,
+): string | undefined {
+  if (reason === 'RestoringSource' && !isTouched && isKeptDown(clusters))
+    return 'L4: it waits for a source VM that KubeVirt keeps down';
+  return hasMade(clusters) ? undefined : 'L4: nothing is left over but the record';
+}
 
 /** When nothing happens any more. */
 export function brokenAtLast(
@@ -117,7 +139,7 @@ export function brokenAtLast(
   ended: Ended | undefined,
 ): string | undefined {
   if (ended === undefined) return 'L4: the run does not end';
-  if (ended.leftovers.length > 0) return undefined;
+  if (ended.leftovers.length > 0) return leftWithoutNeed({ clusters, isTouched }, ended);
   if (truth.runs('source') && truth.runs('target') && !isTouched)
     return `L1: two copies run after ${ended.as}`;
   return isRecorded(clusters.one('source', VMS, NAME)) ? 'L4: the record stays on the source VM' : undefined;

@@ -135,6 +135,15 @@ export const MUTATIONS: readonly LiveMutation[] = [
     edit('functions/domain/live/deadlines.ts', 'busy: 60 * MINUTE,', 'busy: 60_000_000 * MINUTE,'),
   ),
   mutation(
+    'a VM of the older form stays down',
+    ['L4'],
+    edit(
+      'functions/domain/live/proofs.ts',
+      'if (running !== true || ',
+      'if (record.attempt < 99 || running !== true || ',
+    ),
+  ),
+  mutation(
     'an empty target is no end',
     ['L4'],
     edit(

@@ -1,4 +1,4 @@
-import type { LiveWrite } from '../../../functions/domain/live/decision.ts';
+import type { LiveWrite, Wait } from '../../../functions/domain/live/decision.ts';
 import type { VmStatus } from '../../../functions/domain/live/forklift.ts';
 import { LIVE_KIND } from '../../../functions/domain/live/names.ts';
 import { recordIn } from '../../../functions/domain/live/run-record.ts';
@@ -119,6 +119,7 @@ class Run {
       const decision = decide(snapshot);
       this.#note(`  ${textOf(decision)}`);
       if (decision.kind === 'ended') await this.#end(decision);
+      if (decision.kind === 'wait') await this.#show(decision);
       if (decision.kind === 'write' && (await this.#mayWrite(snapshot, version)))
         await this.#write(decision.writes);
     } catch (error) {
@@ -154,6 +155,18 @@ class Run {
     this.#hit('crash');
     this.#note('    crash');
     throw new Ends();
+  }
+
+  /** A deadline counts from here. */
+  async #show({ reason }: Wait): Promise<void> {
+    await this.#pause();
+    const { status } = this.#hub;
+    const isShown = status?.conditions?.some((each) => each.reason === reason) === true;
+    if (status?.completed !== undefined || isShown) return;
+    const lastTransitionTime = new Date(this.#clusters.now).toISOString();
+    const condition = { type: 'Waiting', status: 'True', reason, lastTransitionTime };
+    this.#hub.version += 1;
+    this.#hub.status = { conditions: [condition] } as unknown as VmStatus;
   }
 
   async #end(ended: Ended): Promise<void> {

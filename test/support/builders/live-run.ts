@@ -7,7 +7,7 @@ import type {
   Vmi,
   Vmim,
 } from '../../../functions/domain/live/kubevirt.ts';
-import { LIVE_KIND, LIVE_KUBEVIRT } from '../../../functions/domain/live/names.ts';
+import { LIVE_KIND, LIVE_KUBEVIRT, type LiveReason } from '../../../functions/domain/live/names.ts';
 import { runLabels, vmimName } from '../../../functions/domain/live/run-names.ts';
 import { withRecord, type RunRecord } from '../../../functions/domain/live/run-record.ts';
 import type {
@@ -202,6 +202,19 @@ export function aRecordedRun(record: RunRecord = aRecord(), different: Different
   const vm = withRecord(run.source.vm ?? aVm(), record);
   return { ...run, record, source: { ...run.source, vm } };
 }
+
+/** The Migration shows for so many seconds that the VM waits for this. */
+export const showing = (reason: LiveReason, since: number): Partial<HubSide> => ({
+  status: {
+    ...{ name: 'web', namespace: 'vms', phase: 'Waiting', pipeline: [] },
+    conditions: [
+      {
+        ...{ type: 'Blocked', status: 'True', category: 'Warn', reason, message: 'why' },
+        lastTransitionTime: seconds(-since),
+      },
+    ],
+  },
+});
 
 /** With other fields. */
 export const recorded = (different: Partial<RunRecord>): RunRecord =>
