@@ -34,10 +34,16 @@ function load({ kubeconfig }: Pick<ConnectionFlags, 'kubeconfig'>): KubeConfig {
   return config;
 }
 
-/** The API server by kubectl's flags. Throws where the kubeconfig names none; nothing is sent yet. */
-export function connect({ context, namespace, ...flags }: ConnectionFlags): Session {
+/**
+ * The API server by kubectl's flags, which may be silent for so many milliseconds. Throws where the kubeconfig names none; nothing is
+ * sent yet.
+ */
+export function connect(
+  { context, namespace, ...flags }: ConnectionFlags,
+  silenceMs: number = SILENCE_MS,
+): Session {
   const config = load(flags);
   if (context !== undefined) config.setCurrentContext(context);
   const { namespace: ofContext = 'default' } = config.getContextObject(config.getCurrentContext()) ?? {};
-  return { cluster: connectBy(config, AGENT, { silenceMs: SILENCE_MS }), namespace: namespace ?? ofContext };
+  return { cluster: connectBy(config, AGENT, { silenceMs }), namespace: namespace ?? ofContext };
 }

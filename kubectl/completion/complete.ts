@@ -7,8 +7,8 @@ import { parseLine, type Line } from './words.ts';
 
 /** Bits of cobra's ShellCompDirective. */
 const DIRECTIVE = { files: 0, error: 1, noFiles: 4 } as const;
-/** A shell that waits for a completion does nothing else. */
-const WITHIN_MS = 3_000;
+/** A shell that waits for a completion does nothing else: how long the API server may be silent. */
+const SILENCE_MS = 3_000;
 
 interface Candidate {
   readonly value: string;
@@ -29,7 +29,7 @@ export async function complete(
   if (line.asked.kind === 'value' && line.asked.flag.long === '--kubeconfig')
     return [directive(DIRECTIVE.files)];
   try {
-    const candidates = await inTime(candidatesFor(line, subcommands));
+    const candidates = await candidatesFor(line, subcommands);
     return [
       ...candidates.filter(({ value }) => value.startsWith(typed)).map(textOf),
       directive(DIRECTIVE.noFiles),
@@ -71,11 +71,12 @@ async function candidatesFor(line: Line, subcommands: readonly Subcommand[]): Pr
   }
 }
 
-/** Flags of the program itself. */
+/** What is in the kubeconfig, and flags of the program itself. */
 const COMPLETERS: Readonly<Record<string, (flags: ConnectionFlags) => Promise<readonly string[]>>> = {
   '--context': (flags) => Promise.resolve(contextsOf(flags)),
+  'other-context': (flags) => Promise.resolve(contextsOf(flags)),
   '--namespace': async (flags) => {
-    const { items } = await connect(flags).cluster.list(named(NAMESPACES), {});
+    const { items } = await connect(flags, SILENCE_MS).cluster.list(named(NAMESPACES), {});
     return namesOf(items);
   },
 };
@@ -87,17 +88,6 @@ async function valuesFor(
 ): Promise<readonly string[]> {
   const own = subcommands.find(({ declare }) => declare().name() === subcommand?.name());
   const completer: Completer | undefined = own?.completers?.[of];
-  if (completer !== undefined) return completer({ session: connect(flags), args });
+  if (completer !== undefined) return completer({ session: connect(flags, SILENCE_MS), args });
   return COMPLETERS[of]?.(flags) ?? [];
-}
-
-/** Rejects when it takes too long. */
-async function inTime<T>(work: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error('too late')), WITHIN_MS);
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

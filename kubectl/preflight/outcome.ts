@@ -38,7 +38,12 @@ export interface VmOutcome {
 }
 
 /** Reasons why a VM is stuck that a VMMRQ changes. */
-const GIVEABLE: readonly string[] = [REASON.notEnough, REASON.noVmmrq, REASON.purposeNotServed];
+const GIVEABLE: readonly string[] = [
+  REASON.notEnough,
+  REASON.noVmmrq,
+  REASON.purposeNotServed,
+  REASON.beyondTotal,
+];
 
 export const isGiveable = ({ outcome, reason }: VmOutcome): boolean =>
   outcome === 'Stuck' && GIVEABLE.includes(reason);

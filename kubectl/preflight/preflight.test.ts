@@ -11,7 +11,15 @@ import {
   podSpec,
 } from '../../test/support/builders/kubevirt.ts';
 import { aNamespace } from '../../test/support/builders/namespace.ts';
-import { annotated, inNamespace, labelled, metadata, named } from '../../test/support/builders/object.ts';
+import {
+  annotated,
+  beingDeleted,
+  inNamespace,
+  labelled,
+  metadata,
+  named,
+  NOW,
+} from '../../test/support/builders/object.ts';
 import {
   aKubeVirt,
   aTenant,
@@ -409,6 +417,11 @@ describe('a VM with a migration of its own', () => {
       'vm0 Passes, vm1 PassesInTurn',
     ],
     [
+      'that is being deleted gets another one',
+      { migrations: [beingDeleted()(own)] },
+      'vm0 Stuck NoVirtualMachineMigrationResourceQuota, vm1 Stuck NoVirtualMachineMigrationResourceQuota',
+    ],
+    [
       'that waits is evaluated as it is',
       { migrations: [own], vmmrqs: [aClusterVmmrq()] },
       'vm0 Stuck PurposeNotServed, vm1 Passes',
@@ -416,6 +429,18 @@ describe('a VM with a migration of its own', () => {
   ])('%s', (_, tenant, want) => {
     expect(said(outcomes({ quotas: [tight(0)], ...tenant }))).toBe(want);
   });
+});
+
+test('a VM whose target pod has found no node for a minute may stay', () => {
+  const since = new Date(NOW - 60_000).toISOString();
+  const own = inPhase('Scheduling')({
+    ...aMigration(),
+    metadata: { ...aMigration().metadata, creationTimestamp: since },
+  });
+  const pods = [aLauncher(), aTarget(own, podPhase('Pending')), aLauncher('vm1')];
+  expect(said(outcomes({ migrations: [own], pods, quotas: [ROOMY] }))).toBe(
+    'vm0 CannotTell TargetPodNotScheduled, vm1 Passes',
+  );
 });
 
 test('an outdated VM needs no label to be taken as such, and its own is no other', () => {

@@ -51,7 +51,10 @@ async function readOutdated(cluster: Reader, all: boolean): Promise<ReadVmis> {
 
 async function list(cluster: Reader, where: Selection): Promise<List> {
   const { items, date } = await cluster.list(LISTED_VMIS_TO_PLAN, where);
-  const running = items.filter(({ status }) => status?.phase === 'Running');
+  // One that is being deleted goes by itself.
+  const running = items.filter(
+    ({ metadata, status }) => status?.phase === 'Running' && metadata.deletionTimestamp === undefined,
+  );
   return { items: running.toSorted(byNamespaceAndName), date };
 }
 

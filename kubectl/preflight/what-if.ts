@@ -1,7 +1,13 @@
 import { isFinal, isRunning } from '../../functions/domain/migration.ts';
 import { KIND, KUBEVIRT } from '../../functions/domain/names.ts';
 import type { KubeVirt, Migration, VirtualMachineInstance } from '../../functions/domain/objects.ts';
-import { isProtected, vmStateOf, WAITS_FOR, type VmState } from '../../functions/domain/progress/vm-state.ts';
+import {
+  isProtected,
+  vmStateOf,
+  WAITS_FOR,
+  withoutNodeSince,
+  type VmState,
+} from '../../functions/domain/progress/vm-state.ts';
 import type { NamespaceFacts } from './facts.ts';
 import type { Task } from './task.ts';
 
@@ -37,7 +43,8 @@ export function planOf(
   { vmis, migrations }: Pick<NamespaceFacts, 'vmis' | 'migrations'>,
   whatIf: WhatIf,
 ): Planned[] {
-  const byVm = migrationsByVm(migrations);
+  // Of one that is being deleted, KubeVirt makes the next.
+  const byVm = migrationsByVm(migrations.filter(({ metadata }) => metadata.deletionTimestamp === undefined));
   return vmis.map((vmi) => {
     const own = byVm.get(vmi.metadata.name);
     return { move: moveOf(vmi, own, whatIf), exempt: exemptionOf(vmi, own, whatIf) };
@@ -63,7 +70,7 @@ function exemptionOf(
   own: Migration | undefined,
   whatIf: WhatIf,
 ): Exempt | undefined {
-  if (own !== undefined) return exemptionByOwn(own);
+  if (own !== undefined) return exemptionByOwn(own, whatIf.now);
   const evictionStrategy = whatIf.kubevirt?.spec?.configuration?.evictionStrategy;
   if (whatIf.task.kind === 'node' && !isProtected(vmi, evictionStrategy)) return STOPPED;
   const { namespace = '', name } = vmi.metadata;
@@ -71,10 +78,17 @@ function exemptionOf(
   return exemptionBy(state);
 }
 
-function exemptionByOwn(own: Migration): Exempt | undefined {
+function exemptionByOwn(own: Migration, now: number): Exempt | undefined {
   if (own.spec.sendTo !== undefined || own.spec.receive !== undefined) return CROSS_CLUSTER;
+  if (withoutNodeSince(own, now) !== undefined) return NO_NODE;
   return isRunning(own) ? MIGRATING : undefined;
 }
+
+const NO_NODE: Exempt = {
+  outcome: 'CannotTell',
+  reason: WAITS_FOR.noNode,
+  message: 'it is being migrated, and its target pod finds no node',
+};
 
 const CROSS_CLUSTER: Exempt = {
   outcome: 'CannotTell',

@@ -1,27 +1,25 @@
 import { isOpen, type MaintenanceProgress } from '../../functions/domain/progress/progress-object.ts';
 
 /**
- * The objects to follow: that of this name, or the newest one about a node or deployment of this name; without a name, all that
- * are open. Empty: there is none.
+ * The objects to follow: that of this name, or what is open about a node or deployment of this name; without a name, all that is
+ * open. Empty: there is none. A drain that has just begun has no object yet, and the one before it says nothing about it.
  */
 export function chosen(progresses: readonly MaintenanceProgress[], name?: string): MaintenanceProgress[] {
-  if (name === undefined) return progresses.filter(isOpen);
-  const found =
-    progresses.find(({ metadata }) => metadata.name === name) ??
-    progresses
-      .filter(({ spec }) => spec.subject === name)
-      .toSorted(byAge)
-      .at(-1);
-  return found === undefined ? [] : [found];
+  const named = progresses.filter(({ metadata }) => metadata.name === name);
+  if (named.length > 0) return named;
+  return progresses.filter(
+    (progress) => isOpen(progress) && (name === undefined || progress.spec.subject === name),
+  );
 }
 
-/** The oldest first. Numbers at the end of names have no fixed width, and times are whole seconds. */
-function byAge(one: MaintenanceProgress, other: MaintenanceProgress): number {
-  const age = ({ metadata }: MaintenanceProgress): number => Date.parse(metadata.creationTimestamp);
-  return age(one) - age(other) || numberOf(one) - numberOf(other);
-}
+/** Of those about a node or deployment of this name, in their order of age. */
+export const endedAbout = (progresses: readonly MaintenanceProgress[], subject: string): string[] =>
+  progresses
+    .filter(({ spec }) => spec.subject === subject)
+    .toSorted((one, other) => ageOf(one) - ageOf(other))
+    .map(({ metadata }) => metadata.name);
 
-const numberOf = ({ metadata }: MaintenanceProgress): number => Number(/\d+$/.exec(metadata.name)?.[0] ?? 0);
+const ageOf = ({ metadata }: MaintenanceProgress): number => Date.parse(metadata.creationTimestamp);
 
 /** How the followed ones ended together; undefined: one is still open. */
 export function endOf(progresses: readonly MaintenanceProgress[]): 'completed' | 'failed' | undefined {

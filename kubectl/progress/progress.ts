@@ -8,7 +8,7 @@ import { PluginError } from '../cluster/plugin-error.ts';
 import { requireRights, type Right } from '../cluster/rights.ts';
 import { examples } from '../flags.ts';
 import { EXIT, namesOf, type ExitCode, type Invocation, type Subcommand } from '../subcommand.ts';
-import { chosen, endOf } from './choose.ts';
+import { chosen, endedAbout, endOf } from './choose.ts';
 import { ProgressScreen } from './screen.ts';
 
 const HELP = `
@@ -44,18 +44,23 @@ export const progressSubcommand: Subcommand = {
 
 async function run({ session: { cluster }, terminal, args: [name] }: Invocation): Promise<ExitCode> {
   await requireRights(cluster, PROGRESS_RIGHTS);
-  const followed = chosen((await cluster.list(PROGRESSES, {})).items, name);
-  if (followed.length === 0) {
-    throw new PluginError(
-      name === undefined ? 'no drain or upgrade is under way' : `no drain or upgrade is about ${name}`,
-    );
-  }
+  const { items } = await cluster.list(PROGRESSES, {});
+  const followed = chosen(items, name);
+  if (followed.length === 0) throw new PluginError(nothingOf(items, name));
   const screen = new ProgressScreen(terminal);
   const end = await whileOpen(cluster, followed, {
     show: (progresses) => screen.show(progresses),
     warn: (text) => terminal.warn(text),
   });
   return end === 'completed' ? EXIT.ok : EXIT.found;
+}
+
+function nothingOf(items: readonly MaintenanceProgress[], name: string | undefined): string {
+  if (name === undefined) return 'no drain or upgrade is under way';
+  const ended = endedAbout(items, name).at(-1);
+  return ended === undefined
+    ? `no drain or upgrade is about ${name}`
+    : `no drain or upgrade of ${name} is under way; the last one: kubectl vmmrq progress ${ended}`;
 }
 
 interface Shown {

@@ -7,11 +7,10 @@ import {
   lockedBy,
   lockedUnreadably,
 } from '../../test/support/builders/namespace.ts';
-import { inNamespace, labelled, named, NOW } from '../../test/support/builders/object.ts';
+import { beingDeleted, labelled, named, NOW } from '../../test/support/builders/object.ts';
 import { aQuota, raisedBy } from '../../test/support/builders/quota.ts';
 import { aClusterVmmrq, aSnapshot, aVmmrq, giving, RULES } from '../../test/support/builders/snapshot.ts';
-import { CONDITION, LABEL, REASON } from '../../functions/domain/names.ts';
-import type { Vmmrq } from '../../functions/domain/objects.ts';
+import { LABEL, REASON } from '../../functions/domain/names.ts';
 import { assess } from '../../functions/domain/verdict/assessment.ts';
 import { renderStatus } from './render.ts';
 import { reportOf, waitingNamespaces, type StatusInput } from './report.ts';
@@ -93,26 +92,16 @@ describe('a namespace', () => {
 });
 
 describe('a migration may wait in', () => {
-  const blocking: Vmmrq = {
-    ...aVmmrq(),
-    status: { conditions: [{ type: CONDITION.blocking, status: 'True' }] },
-  };
-
-  test.each<[string, Partial<StatusInput['state']>, string[]]>([
-    ['the namespace of a refused one', { migrations: [aMigration()] }, ['tenant']],
-    ['none where it is not refused', { migrations: [aMigration(withCondition())] }, []],
-    ['none where it runs', { migrations: [aMigration(inPhase('Running'))] }, []],
+  test.each<[string, StatusInput['state']['migrations'], string[]]>([
+    ['the namespace of a refused one', [aMigration()], ['tenant']],
     [
-      'one whose VMMRQ reports it: no condition shows a refused attachment pod',
-      { migrations: [aMigration(withCondition())], vmmrqs: [blocking] },
+      'that of one without a condition: a refused attachment pod has none',
+      [aMigration(withCondition())],
       ['tenant'],
     ],
-    [
-      'none of the others',
-      { migrations: [aMigration(withCondition(), inNamespace('b'))], vmmrqs: [blocking] },
-      [],
-    ],
-  ])('%s', (_, state, namespaces) => {
-    expect([...waitingNamespaces({ migrations: [], vmmrqs: [], ...state })]).toEqual(namespaces);
+    ['none where it runs', [aMigration(inPhase('Running'))], []],
+    ['none of one that is cancelled', [aMigration(beingDeleted())], []],
+  ])('%s', (_, migrations, namespaces) => {
+    expect([...waitingNamespaces({ migrations })]).toEqual(namespaces);
   });
 });

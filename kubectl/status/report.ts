@@ -1,7 +1,7 @@
 import { ADVICE } from '../../functions/domain/advice.ts';
 import { isLockExpired, lockOf } from '../../functions/domain/lock.ts';
-import { isPending, isRejectedByQuota } from '../../functions/domain/migration.ts';
-import { CONDITION, type Reason } from '../../functions/domain/names.ts';
+import { isPending } from '../../functions/domain/migration.ts';
+import type { Reason } from '../../functions/domain/names.ts';
 import type { ClusterVmmrq, Namespace, ResourceQuota, Vmmrq } from '../../functions/domain/objects.ts';
 import { inForce, purposesOf } from '../../functions/domain/policy/policy.ts';
 import { formatQuantity } from '../../functions/domain/quantity.ts';
@@ -74,20 +74,9 @@ export interface StatusInput {
   readonly verdicts: ReadonlyMap<string, readonly Verdict[]>;
 }
 
-/** Namespaces where a migration may wait: by KubeVirt's condition, or by the last report (for attachment pods). */
-export function waitingNamespaces({
-  migrations,
-  vmmrqs,
-}: Pick<ViewInput, 'migrations' | 'vmmrqs'>): Set<string> {
-  const reported = new Set(vmmrqs.filter(isBlocking).map(({ metadata }) => metadata.namespace));
-  const waiting = migrations.filter(
-    (each) => isRejectedByQuota(each) || (isPending(each) && reported.has(each.metadata.namespace)),
-  );
-  return new Set(waiting.map(({ metadata }) => metadata.namespace ?? ''));
-}
-
-const isBlocking = ({ status }: Vmmrq): boolean =>
-  (status?.conditions ?? []).some(({ type, status: is }) => type === CONDITION.blocking && is === 'True');
+/** Namespaces where a migration may wait. No condition shows a refused attachment pod (facts/kubevirt.md §1.3). */
+export const waitingNamespaces = ({ migrations }: Pick<ViewInput, 'migrations'>): Set<string> =>
+  new Set(migrations.filter(isPending).map(({ metadata }) => metadata.namespace ?? ''));
 
 export function reportOf(input: StatusInput): StatusReport {
   const { state, namespaces } = input;

@@ -65,3 +65,17 @@ describe('a terminal', () => {
     expect(streams.text).toBe('\u001b[1F\u001b[J');
   });
 });
+
+test.each([
+  ['an end of the input', '\u0004', false],
+  ['Ctrl-C', '\u0003', false],
+  ['no', 'no\n', false],
+  ['yes', 'yes\n', true],
+])('a question that gets %s is answered', async (_, typed, want) => {
+  const streams = new Streams(true);
+  Object.assign(streams.stdin, { isTTY: true, setRawMode: () => streams.stdin });
+  Object.assign(streams.stderr, { isTTY: true, columns: 80 });
+  const answer = streams.terminal.confirm('Sure?');
+  streams.stdin.write(typed);
+  await expect(answer).resolves.toBe(want);
+});

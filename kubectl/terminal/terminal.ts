@@ -65,8 +65,15 @@ export class Terminal {
     const asking = createInterface({ input: stdin, output: stderr });
     try {
       return /^y(?:es)?$/i.test((await asking.question(`${safe(question)} [y/N] `)).trim());
+    } catch (error) {
+      if (isAbort(error)) return false;
+      throw error;
     } finally {
       asking.close();
     }
   }
 }
+
+/** By Ctrl-C, or at the end of the input. */
+const isAbort = (error: unknown): boolean =>
+  typeof error === 'object' && error !== null && 'name' in error && error.name === 'AbortError';

@@ -17,7 +17,8 @@ const HELP = `
 Live migration between clusters needs KubeVirts that trust each other's certificates. This writes what the other
 one trusts (its own certificates, and those of clusters that it trusts already) into each one's ConfigMap
 kubevirt-external-ca, from where virt-operator takes them. It shows each certificate, and asks first.
-Run it again when a cluster has renewed its own. Needs your rights on both: get and patch of that ConfigMap.
+Run it again when a cluster has renewed its own. Needs your rights on both: list KubeVirts, get namespace kube-system,
+get ConfigMap kubevirt-ca, get and patch that ConfigMap.
 
 Exit codes: 0 they trust each other; 1 declined, or not within a minute; 2 no answer.`;
 
@@ -43,7 +44,6 @@ export const trustSubcommand: Subcommand = {
       .argument('<other-context>', 'the context of the other cluster in the kubeconfig')
       .addOption(yesFlag())
       .addHelpText('after', HELP + EXAMPLES),
-  completers: { 'other-context': () => Promise.resolve(contextsOf({})) },
   run,
 };
 
@@ -103,7 +103,13 @@ const rightsIn = (namespace: string): readonly Right[] => [
   { verb: 'patch', type: CONFIG_MAPS, namespace, name: EXTERNAL },
 ];
 
+const RIGHTS: readonly Right[] = [
+  { verb: 'list', type: KUBEVIRTS },
+  { verb: 'get', type: NAMESPACES, name: 'kube-system' },
+];
+
 async function readSide(name: string, cluster: ApiServer): Promise<Side> {
+  await requireRights(cluster, RIGHTS);
   const kubevirts = await ignoreNotFound(cluster.list(named(KUBEVIRTS), {}));
   const namespace = kubevirts?.items[0]?.metadata.namespace;
   if (namespace === undefined) throw new PluginError(`${name}: KubeVirt is not installed`);
@@ -141,7 +147,8 @@ async function add({ side: { name, cluster, namespace }, missing }: Change): Pro
       `${name}: KubeVirt has no ConfigMap ${namespace}/${EXTERNAL}: is its feature gate DecentralizedLiveMigration on?`,
     );
   const { data, metadata } = found.object;
-  const text = (data?.[BUNDLE] ?? '') + missing.map(({ pem }) => pem).join('');
+  // A certificate that begins in the line of another's end is none.
+  const text = [data?.[BUNDLE] ?? '', ...missing.map(({ pem }) => pem)].join('\n');
   await cluster.patch(BUNDLES, at, {
     merge: { metadata: { resourceVersion: metadata.resourceVersion }, data: { [BUNDLE]: text } },
   });

@@ -1,3 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import net, { type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { snapshotRights } from '../../kubectl/cluster/namespace.ts';
 import type { Right } from '../../kubectl/cluster/rights.ts';
@@ -7,9 +14,13 @@ import { MIGRATIONS, NODES } from '../../functions/kubernetes/resources.ts';
 import { PLANS } from '../../functions/kubernetes/live-resources.ts';
 import { PROGRESS_RIGHTS } from '../../kubectl/progress/progress.ts';
 import { WATCH_RIGHTS } from '../../kubectl/status/watch.ts';
+import { temporaryFolder } from '../cluster/controlplane/exit.ts';
 import { bindings, ofKind } from './rendered.ts';
 
 const ROLE = 'managed-tenant-quota-plugin-view';
+
+/** The built bundle. */
+const PLUGIN = fileURLToPath(new URL('../../dist/kubectl/kubectl-vmmrq', import.meta.url));
 
 interface Rule {
   readonly apiGroups: readonly string[];
@@ -41,4 +52,33 @@ test('the role of the plugin’s viewers grants what it asks for, and nothing el
   ].map(textOf);
   expect(granted.toSorted()).toEqual([...new Set(wanted)].toSorted());
   expect(bindings().map(({ roleRef }) => roleRef?.name)).not.toContain(ROLE);
+});
+
+test('an answer that nobody reads to its end is none: the exit code says so', async () => {
+  const child = spawn(process.execPath, [PLUGIN, '--help'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  child.stdout.destroy();
+  expect(await once(child, 'exit')).toEqual([2, null]);
+});
+
+test('a completion ends although the API server is silent', async () => {
+  const silent = net.createServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const sockets = new Set<net.Socket>();
+  silent.on('connection', (socket) => sockets.add(socket));
+  const folder = temporaryFolder('mtq-silent-');
+  const server = `https://127.0.0.1:${String((silent.address() as AddressInfo).port)}`;
+  const kubeconfig = join(folder.path, 'kubeconfig');
+  const config = {
+    clusters: [{ name: 'one', cluster: { server } }],
+    contexts: [{ name: 'one', context: { cluster: 'one', user: 'one' } }],
+    users: [{ name: 'one', user: {} }],
+    'current-context': 'one',
+  };
+  writeFileSync(kubeconfig, JSON.stringify(config));
+  const words = ['__complete', '--kubeconfig', kubeconfig, 'explain', ''];
+  const child = spawn(process.execPath, [PLUGIN, ...words], { stdio: ['ignore', 'pipe', 'ignore'] });
+  expect(await text(child.stdout)).toBe(':1\n');
+  for (const socket of sockets) socket.destroy();
+  silent.close();
+  folder.remove();
 });

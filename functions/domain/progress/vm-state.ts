@@ -156,14 +156,20 @@ function notMigratable(
 }
 
 function whileRunning(migration: Migration, { now }: MaintenanceRules): VmState {
-  const phase = migration.status?.phase ?? '';
-  const since =
-    migration.status?.phaseTransitionTimestamps?.findLast((each) => each.phase === phase)
-      ?.phaseTransitionTimestamp ?? migration.metadata.creationTimestamp;
+  const since = withoutNodeSince(migration, now);
+  if (since !== undefined)
+    return { bucket: 'waiting', reason: WAITS_FOR.noNode, since, blockedBy: BLOCKED_BY.capacity };
   // Without its phase: each one would be a write.
-  if (phase !== 'Scheduling' || now - Date.parse(since) < WAITED_MS)
-    return { bucket: 'running', reason: WAITS_FOR.running, since: migration.metadata.creationTimestamp };
-  return { bucket: 'waiting', reason: WAITS_FOR.noNode, since, blockedBy: BLOCKED_BY.capacity };
+  return { bucket: 'running', reason: WAITS_FOR.running, since: migration.metadata.creationTimestamp };
+}
+
+/** Since when its target pod finds no node (RFC 3339); undefined: it has one, or has not waited for long. `now`: milliseconds. */
+export function withoutNodeSince({ metadata, status }: Migration, now: number): string | undefined {
+  if (status?.phase !== 'Scheduling') return undefined;
+  const since =
+    status.phaseTransitionTimestamps?.findLast(({ phase }) => phase === 'Scheduling')
+      ?.phaseTransitionTimestamp ?? metadata.creationTimestamp;
+  return now - Date.parse(since) < WAITED_MS ? undefined : since;
 }
 
 function whilePending(vm: VmLeft, migration: Migration, { now }: MaintenanceRules): VmState {

@@ -9,13 +9,13 @@ import { renderLauncherPod } from '../../../test/cluster/kubevirt/launcher-pod.t
 import { newVirtualMachineInstance } from '../../../test/cluster/kubevirt/objects.ts';
 import type { Vmi } from '../../../test/cluster/kubevirt/types.ts';
 import type { Amounts } from '../quota/charged.ts';
-import { estimate, type EstimateInput } from './estimate.ts';
+import { estimate, type Estimate, type EstimateInput } from './estimate.ts';
 import type { Pod, VirtualMachineInstance } from '../objects.ts';
 import { podUsage } from './pod-usage.ts';
 import { formatQuantity, parseQuantity } from '../quantity.ts';
 import { parsePodRejection, type PodRejection } from '../quota/pod-rejection.ts';
 
-const estimated = (different: Partial<EstimateInput> = {}): Amounts =>
+const estimateOf = (different: Partial<EstimateInput>): Estimate =>
   estimate({
     source: aLauncher(),
     vmi: aVmi(),
@@ -26,7 +26,8 @@ const estimated = (different: Partial<EstimateInput> = {}): Amounts =>
     autoLimits: true,
     rejections: [],
     ...different,
-  }).need;
+  });
+const estimated = (different: Partial<EstimateInput> = {}): Amounts => estimateOf(different).need;
 
 const inWords = (amounts: Amounts): Record<string, string> =>
   Object.fromEntries([...amounts].map(([key, amount]) => [key, formatQuantity(amount)]));
@@ -130,6 +131,26 @@ describe('estimate', () => {
       },
     ],
     [
+      'CPUs of its own hotplugged: those of the emulator stay as many',
+      {
+        source: aLauncher(
+          'vm0',
+          podSpec({ containers: [aContainer({ cpu: '5', memory: '1Gi' }, { cpu: '5', memory: '1Gi' })] }),
+        ),
+        vmi: withSpec(
+          { domain: { cpu: { sockets: 8, dedicatedCpuPlacement: true } } },
+          { currentCPUTopology: { sockets: 4 } },
+        ),
+      },
+      {
+        pods: '1',
+        'requests.cpu': '9',
+        'limits.cpu': '9',
+        'requests.memory': String(1056 * 1024 ** 2),
+        'limits.memory': String(1056 * 1024 ** 2),
+      },
+    ],
+    [
       'a quota has limits by now: KubeVirt adds them, memory by the ratio of the namespace',
       {
         source: aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '100m', memory: '1Gi' })] })),
@@ -226,6 +247,20 @@ const running = ({
   };
   return { ...vmi, metadata: { ...aVmi().metadata, ...vmi.metadata }, spec, status };
 };
+
+test('the limit of huge pages grows as the request does: a LimitRange would refuse less', () => {
+  const pages = { 'hugepages-2Mi': '1Gi' };
+  const { pod } = estimateOf({
+    source: aLauncher('vm0', podSpec({ containers: [aContainer(pages, pages)] })),
+    vmi: withSpec(
+      { domain: { memory: { guest: '2Gi', hugepages: { pageSize: '2Mi' } } } },
+      { memory: { guestRequested: '1Gi' } },
+    ),
+  });
+  const { requests, limits } = pod.spec.containers[0]?.resources ?? {};
+  expect(requests?.['hugepages-2Mi']).toBe(String(2 * 1024 ** 3));
+  expect(limits?.['hugepages-2Mi']).toBe(requests?.['hugepages-2Mi']);
+});
 
 describe('against what the KubeVirt stand-in renders (F38)', () => {
   const LIMITS = [aQuota(hard({ 'limits.cpu': '99', 'limits.memory': '99Gi' }))];

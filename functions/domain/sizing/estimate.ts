@@ -94,10 +94,19 @@ function grownRequests(list: ResourceList, growth: Growth, vmi: VirtualMachineIn
 }
 
 /** Unless the VMI requests CPU, KubeVirt requests a fixed part of a CPU for each virtual one. */
-function requestOfCpu(list: ResourceList, { vcpus }: Growth, { spec }: VirtualMachineInstance): Amount {
-  const own = amountOf(spec?.domain?.resources?.requests?.['cpu']);
-  return own ?? (parseQuantity(list['cpu'] ?? '0') * vcpus.now + vcpus.before - 1n) / vcpus.before;
+function requestOfCpu(list: ResourceList, { vcpus }: Growth, vmi: VirtualMachineInstance): Amount {
+  const had = parseQuantity(list['cpu'] ?? '0');
+  if (hasCpusOfItsOwn(vmi)) return withMoreCpus(had, vcpus);
+  const own = amountOf(vmi.spec?.domain?.resources?.requests?.['cpu']);
+  return own ?? (had * vcpus.now + vcpus.before - 1n) / vcpus.before;
 }
+
+/** Its requests and limits are its virtual CPUs and those of the emulator, whatever it asks for (facts/kubevirt.md §2.1). */
+const hasCpusOfItsOwn = ({ spec }: VirtualMachineInstance): boolean =>
+  spec?.domain?.cpu?.dedicatedCpuPlacement === true;
+
+const withMoreCpus = (had: Amount, { now, before }: Growth['vcpus']): Amount =>
+  had + (now - before) * parseQuantity('1');
 
 interface LimitsOf {
   readonly list: ResourceList;
@@ -113,6 +122,8 @@ function grownLimits({ list, requests, growth, input }: LimitsOf): ResourceList 
   if (cpu !== undefined) limits['cpu'] = formatQuantity(cpu);
   const memory = limitOfMemory({ list, requests, growth, input });
   if (memory !== undefined) limits['memory'] = formatQuantity(memory);
+  const pages = pagesOf(input.vmi);
+  if (pages !== undefined && growth.guest > 0n) add(limits, pages, growth.guest);
   return limits;
 }
 
@@ -123,7 +134,7 @@ function limitOfCpu(list: ResourceList, { vcpus }: Growth, input: EstimateInput)
   }
   if (vcpus.now === vcpus.before) return had;
   const own = amountOf(input.vmi.spec?.domain?.resources?.limits?.['cpu']);
-  return own ?? had + (vcpus.now - vcpus.before) * parseQuantity('1');
+  return own === undefined || hasCpusOfItsOwn(input.vmi) ? withMoreCpus(had, vcpus) : own;
 }
 
 function limitOfMemory({ list, requests, growth, input }: LimitsOf): Amount | undefined {
@@ -143,10 +154,8 @@ function pagesOf({ spec }: VirtualMachineInstance): string | undefined {
 }
 
 /** A limit that the VMI has asked for, or that goes with CPUs of its own: it grows as the request does. */
-function isOwnLimit({ spec }: VirtualMachineInstance): boolean {
-  const own = spec?.domain?.resources?.limits?.['memory'] !== undefined;
-  return own || spec?.domain?.cpu?.dedicatedCpuPlacement === true;
-}
+const isOwnLimit = (vmi: VirtualMachineInstance): boolean =>
+  vmi.spec?.domain?.resources?.limits?.['memory'] !== undefined || hasCpusOfItsOwn(vmi);
 
 /** KubeVirt adds a limit where any quota of the namespace has one (AutoResourceLimitsGate; facts/kubevirt.md §2.1). */
 const isLimited = ({ autoLimits, quotas }: EstimateInput, key: string): boolean =>

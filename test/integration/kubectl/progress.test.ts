@@ -52,7 +52,12 @@ test('follows two drains with one line for each change, until both have complete
     expect(own.at(-1)).toContain(`${name} Completed 1/1: `);
     expect(new Set(own).size).toBe(own.length);
   }
-  expect((await plugin('progress', 'both-one')).code).toBe(0);
+  expect((await plugin('progress', names[0] ?? '')).code).toBe(0);
+  // One that has ended says nothing of a drain that may just begin.
+  expect(await plugin('progress', 'both-one')).toMatchObject({
+    code: 2,
+    stderr: `error: no drain or upgrade of both-one is under way; the last one: kubectl vmmrq progress ${names[0] ?? ''}\n`,
+  });
 });
 
 test('exits with 1 when the drain is canceled', async () => {
