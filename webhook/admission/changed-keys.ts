@@ -15,9 +15,14 @@ export function changedKeys(
   ];
 }
 
-/** For a Namespace. Every user may remove ANNOTATION.breakGlass; only users with the break-glass right may set it. */
+/**
+ * For a Namespace. A new one may have ANNOTATION.lastAttempt. Every user may remove ANNOTATION.breakGlass; only users with the
+ * break-glass right may set it.
+ */
 export const changedNamespaceKeys = (change: Change): string[] => [
-  ...changedKeys(change, OUR_KEYS.namespace),
+  ...changedKeys(change, OUR_KEYS.namespace).filter(
+    (key) => change.oldObject !== null || key !== ANNOTATION.lastAttempt,
+  ),
   ...(setsBreakGlass(change) ? [ANNOTATION.breakGlass] : []),
 ];
 

@@ -154,9 +154,12 @@ const same = (keys: readonly string[][], request: unknown): boolean =>
     return now === before;
   });
 
-/** Every user may remove break-glass. */
+/** Every user may remove break-glass, and a new namespace may have a last attempt. */
 const sameNamespaceKeys = (request: unknown): boolean =>
-  same(NAMESPACE_KEYS, request) &&
+  same(
+    NAMESPACE_KEYS.filter(([, key]) => at(request, 'oldObject') !== null || key !== ANNOTATION.lastAttempt),
+    request,
+  ) &&
   (at(request, 'object', 'metadata', 'annotations', ANNOTATION.breakGlass) === undefined ||
     same([['annotations', ANNOTATION.breakGlass]], request));
 

@@ -332,7 +332,6 @@ describe('our keys on a namespace', () => {
     ['another token', [held, annotated(ANNOTATION.token, 'theirs')(held)], ANNOTATION.token],
     ['more migrations', [held, annotated(ANNOTATION.migrations, 'a/b')(held)], ANNOTATION.migrations],
     ['break-glass in advance', [held, annotated(ANNOTATION.breakGlass, 'x')(held)], ANNOTATION.breakGlass],
-    ['a new namespace with an attempt', [null, attempted], ANNOTATION.lastAttempt],
   ])('only our accounts may write %s', (_, changed, key) => {
     for (const resource of ['namespaces', 'namespaces/status', 'namespaces/finalize']) {
       for (const user of ALL_USERS) {
@@ -354,6 +353,7 @@ describe('our keys on a namespace', () => {
 
   test.each<[string, Changed]>([
     ['a new namespace', [null, free]],
+    ['a new namespace from a backup, with its last attempt', [null, attempted]],
     ['another label', [free, labelled('env')(free)]],
     ['another annotation during a lock', [held, annotated('team', 'blue')(held)]],
     ['its deletion during a lock', [held, beingDeleted()(held)]],

@@ -39,10 +39,19 @@ export class LiveSweeps {
   async run(signal: AbortSignal): Promise<void> {
     const watching = this.#watches.run(signal);
     while (!signal.aborted) {
-      if (this.#watches.isReady) await Promise.all([this.#sweep(), this.#rest()]);
+      if (this.#watches.isReady) await this.#look();
       await pause(this.#options.clock, LOOK_MS, signal);
     }
     await watching;
+  }
+
+  /** What nobody foresaw must not end the guard, which reviews and repairs. */
+  async #look(): Promise<void> {
+    try {
+      await Promise.all([this.#sweep(), this.#rest()]);
+    } catch (error) {
+      this.#options.log('warn', `live migrations are not looked at: ${describeError(error)}`);
+    }
   }
 
   async #sweep(): Promise<void> {

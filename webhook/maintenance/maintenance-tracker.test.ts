@@ -133,8 +133,10 @@ let posts: MaintenanceChanged[];
 let tracker: MaintenanceTracker;
 let view: ClusterView;
 let stopping: AbortController;
+let logged: string[];
 
 beforeEach(() => {
+  logged = [];
   clock = new Hand();
   pushed = new Pushed();
   posts = [];
@@ -142,7 +144,7 @@ beforeEach(() => {
   const { cluster } = pushed;
   view = new ClusterView(cluster);
   tracker = new MaintenanceTracker({
-    ...{ cluster, clock, kubevirtNamespace: 'kubevirt', log: () => undefined },
+    ...{ cluster, clock, kubevirtNamespace: 'kubevirt', log: (_level, message) => logged.push(message) },
     view: () => view,
     post: (event) => Promise.resolve(void posts.push(event)),
   });
@@ -320,4 +322,18 @@ describe('an answer about a node', () => {
 
 test('an incomplete view is no answer', () => {
   expect(tracker.maintenanceOf({ kind: 'Upgrade' })).toBeUndefined();
+});
+
+test('a status that somebody else wrote ends nothing: the guard goes on', async () => {
+  draining();
+  let ended = 'no';
+  void tracker.run(stopping.signal).then(
+    () => (ended = 'resolved'),
+    () => (ended = 'rejected'),
+  );
+  await clock.turn(5_000);
+  pushed.push(PROGRESSES, 'MODIFIED', { ...aProgress('Drain'), status: { state: 'Running' } } as never);
+  await clock.turn(10_000);
+  expect(ended).toBe('no');
+  expect(logged).toContainEqual(expect.stringContaining('drains and upgrades are not looked at'));
 });

@@ -43,6 +43,8 @@ export class MaintenanceTracker implements MaintenanceSource {
   /** What is to be done about each subject, since when it is known, and when it was last posted; milliseconds of the clock. */
   readonly #due = new Map<string, { readonly what: string; readonly since: number; posted: number }>();
   #blocked = new Map<MaintenanceKind, number>();
+  /** What the last look met, so that it is logged once. */
+  #problem = '';
 
   constructor(options: MaintenanceTrackerOptions) {
     this.#options = options;
@@ -60,10 +62,23 @@ export class MaintenanceTracker implements MaintenanceSource {
     const { clock } = this.#options;
     const watching = this.#watches.run(signal);
     while (!signal.aborted) {
-      this.#look();
+      this.#lookSafely();
       await pause(clock, LOOK_MS, signal);
     }
     await watching;
+  }
+
+  /** What nobody foresaw, such as a status that somebody else wrote, must not end the guard, which reviews and repairs. */
+  #lookSafely(): void {
+    try {
+      this.#look();
+      this.#problem = '';
+    } catch (error) {
+      const problem = describeError(error);
+      if (problem !== this.#problem)
+        this.#options.log('warn', `drains and upgrades are not looked at: ${problem}`);
+      this.#problem = problem;
+    }
   }
 
   maintenanceOf(subject: Subject): Maintenance | undefined {
@@ -81,8 +96,9 @@ export class MaintenanceTracker implements MaintenanceSource {
 
   /** undefined: it has not been listed yet. A node that no drain is about is not watched, and has nothing to report. */
   #onNode(name: string, view: ClusterView): ReturnType<MaintenanceWatches['onNode']> {
-    const isWatched = this.#nodes(view).includes(name);
-    return this.#watches.onNode(name) ?? (isWatched ? undefined : { node: undefined, vmis: [] });
+    const known = this.#watches.onNode(name);
+    const isListing = known === undefined && this.#nodes(view).includes(name);
+    return known ?? (isListing ? undefined : { node: undefined, vmis: [] });
   }
 
   #nodes({ migrations }: ClusterView): string[] {

@@ -23,7 +23,7 @@ export interface Reviewed {
 export type ReviewOutcome = 'allowed' | 'refused' | 'failed';
 
 /** The resources in our webhooks' rules. Any client of the port may send others; those share one series. */
-const RESOURCES = ['namespaces', 'pods', 'resourcequotas'];
+const RESOURCES = ['namespaces', 'pods', 'resourceclaims', 'resourcequotas'];
 const OTHER = 'other';
 const REVIEW_OUTCOMES: readonly ReviewOutcome[] = ['allowed', 'refused', 'failed'];
 const REPAIR_OUTCOMES = ['done', 'none', 'failed'] as const;

@@ -148,6 +148,22 @@ describe('the view', () => {
       expect(lookedUp()).toHaveLength(3);
     });
 
+    test('looks at a new one only, and at all where KubeVirt’s limit has changed', async () => {
+      for (const name of ['mig0', 'mig1', 'mig2'])
+        cluster.put(MIGRATIONS, aMigration(named(name), inPhase('Running')));
+      start();
+      await advance();
+      const looks = jest.spyOn(view.migrations, 'values');
+      cluster.put(MIGRATIONS, aMigration(named('mig3'), inPhase('Running')));
+      await advance();
+      expect(looks).not.toHaveBeenCalled();
+      expect(lookedUp()).toHaveLength(4);
+      cluster.put(KUBEVIRTS, kubevirt({ parallelOutboundMigrationsPerNode: 3 }));
+      cluster.put(MIGRATIONS, aMigration(named('mig4'), inPhase('Running')));
+      await advance();
+      expect(looks).toHaveBeenCalledTimes(1);
+    });
+
     test('reads no VMI with fewer migrations, because no node can be full', async () => {
       cluster.put(MIGRATIONS, inPhase('Running')(aMigration()));
       cluster.put(MIGRATIONS, aMigration(named('mig1')));

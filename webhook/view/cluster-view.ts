@@ -33,6 +33,8 @@ export class ClusterView {
   readonly configurations = new Map<string, KubernetesObject>();
   kubevirt: KubeVirt | undefined;
   readonly #nodes = new Map<string, string>();
+  /** A node's limit, for which all migrations have been looked at; undefined: there are no more than that. */
+  #foundBeyond: number | undefined;
   readonly #cluster: Cluster;
 
   constructor(cluster: Cluster) {
@@ -79,7 +81,7 @@ export class ClusterView {
     this.migrations.set(uid, migration);
     const node = migration.status?.migrationState?.sourceNode;
     if (node !== undefined && node !== '') this.#nodes.set(uid, node);
-    this.#findNodes();
+    this.#findNodes(migration);
   }
 
   dropMigration(uid: string): void {
@@ -87,12 +89,19 @@ export class ClusterView {
     this.#nodes.delete(uid);
   }
 
-  /** With at most as many migrations as a node's limit, no node can reach it, so the guard reads no VMI. */
-  #findNodes(): void {
-    if (this.migrations.size <= limitsOf(this.kubevirt).node) return;
-    for (const migration of this.migrations.values()) {
-      if (isRunning(migration) || isRejectedByQuota(migration)) void this.#findNode(migration);
+  /**
+   * With at most as many migrations as a node's limit, no node can reach it, so the guard reads no VMI. The first one beyond makes those
+   * before it count.
+   */
+  #findNodes(migration: Migration): void {
+    const { node: limit } = limitsOf(this.kubevirt);
+    if (this.migrations.size <= limit) {
+      this.#foundBeyond = undefined;
+      return;
     }
+    const due = this.#foundBeyond === limit ? [migration] : this.migrations.values();
+    this.#foundBeyond = limit;
+    for (const each of due) if (isRunning(each) || isRejectedByQuota(each)) void this.#findNode(each);
   }
 
   /** Reads once where the VM of a migration runs. A migration without a known node counts on no node. */
@@ -105,6 +114,8 @@ export class ClusterView {
       if (node !== undefined && this.migrations.has(uid)) this.#nodes.set(uid, node);
     } catch {
       this.#nodes.delete(uid);
+      // The next event looks at all again.
+      this.#foundBeyond = undefined;
     }
   }
 }

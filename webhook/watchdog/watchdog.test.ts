@@ -24,7 +24,7 @@ import { systemClock } from '../../functions/runtime/clock.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
 import type { Lock } from '../../functions/domain/lock.ts';
 import { MAX_LOCK_SECONDS } from '../../functions/runtime/limits.ts';
-import { ANNOTATION, EVENT, LABEL } from '../../functions/domain/names.ts';
+import { ANNOTATION, EVENT, LABEL, REASON } from '../../functions/domain/names.ts';
 import type { ResourceQuota } from '../../functions/domain/objects.ts';
 import type { ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { Unreachable } from '../../functions/kubernetes/errors.ts';
@@ -465,6 +465,20 @@ describe('the quota of a removed lock without a raise', () => {
     fixture.replaceFails = undefined;
     await fixture.during(2_000);
     expect(fenced()).toBe('removed-token-1 failed');
+  });
+
+  test('a policy refused the raise: it refuses the fence too, so the guard does not try', async () => {
+    const ended = { reason: REASON.refusedByPolicy, message: 'no' };
+    fixture.cluster.put(RESOURCE_QUOTAS, aQuota());
+    fixture.cluster.put(NAMESPACES, HELD);
+    await fixture.during(0);
+    fixture.cluster.put(NAMESPACES, aNamespace(lockedBy(aLock({ ended, expiresAt: seconds(0) }))));
+    await fixture.during(0);
+    fixture.replaceFails = new Unreachable('must not be asked');
+    fixture.cluster.put(NAMESPACES, aNamespace());
+    await fixture.during(60_000);
+    expect(fixture.cluster.asked.filter((asked) => asked.startsWith('get'))).toEqual([]);
+    expect(jest.getTimerCount()).toBe(IDLE_TIMERS);
   });
 
   test('the lock is present again: the guard leaves it unchanged', async () => {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../functions/runtime/clock.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
 import { grantBy, grantOf } from '../../functions/domain/quota/grant.ts';
-import { lockOf, type Lock } from '../../functions/domain/lock.ts';
+import { isRefusedByPolicy, lockOf, type Lock } from '../../functions/domain/lock.ts';
 import { EVENT, LABEL } from '../../functions/domain/names.ts';
 import type { Namespace, ResourceQuota } from '../../functions/domain/objects.ts';
 import { isUndone } from '../../functions/domain/quota/raise.ts';
@@ -151,6 +151,8 @@ export class Watchdog {
     this.#options.onUnlocked?.(name);
     if (known?.lock === undefined || isAllRaised(known.lock, known.wasRaised)) return;
     const { lock } = known;
+    // No raise can land, and the fence would be refused for ever.
+    if (isRefusedByPolicy(lock)) return;
     this.#timers.start(fenceKey(name, lock.token), () => this.#fence(name, lock), {
       firstMs: 0,
       nextMs: doubling(MAX_WAIT_MS),

@@ -24,14 +24,17 @@ const NAMESPACE_KEYS = pairs(OUR_KEYS.namespace);
 
 export const QUOTA_KEYS_CHANGE = `${QUOTA_KEYS}.exists(key, ${CHANGES})`;
 
+/** A new namespace may have a last attempt (from a backup): it has no lock, and one in the future counts as now. */
+const NAMESPACE_CHANGES = `${CHANGES} && !(oldObject == null && key[1] == ${text(ANNOTATION.lastAttempt)})`;
+
 const GLASS = annotation('object', ANNOTATION.breakGlass);
 /** Every user may remove it, but only a user with the override right may set it: otherwise a user could set it in advance. */
 const GLASS_IS_SET = `${GLASS}.hasValue() && ${GLASS} != ${oldAnnotation(ANNOTATION.breakGlass)}`;
 
-export const NAMESPACE_KEYS_CHANGE = `${NAMESPACE_KEYS}.exists(key, ${CHANGES}) || (${GLASS_IS_SET})`;
+export const NAMESPACE_KEYS_CHANGE = `${NAMESPACE_KEYS}.exists(key, ${NAMESPACE_CHANGES}) || (${GLASS_IS_SET})`;
 
 /** The names of the changed keys. */
-export const CHANGED_NAMESPACE_KEYS = `${NAMESPACE_KEYS}.filter(key, ${CHANGES}).map(key, key[1])
+export const CHANGED_NAMESPACE_KEYS = `${NAMESPACE_KEYS}.filter(key, ${NAMESPACE_CHANGES}).map(key, key[1])
   + (${GLASS_IS_SET} ? [${text(ANNOTATION.breakGlass)}] : [])`;
 
 /** The break-glass value that this namespace accepts. */

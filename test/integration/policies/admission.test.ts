@@ -181,7 +181,8 @@ describe(WEBHOOK.locked, () => {
 });
 
 describe(WEBHOOK.keys, () => {
-  const OURS = [ANNOTATION.lock, ANNOTATION.token, ANNOTATION.migrations, ANNOTATION.lastAttempt];
+  const OF_LOCK = [ANNOTATION.lock, ANNOTATION.token, ANNOTATION.migrations];
+  const OURS = [...OF_LOCK, ANNOTATION.lastAttempt];
 
   test.each<[string, ApiRequest]>([
     ...OURS.flatMap((key): [string, ApiRequest][] => [
@@ -190,7 +191,10 @@ describe(WEBHOOK.keys, () => {
       [`${key} taken off`, annotate(LOCKED, key, null)],
       [`${key} put on by way of /status`, annotateByStatus(FREE, key)],
       [`${key} put on by way of /finalize`, annotateByFinalize(FREE, key)],
-      [`a namespace made with ${key}`, createNamespace({ annotations: { [key]: 'x' } })],
+    ]),
+    ...OF_LOCK.map((key): [string, ApiRequest] => [
+      `a namespace made with ${key}`,
+      createNamespace({ annotations: { [key]: 'x' } }),
     ]),
     [`${LABEL.locked} put on`, label(FREE, 'true')],
     [`${LABEL.locked} changed`, label(LOCKED, 'false')],

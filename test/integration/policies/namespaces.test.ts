@@ -84,14 +84,19 @@ afterAll(async () => {
 
 describe(POLICY.lockKeys, () => {
   const { lockKeys } = POLICY;
-  const OURS = [ANNOTATION.lock, ANNOTATION.token, ANNOTATION.migrations, ANNOTATION.lastAttempt];
+  const OF_LOCK = [ANNOTATION.lock, ANNOTATION.token, ANNOTATION.migrations];
+  const OURS = [...OF_LOCK, ANNOTATION.lastAttempt];
 
   test.each<[string, string, ApiRequest]>([
     ...OURS.flatMap((key): [string, string, ApiRequest][] => [
       [`${key} put on`, key, annotate(FREE, key)],
       [`${key} put on by way of /status`, key, annotateByStatus(FREE, key)],
       [`${key} put on by way of /finalize`, key, annotateByFinalize(FREE, key)],
-      [`a namespace made with ${key}`, key, createNamespace({ annotations: { [key]: 'x' } })],
+    ]),
+    ...OF_LOCK.map((key): [string, string, ApiRequest] => [
+      `a namespace made with ${key}`,
+      key,
+      createNamespace({ annotations: { [key]: 'x' } }),
     ]),
     ['the lock changed', ANNOTATION.lock, annotate(LOCKED, ANNOTATION.lock)],
     ['the lock taken off', ANNOTATION.lock, annotate(LOCKED, ANNOTATION.lock, null)],
@@ -116,6 +121,10 @@ describe(POLICY.lockKeys, () => {
     ['the opt-out', annotate(LOCKED, ANNOTATION.skip, 'true')],
     ['the status of a locked namespace', annotateByStatus(LOCKED, 'example.com/note')],
     ['a namespace without metadata of its own', createNamespace({})],
+    [
+      'a namespace from a backup, with its last attempt',
+      createNamespace({ annotations: { [ANNOTATION.lastAttempt]: '{}' } }),
+    ],
   ])('%s passes', async (_what, request) => {
     expect(await world.ask('editor', request)).toEqual({ by: 'none' });
   });

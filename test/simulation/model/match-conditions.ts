@@ -102,7 +102,8 @@ export const MATCH_CONDITIONS: Readonly<Record<string, MatchCondition>> = {
   'our-keys-change': {
     expression: `[['annotations', 'mtq.kubevirt.io/lock'], ['annotations', 'mtq.kubevirt.io/token'],
       ['annotations', 'mtq.kubevirt.io/migrations'], ['annotations', 'mtq.kubevirt.io/last-attempt'],
-      ['labels', 'mtq.kubevirt.io/locked']].exists(key, ${CHANGES}) || (${GLASS_IS_SET})`,
+      ['labels', 'mtq.kubevirt.io/locked']].exists(key, ${CHANGES}
+      && !(oldObject == null && key[1] == 'mtq.kubevirt.io/last-attempt')) || (${GLASS_IS_SET})`,
     holds: (request) => changedNamespaceKeys(request).length > 0,
   },
   'not-ours': {
