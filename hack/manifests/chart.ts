@@ -17,7 +17,8 @@ export interface ChartOptions {
 const TEMPLATE_MARKERS = /\{\{|\}\}/;
 const REQUIRED =
   '{{ required "image: no image is published yet; build one and say where it is" .Values.image | quote }}';
-const IMAGE_LINE = new RegExp(`^(\\s*(?:- )?image: )(['"]?)${PLACEHOLDER}:\\{[^\\n]*\\}\\2$`, 'gm');
+const IMAGE_LINE = new RegExp(`^(\\s*(?:- )?image: )(['"]?)${PLACEHOLDER}(?::\\{[^\\n]*\\})?\\2$`, 'gm');
+const OWN_IMAGE = new RegExp(`image: ['"]?${PLACEHOLDER}`);
 /** `helm uninstall` must keep the CRD, because Kubernetes deletes all VMMRQs with it. */
 const KEEP = { 'helm.sh/resource-policy': 'keep' };
 
@@ -57,8 +58,7 @@ function templateOf(object: KubernetesObject): string {
   const kept = { ...metadata, annotations: { ...metadata.annotations, ...KEEP } };
   const text = stringify(isCrd ? { ...object, metadata: kept } : object, { lineWidth: 0 });
   const template = text.replaceAll(IMAGE_LINE, `$1${REQUIRED}`);
-  if (template.includes(`${PLACEHOLDER}:{`))
-    throw new Error(`an image is where no template reaches: ${text}`);
+  if (OWN_IMAGE.test(template)) throw new Error(`an image is where no template reaches: ${text}`);
   return object.kind === 'Namespace' ? ignoreExisting(template) : template;
 }
 

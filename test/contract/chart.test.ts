@@ -4,7 +4,7 @@ import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { objectsOf } from '../cluster/controlplane/kustomize.ts';
 import { chartOf } from '../../hack/manifests/chart.ts';
 import { parseImage } from '../cluster/image.ts';
-import { renderInstallation } from '../cluster/overlay.ts';
+import { renderInstallation, type Component } from '../cluster/overlay.ts';
 
 const IMAGE = 'registry.example/mtq:0.1.0';
 const ACTION = /\{\{-? ?(.*?) ?\}\}/gs;
@@ -72,6 +72,19 @@ describe('the chart', () => {
     expect(parse(chart['values.yaml'] ?? '')).toEqual({ image: IMAGE });
   });
 });
+
+test.each<Component>(['minimal', 'live-migration'])(
+  'the image of what component %s adds is the chart’s value too',
+  async (component) => {
+    const text = await renderInstallation({ overlay: 'default', components: [component] });
+    const written = Object.values(chartOf({ manifests: text, version: '0.1.0', image: IMAGE })).join('\n');
+    const images = written
+      .split('\n')
+      .filter((line) => /^\s*(?:- )?image: /.test(line) && !line.includes(IMAGE));
+    expect(images.length).toBeGreaterThan(1);
+    expect(images.filter((line) => !line.includes('required "image'))).toEqual([]);
+  },
+);
 
 test('the chart refuses a manifest that contains a Helm action', () => {
   const manifests = 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: x }\ndata: { y: "{{ z }}" }\n';

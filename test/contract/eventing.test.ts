@@ -8,7 +8,13 @@ import { knative, triggerOf, environmentOf, guardEnvironment, grantedTo } from '
 describe('the Broker', () => {
   test('exists once, and does not make the source wait for the functions', () => {
     expect(knative.brokers.map(({ metadata }) => metadata)).toMatchObject([
-      { name: 'mtq', annotations: { 'messaging.knative.dev/async-handler': 'true' } },
+      {
+        name: 'mtq',
+        annotations: {
+          'eventing.knative.dev/broker.class': 'MTChannelBasedBroker',
+          'messaging.knative.dev/async-handler': 'true',
+        },
+      },
     ]);
   });
 

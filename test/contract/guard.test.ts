@@ -48,7 +48,12 @@ describe('the guard', () => {
     });
     const labels = guardPod().metadata.labels;
     expect(ofKind('PodDisruptionBudget').map(({ spec }) => spec)).toEqual([
-      { minAvailable: 1, selector: { matchLabels: { 'app.kubernetes.io/name': 'mtq-guard' } } },
+      {
+        minAvailable: 1,
+        // While no replica is ready, by default none could be evicted.
+        unhealthyPodEvictionPolicy: 'AlwaysAllow',
+        selector: { matchLabels: { 'app.kubernetes.io/name': 'mtq-guard' } },
+      },
     ]);
     expect(labels).toMatchObject({ 'app.kubernetes.io/name': 'mtq-guard' });
   });

@@ -208,6 +208,7 @@ describe('openshift', () => {
 const POSTING: readonly (readonly [readonly Component[], readonly string[]])[] = [
   [[], ['mtq-guard', 'progress', 'unlock']],
   [['minimal'], ['mtq-guard', 'steps']],
+  [['live-migration'], ['live', 'mtq-guard', 'mtq-live-watcher', 'progress', 'unlock']],
 ];
 
 const postingIn = (objects: readonly KubernetesObject[]): Workload[] =>

@@ -109,12 +109,14 @@ describe('a forced uninstall in the middle of a cycle (F17)', () => {
 
 /** The commands of docs/operations.md, with their equivalents here. */
 const COMMANDS: Readonly<Record<string, () => Promise<unknown>>> = {
-  'kubectl delete clusterrolebinding managed-tenant-quota-lock': async () => {
-    await environment.admin.delete(CLUSTER_ROLE_BINDINGS, { name: `${CLUSTER_PREFIX}lock` });
-    // RBAC changes take effect a moment later. The next command waits for namespaces that are locked until then.
-    const access = { verb: 'update', resource: 'namespaces', allowed: false };
-    await untilAllowed(environment.admin, userOf(SERVICE_ACCOUNT.lock), access);
-  },
+  'kubectl delete clusterrolebinding managed-tenant-quota-feasibility managed-tenant-quota-lock':
+    async () => {
+      for (const step of ['feasibility', 'lock'])
+        await environment.admin.delete(CLUSTER_ROLE_BINDINGS, { name: `${CLUSTER_PREFIX}${step}` });
+      // RBAC changes take effect a moment later. The next command waits for namespaces that are locked until then.
+      const access = { verb: 'update', resource: 'namespaces', allowed: false };
+      await untilAllowed(environment.admin, userOf(SERVICE_ACCOUNT.lock), access);
+    },
   [[
     'until [ -z "$(kubectl get namespace -l mtq.kubevirt.io/locked=true -o name',
     '              kubectl get resourcequota -A -l mtq.kubevirt.io/raised=true -o name)" ]; do sleep 1; done',
