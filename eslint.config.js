@@ -128,9 +128,17 @@ export default defineConfig(
       ],
       'no-restricted-globals': [
         'error',
-        ...['process', 'fetch', 'setTimeout', 'setInterval', 'crypto', 'performance', 'Buffer'].map(
-          (name) => ({ name, message: 'A decision is pure: pass it in as a value.' }),
-        ),
+        ...[
+          'process',
+          'fetch',
+          'setTimeout',
+          'setInterval',
+          'setImmediate',
+          'queueMicrotask',
+          'crypto',
+          'performance',
+          'Buffer',
+        ].map((name) => ({ name, message: 'A decision is pure: pass it in as a value.' })),
       ],
       'no-restricted-properties': [
         'error',

@@ -19,8 +19,6 @@ export interface Cycle {
   readonly runs: readonly Run[];
   /** CPU time of the functions and the guard, in milliseconds; all CPU time of functions that started meanwhile counts. */
   readonly cpuMs: number;
-  /** Processes that started while the namespace was locked. */
-  readonly startsInLock: number;
 }
 
 /** When our watches received each change, milliseconds since 1970; undefined: it did not happen. */
@@ -46,13 +44,11 @@ export async function runCycle(environment: Environment, namespace: string): Pro
   const from = { change: watching.changes.length, request: requestLog.requests.length, time: now() };
   return migrateAll(environment, [blockedTenant(namespace)], () => {
     const timestamps = timestampsOf(watching.changes.slice(from.change), namespace);
-    const { locked = Infinity, unlocked = -Infinity } = timestamps;
     return {
       timestamps,
       requests: requestLog.requests.slice(from.request).filter(isFor(namespace)),
       runs: traces.runs.filter(({ at, eventType }) => at >= from.time - 1 && eventType !== undefined),
       cpuMs: cpuMs(ownPids(environment.cluster)) - before,
-      startsInLock: traces.starts.filter(({ at, ms }) => at > locked && at - ms < unlocked).length,
     };
   });
 }

@@ -100,12 +100,7 @@ function warmFigures(warm: readonly Cycle[], baseline: readonly Cycle[]): Figure
 
 function coldFigures(cold: readonly Cycle[]): Figure[] {
   const group = 'one cycle, all functions start from zero';
-  const samples = cold.map(({ startsInLock }) => startsInLock);
-  return [
-    { group, name: 'blocked → target pod', unit: 'ms', samples: cold.map(blockedToPod), target: 500 },
-    { group, name: 'lock window', unit: 'ms', samples: cold.map(lockWindow) },
-    { group, name: 'cold starts inside the lock window', unit: 'times', samples, share: 1 },
-  ];
+  return [{ group, name: 'blocked → target pod', unit: 'ms', samples: cold.map(blockedToPod), target: 500 }];
 }
 
 function requestFigures(warm: readonly Cycle[], ample: readonly Cycle[]): Figure[] {
