@@ -69,9 +69,14 @@ function isKeptDown(vm: VirtualMachine, vmi: Vmi, record: RunRecord): boolean {
   const { running, runStrategy } = vm.spec;
   if (running !== true || !(runStrategy === undefined || isHaltedBy(vm, KUBEVIRT_MANAGER))) return false;
   const { uid, deletionTimestamp } = vmi.metadata;
-  const state = ownStateOf(vmi, record.before);
-  const hasFailed = vmi.status?.phase === 'Failed' && state?.completed === true && state.failed === true;
-  return hasFailed && uid === record.vmi && deletionTimestamp === undefined;
+  return hasEndedAfterFailure(vmi) && uid === record.vmi && deletionTimestamp === undefined;
+}
+
+/** As KubeVirt's rule: after any failed migration, also one before this run. */
+function hasEndedAfterFailure(vmi: Vmi): boolean {
+  const state = ownStateOf(vmi, undefined);
+  const isFinalVmi = ['Succeeded', 'Failed'].includes(vmi.status?.phase ?? '');
+  return isFinalVmi && state?.completed === true && state.failed === true;
 }
 
 /** The target waits for a guest again that never came. */
@@ -83,6 +88,10 @@ function hasGivenUp(snapshot: RecordedRun): boolean {
   const hasFailed = vmimOf(target.vmims, run, record.attempt)?.status?.phase === 'Failed';
   return hasFailed || neverHadLauncher(target, record.attempt);
 }
+
+/** The target may still give up, and prove it so. */
+export const mayGiveUp = ({ target }: RunSnapshot): boolean =>
+  hasTargetPod(target) || !target.vmims.every(isOver) || (target.vmi !== undefined && !isWaiting(target.vmi));
 
 const isWaiting = (vmi: Vmi | undefined): boolean =>
   vmi?.status?.phase === 'WaitingForSync' && isMigrationTarget(vmi);

@@ -406,6 +406,7 @@ describe('since when a VM waits', () => {
       [type, reason ?? '', lastTransitionTime.slice(11, 19)].join(' '),
     );
   const first: Pass = { decision: wait('CreateSourceMigration', 'SourceEvacuating') };
+  const waiting: Pass = { decision: wait('Validate', 'WaitingToStart'), snapshot: null };
   const unknown: Pass = { decision: wait('Validate', 'ClusterUnknown'), after: 30, snapshot: null };
 
   test.each<[string, readonly Pass[], string[]]>([
@@ -416,7 +417,22 @@ describe('since when a VM waits', () => {
       [first, unknown],
       ['Waiting ClusterUnknown 05:00:30', 'Waiting SourceEvacuating 05:00:00'],
     ],
+    [
+      'while it answers nothing again',
+      [first, unknown, { ...unknown, after: 35 }],
+      ['Waiting ClusterUnknown 05:00:30', 'Waiting SourceEvacuating 05:00:00'],
+    ],
     ['afterwards', [first, unknown, { ...first, after: 40 }], ['Waiting SourceEvacuating 05:00:00']],
+    [
+      'for its turn to begin, which is no reading either',
+      [waiting, { ...waiting, after: 10 }, { ...waiting, after: 20 }],
+      ['Waiting WaitingToStart 05:00:00'],
+    ],
+    [
+      'for a write that was refused, before a cluster did not answer',
+      [{ decision: wait('Started', 'Refused') }, unknown],
+      ['Waiting ClusterUnknown 05:00:30'],
+    ],
     [
       'for something else',
       [first, { decision: wait('CreateSourceMigration', 'InTurn'), after: 40 }],

@@ -67,7 +67,7 @@ export function nextVm(
     ...cutOverOf(record, decision),
     ...overOf(snapshot, decision),
     ...standingOf(decision, known, now),
-    ...(snapshot === undefined ? waitsOf(known) : []),
+    ...(isUnknown(decision) ? waitsOf(known) : []),
   ];
   const { error: _, ...rest } = known;
   const next: VmStatus = {
@@ -147,10 +147,15 @@ function standingOf(decision: RunDecision, known: VmStatus, now: number): Findin
   return decision.kind === 'ended' ? [{ ...END[decision.as], reason: decision.reason }] : [];
 }
 
-/** Of a VM that cannot be read now: what it waited for before, it probably waits for still. */
+const NOT_KEPT: readonly (string | undefined)[] = [LIVE_REASON.clusterUnknown, LIVE_REASON.refused];
+
+const isUnknown = (decision: RunDecision): boolean =>
+  decision.kind === 'wait' && decision.reason === LIVE_REASON.clusterUnknown;
+
+/** What a VM waited for before it could not be read, it probably waits for still. What was refused is to be tried again. */
 const waitsOf = ({ conditions = [] }: VmStatus): Finding[] =>
   conditions
-    .filter((each) => saysWait(each) && each.reason !== LIVE_REASON.clusterUnknown)
+    .filter((each) => saysWait(each) && !NOT_KEPT.includes(each.reason))
     .map(({ lastTransitionTime: _time, status: _status, ...finding }) => finding as Finding);
 
 const END: Readonly<Record<Ended['as'], Finding>> = {

@@ -413,6 +413,7 @@ describe('KubeVirt halts the source VM when its launcher dies during the migrati
   const waiting = aWaitingVmi(migrated({ targetPod: 'target-launcher', completed: true, failed: true }));
   const down = (different: Different = {}): RecordedRun =>
     run({
+      ...different,
       source: { vm: halted('virt-controller'), vmi: undefined, pods: [], ...different.source },
       target: { vmi: waiting, vmims: [received('Failed')], ...different.target },
     });
@@ -433,10 +434,15 @@ describe('KubeVirt halts the source VM when its launcher dies during the migrati
     [
       'the target has not failed yet',
       down({ target: { vmims: [received('Running')] } }),
-      'fail SourceDownUndecided',
+      'wait RestoringSource',
     ],
     ['the target’s proof is gone', down({ target: { vmims: [] } }), 'fail SourceDownUndecided'],
-    ['a launcher is on the target', down({ target: { pods: POD } }), 'fail SourceDownUndecided'],
+    ['a launcher is on the target', down({ target: { pods: POD } }), 'wait RestoringSource'],
+    [
+      'a launcher is on the target for ten minutes',
+      down({ hub: { now: NOW + 601_000 }, target: { pods: POD } }),
+      'fail SourceDownUndecided',
+    ],
     [
       'a launcher on the target that has ended is no longer one',
       down({ target: { pods: [aLauncherPod('target-launcher', 'Failed')] } }),
@@ -502,13 +508,14 @@ describe('KubeVirt halts the source VM when its launcher dies during the migrati
       ],
       ['its VMI is going', kept(going()(over(true))), 'wait RestoringSource'],
       ['its guest may have left', kept(over(false)), 'wait RestoringSource'],
+      [
+        'its launcher ended by itself',
+        kept(over(true, 'Succeeded')),
+        'delete VirtualMachineInstance web on source',
+      ],
       ['its VMI is not over', kept(over(true, 'Scheduled')), 'wait RestoringSource'],
       ['another VMI of it has failed', kept(withUid('another')(over(true))), 'wait RestoringSource'],
-      [
-        'a launcher is on the target',
-        kept(over(true), { target: { pods: POD } }),
-        'fail SourceDownUndecided',
-      ],
+      ['a launcher is on the target', kept(over(true), { target: { pods: POD } }), 'wait RestoringSource'],
     ])('%s', (_what, snapshot, wanted) => {
       expect(summary(decide(snapshot))).toBe(wanted);
     });

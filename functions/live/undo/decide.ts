@@ -1,4 +1,5 @@
 import { abort, isLeftToTarget } from '../../domain/live/abort.ts';
+import { LIMIT_MS, timeOf } from '../../domain/live/deadlines.ts';
 import { DONE, fail, wait, write, type LiveWrite, type StepDecision } from '../../domain/live/decision.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
 import {
@@ -7,6 +8,7 @@ import {
   isOver,
   isSourceAlive,
   isWantedRunning,
+  mayGiveUp,
   neverHadLauncher,
   receiverOf,
 } from '../../domain/live/proofs.ts';
@@ -29,7 +31,7 @@ export function decide(snapshot: RecordedRun, end: RunEnd): StepDecision {
   if (isHaltedByMigration(snapshot)) return restore(snapshot);
   const isProved = isSourceAlive(snapshot) || neverHadLauncher(target, record.attempt);
   if (isProved) return afterAbort(snapshot, () => recordProof(snapshot, end));
-  return hasNothing(snapshot) ? afterAbort(snapshot, cleanUp) : sourceDown(snapshot);
+  return hasNothing(snapshot) ? afterAbort(snapshot, cleanUp) : sourceDown(snapshot, end);
 }
 
 /** The target has nothing in which the guest or its data could be: there is nothing to lose, and nothing to start the source VM for. */
@@ -64,9 +66,14 @@ const restore = ({ source: { vm, vmi }, record }: RecordedRun): StepDecision =>
       : { verb: 'delete', on: 'source', object: vmi },
   );
 
-function sourceDown(snapshot: RecordedRun): StepDecision {
-  if (isWantedRunning(snapshot.source) && !isHaltedByKubeVirt(snapshot))
+function sourceDown(snapshot: RecordedRun, { at }: RunEnd): StepDecision {
+  const isHalted = isHaltedByKubeVirt(snapshot);
+  if (isWantedRunning(snapshot.source) && !isHalted)
     return wait(LIVE_REASON.restoringSource, 'waiting until the VM runs on the source again');
+  // KubeVirt halts the source first, and ends the migration on the target after that.
+  const isLate = snapshot.hub.now > timeOf(at) + LIMIT_MS.undo;
+  if (isHalted && mayGiveUp(snapshot) && !isLate)
+    return wait(LIVE_REASON.restoringSource, 'waiting until the target has given the migration up');
   return fail(
     LIVE_REASON.sourceDownUndecided,
     'the VM does not run on the source, and nothing proves that its guest did not leave: look at the VM on both clusters, and ' +
