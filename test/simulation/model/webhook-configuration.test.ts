@@ -116,17 +116,18 @@ describe('the match conditions', () => {
     expect(matches(locked, aRequest(fromTo(theirs, owned(theirs))))).toBe(false);
   });
 
+  // A new namespace may have a last attempt, from a backup.
   test.each([
-    ['the lock annotation', annotated(ANNOTATION.lock, 'x')],
-    ['the last attempt', annotated(ANNOTATION.lastAttempt, 'x')],
-    ['the token', annotated(ANNOTATION.token, 'x')],
-    ['the migrations', annotated(ANNOTATION.migrations, 'x')],
-    ['the label', labelled(LABEL.locked)],
-  ])('review %s when it is added, changed or removed', (_what, change) => {
+    ['the lock annotation', annotated(ANNOTATION.lock, 'x'), true],
+    ['the last attempt', annotated(ANNOTATION.lastAttempt, 'x'), false],
+    ['the token', annotated(ANNOTATION.token, 'x'), true],
+    ['the migrations', annotated(ANNOTATION.migrations, 'x'), true],
+    ['the label', labelled(LABEL.locked), true],
+  ])('review %s when it is added, changed or removed', (_what, change, isReviewedWhenNew) => {
     const [without, withIt] = [aNamespace(), change(aNamespace())];
     expect(matches(keys, aRequest(fromTo(without, withIt)))).toBe(true);
     expect(matches(keys, aRequest(fromTo(withIt, without)))).toBe(true);
-    expect(matches(keys, aRequest(fromTo(null, withIt)))).toBe(true);
+    expect(matches(keys, aRequest(fromTo(null, withIt)))).toBe(isReviewedWhenNew);
     expect(matches(keys, aRequest(fromTo(withIt, named('other')(withIt))))).toBe(false);
     expect(matches(keys, aRequest(fromTo(null, without)))).toBe(false);
     expect(matches(keys, aRequest({ ...fromTo(without, withIt), ...by(userOf(SERVICE_ACCOUNT.lock)) }))).toBe(
