@@ -149,7 +149,12 @@ describe('a running migration', () => {
     await untilMigration(harness.admin, at(namespace), isIn('Running'));
     await harness.admin.delete(FULL_MIGRATIONS, at(namespace));
     await untilMigrationIsGone(harness.admin, at(namespace));
-    const { object: vmi } = await harness.admin.get(FULL_VMIS, at(namespace, 'vm0'));
+    // The nodes may say so a moment after the migration is gone.
+    const vmi = await until(
+      harness.admin,
+      { type: FULL_VMIS, ...at(namespace, 'vm0') },
+      (one) => one?.status?.migrationState?.abortStatus !== undefined,
+    );
     expect(vmi.status?.migrationState).toMatchObject({
       abortRequested: true,
       abortStatus: 'Succeeded',
