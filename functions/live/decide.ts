@@ -1,6 +1,6 @@
 import { has } from '../domain/live/conditions.ts';
 import { hasArrived, marksOf } from '../domain/live/cut-over.ts';
-import { LIMIT_MS, timeOf } from '../domain/live/deadlines.ts';
+import { isUndoLate } from '../domain/live/deadlines.ts';
 import { fail, type Fail, type LiveWrite, type StepDecision, type Wait } from '../domain/live/decision.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_CONDITION, LIVE_REASON, type LiveReason } from '../domain/live/names.ts';
@@ -221,8 +221,7 @@ function goBack(run: RecordedRun, end: RunEnd): RunDecision {
   }
   const left = leftOf(run, madeObjects(run));
   if (decision.kind === 'fail') return over(as, decision, left);
-  const isLate = run.hub.now > timeOf(at) + LIMIT_MS.undo;
-  if (decision.kind === 'wait' && isLate)
+  if (decision.kind === 'wait' && isUndoLate(run.hub.now, at))
     return over(as, { ...decision, message: `${message}; ${decision.message}` }, left);
   return { step: 'Undo', ...decision };
 }

@@ -20,10 +20,12 @@ export const rightsFor = (task: Task): readonly Right[] => [
 
 /** Reads all that the verdicts depend on. Rejects with a PluginError where the node, the namespace or KubeVirt is not there. */
 export async function readFacts(cluster: ApiServer, task: Task): Promise<ClusterFacts> {
-  const [state, listed] = await Promise.all([readState(cluster), settled(readVmis(cluster, task))]);
-  // Without KubeVirt there are no VMIs to list.
+  const listing = readVmis(cluster, task);
+  // Without KubeVirt there are no VMIs to list, and that error comes first.
+  listing.catch(() => undefined);
+  const state = await readState(cluster);
   if (state.kubevirt === undefined) throw new PluginError('KubeVirt is not installed');
-  const { items: vmis, date, onlyOutdated } = await listed();
+  const { items: vmis, date, onlyOutdated } = await listing;
   const namespaces = await readNamespaces(cluster, { vmis, state });
   const taint = drainTaintOf(state.kubevirt);
   const drained = await mapAtMost(NODES_AT_ONCE, nodesLeft(namespaces), (name) =>
@@ -32,13 +34,6 @@ export async function readFacts(cluster: ApiServer, task: Task): Promise<Cluster
   const draining = new Set(drained.flat());
   return { now: date.getTime(), state, rules: state.rules, onlyOutdated, draining, namespaces };
 }
-
-/** Resolves in any case; the result resolves or rejects as the work did. */
-const settled = <T>(work: Promise<T>): Promise<() => Promise<T>> =>
-  work.then(
-    () => () => work,
-    () => () => work,
-  );
 
 const NODES_AT_ONCE = 8;
 

@@ -2,7 +2,7 @@ import { isUnderWay, livePlanOf } from '../../functions/domain/live/run-state.ts
 import type { ReadyEvent } from '../../functions/eventing/post.ts';
 import { sweepEventOf, type LiveSubject } from '../../functions/eventing/sweep-event.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
-import { pause } from '../../functions/runtime/clock.ts';
+import { lookEvery } from '../view/look-every.ts';
 import { LiveWatches, type LiveWatchesOptions } from './live-watches.ts';
 import { EVERY_MS, sweepsDue } from './sweeps.ts';
 import { restWatcher } from './watcher-scale.ts';
@@ -37,21 +37,14 @@ export class LiveSweeps {
 
   /** Runs until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options;
     const watching = this.#watches.run(signal);
-    while (!signal.aborted) {
-      if (this.#watches.isReady) await this.#look();
-      await pause(this.#options.clock, LOOK_MS, signal);
-    }
+    await lookEvery(LOOK_MS, () => this.#look(), { clock, log, signal, what: 'live migrations' });
     await watching;
   }
 
-  /** What nobody foresaw must not end the guard, which reviews and repairs. */
   async #look(): Promise<void> {
-    try {
-      await Promise.all([this.#sweep(), this.#rest()]);
-    } catch (error) {
-      this.#options.log('warn', `live migrations are not looked at: ${describeError(error)}`);
-    }
+    if (this.#watches.isReady) await Promise.all([this.#sweep(), this.#rest()]);
   }
 
   async #sweep(): Promise<void> {

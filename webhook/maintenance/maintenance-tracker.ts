@@ -15,8 +15,8 @@ import type { Migration } from '../../functions/domain/objects.ts';
 import { isQueued, slotsLeft } from '../../functions/domain/view/slots.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { decide } from '../../functions/progress/decide.ts';
-import { pause } from '../../functions/runtime/clock.ts';
 import type { ClusterView } from '../view/cluster-view.ts';
+import { lookEvery } from '../view/look-every.ts';
 import type { MaintenanceSource } from './maintenance-route.ts';
 import { MaintenanceWatches, type MaintenanceWatchesOptions } from './maintenance-watches.ts';
 import { observe, outdated, vmOf, type MaintenanceFacts } from './observe.ts';
@@ -43,8 +43,6 @@ export class MaintenanceTracker implements MaintenanceSource {
   /** What is to be done about each subject, since when it is known, and when it was last posted; milliseconds of the clock. */
   readonly #due = new Map<string, { readonly what: string; readonly since: number; posted: number }>();
   #blocked = new Map<MaintenanceKind, number>();
-  /** What the last look met, so that it is logged once. */
-  #problem = '';
 
   constructor(options: MaintenanceTrackerOptions) {
     this.#options = options;
@@ -59,26 +57,10 @@ export class MaintenanceTracker implements MaintenanceSource {
 
   /** Runs until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
+    const { clock, log } = this.#options;
     const watching = this.#watches.run(signal);
-    while (!signal.aborted) {
-      this.#lookSafely();
-      await pause(clock, LOOK_MS, signal);
-    }
+    await lookEvery(LOOK_MS, () => this.#look(), { clock, log, signal, what: 'drains and upgrades' });
     await watching;
-  }
-
-  /** What nobody foresaw, such as a status that somebody else wrote, must not end the guard, which reviews and repairs. */
-  #lookSafely(): void {
-    try {
-      this.#look();
-      this.#problem = '';
-    } catch (error) {
-      const problem = describeError(error);
-      if (problem !== this.#problem)
-        this.#options.log('warn', `drains and upgrades are not looked at: ${problem}`);
-      this.#problem = problem;
-    }
   }
 
   maintenanceOf(subject: Subject): Maintenance | undefined {

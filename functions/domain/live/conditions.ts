@@ -66,6 +66,12 @@ const isOfSameKind = (one: Pick<LiveCondition, 'type'>, other: Pick<LiveConditio
 export const saysWait = ({ type }: Pick<LiveCondition, 'type'>): boolean =>
   type === LIVE_CONDITION.waiting || type === LIVE_CONDITION.blocked;
 
+/** The condition by which a VM says that it waits for this; undefined: it does not. */
+export const waitFor = (
+  conditions: readonly LiveCondition[] | undefined,
+  reason: string,
+): LiveCondition | undefined => conditions?.find((each) => saysWait(each) && each.reason === reason);
+
 /** Whether an object has the condition. */
 export const has = (
   status: { readonly conditions?: readonly Pick<LiveCondition, 'type' | 'status'>[] } | undefined,

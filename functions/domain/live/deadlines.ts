@@ -54,5 +54,8 @@ function amount(list: unknown, key: string): Amount | undefined {
   return typeof text === 'string' || typeof text === 'number' ? parseQuantity(String(text)) : undefined;
 }
 
+/** Whether a run that ends since `at` (RFC 3339) may no longer wait until all is undone. `now`: milliseconds. */
+export const isUndoLate = (now: number, at: string): boolean => now > timeOf(at) + LIMIT_MS.undo;
+
 /** Of a time as objects have it, milliseconds. */
 export const timeOf = (text: string | null | undefined): number => Date.parse(text ?? '');

@@ -73,10 +73,13 @@ function isKeptDown(vm: VirtualMachine, vmi: Vmi, record: RunRecord): boolean {
 }
 
 /** As KubeVirt's rule: after any failed migration, also one before this run. */
-function hasEndedAfterFailure(vmi: Vmi): boolean {
+const hasEndedAfterFailure = (vmi: Vmi): boolean =>
+  ['Succeeded', 'Failed'].includes(vmi.status?.phase ?? '') && hasFailedState(vmi);
+
+/** The last migration between clusters that the VMI knows has failed. */
+function hasFailedState(vmi: Vmi | undefined): boolean {
   const state = ownStateOf(vmi, undefined);
-  const isFinalVmi = ['Succeeded', 'Failed'].includes(vmi.status?.phase ?? '');
-  return isFinalVmi && state?.completed === true && state.failed === true;
+  return state?.completed === true && state.failed === true;
 }
 
 /** The target waits for a guest again that never came. */
@@ -113,8 +116,5 @@ export const isWantedRunning = ({ vm }: SourceSide): boolean =>
  * After a migration that failed, KubeVirt halts the source VM at its next crash or restart instead of starting it again, until a
  * local migration replaces the state on its VMI (facts/cross-cluster.md §C7).
  */
-export function isHaltedAtNextCrash({ vm, vmi }: SourceSide): boolean {
-  const state = ownStateOf(vmi, undefined);
-  const isKept = vm !== undefined && ['Always', 'running'].includes(strategyOf(vm) ?? '');
-  return isKept && state?.completed === true && state.failed === true;
-}
+export const isHaltedAtNextCrash = ({ vm, vmi }: SourceSide): boolean =>
+  vm !== undefined && ['Always', 'running'].includes(strategyOf(vm) ?? '') && hasFailedState(vmi);

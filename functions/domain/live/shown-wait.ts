@@ -1,4 +1,4 @@
-import { saysWait } from './conditions.ts';
+import { waitFor } from './conditions.ts';
 import { timeOf } from './deadlines.ts';
 import { waitUntil, type StepDecision, type Wait } from './decision.ts';
 import type { LiveReason } from './names.ts';
@@ -8,7 +8,7 @@ type Shown = Pick<HubSide, 'status' | 'now'>;
 
 /** Since when the Migration shows that the VM waits for this, milliseconds by the hub's clock; not yet: now. */
 export function shownSince({ status, now }: Shown, reason: LiveReason): number {
-  const shown = status?.conditions?.find((each) => saysWait(each) && each.reason === reason);
+  const shown = waitFor(status?.conditions, reason);
   return shown === undefined ? now : timeOf(shown.lastTransitionTime);
 }
 

@@ -43,7 +43,7 @@ export const newVm = (entry: PlanVm): VmStatus => ({
 
 /**
  * What is shown of a VM by the decision about it. Its pipeline and its times never go back, and one that has ended is never reopened:
- * only what it has left over changes then. `clockNow`: milliseconds, where the hub's API server told no time.
+ * only what it has left over changes then. `clockNow`: milliseconds, where the hub's API server gave no time.
  */
 export function nextVm(
   { entry, snapshot, decision }: DecidedVm,

@@ -1,4 +1,4 @@
-import { saysWait, type Finding } from '../../domain/live/conditions.ts';
+import { waitFor, type Finding } from '../../domain/live/conditions.ts';
 import type { Wait } from '../../domain/live/decision.ts';
 import { timeOf } from '../../domain/live/deadlines.ts';
 import type { LiveCondition } from '../../domain/live/forklift.ts';
@@ -29,7 +29,7 @@ export function waitingFinding(
   before: readonly LiveCondition[],
   { now, mayTakeLong }: { readonly now: number; readonly mayTakeLong: boolean },
 ): Finding {
-  const known = before.find((condition) => saysWait(condition) && condition.reason === reason);
+  const known = waitFor(before, reason);
   const isLong = known !== undefined && now - timeOf(known.lastTransitionTime) >= USUAL_MS;
   const isBlocked =
     known?.type === LIVE_CONDITION.blocked ||

@@ -1,5 +1,5 @@
 import { abort, isLeftToTarget } from '../../domain/live/abort.ts';
-import { LIMIT_MS, timeOf } from '../../domain/live/deadlines.ts';
+import { isUndoLate } from '../../domain/live/deadlines.ts';
 import { DONE, fail, wait, write, type LiveWrite, type StepDecision } from '../../domain/live/decision.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
 import {
@@ -71,8 +71,7 @@ function sourceDown(snapshot: RecordedRun, { at }: RunEnd): StepDecision {
   if (isWantedRunning(snapshot.source) && !isHalted)
     return wait(LIVE_REASON.restoringSource, 'waiting until the VM runs on the source again');
   // KubeVirt halts the source first, and ends the migration on the target after that.
-  const isLate = snapshot.hub.now > timeOf(at) + LIMIT_MS.undo;
-  if (isHalted && mayGiveUp(snapshot) && !isLate)
+  if (isHalted && mayGiveUp(snapshot) && !isUndoLate(snapshot.hub.now, at))
     return wait(LIVE_REASON.restoringSource, 'waiting until the target has given the migration up');
   return fail(
     LIVE_REASON.sourceDownUndecided,
