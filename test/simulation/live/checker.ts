@@ -124,22 +124,18 @@ const isKeptDown = (clusters: Clusters): boolean =>
   clusters.vm('source')?.spec.running === true && clusters.vmi('source')?.status?.phase === 'Failed';
 
 /** What an end with leftovers breaks. */
-function leftWithoutNeed(
-  { clusters, isTouched }: Pick<Checked, 'clusters' | 'isTouched'>,
-  { reason }: Ended,
-): string | undefined {
+function leftWithoutNeed({ clusters, truth, isTouched }: Checked, { reason }: Ended): string | undefined {
   if (reason === 'RestoringSource' && !isTouched && isKeptDown(clusters))
     return 'L4: it waits for a source VM that KubeVirt keeps down';
-  return hasMade(clusters) ? undefined : 'L4: nothing is left over but the record';
+  // Past the cut-over the record may stay alone: it says of which target VM the source is the copy.
+  return hasMade(clusters) || truth.hasMoved ? undefined : 'L4: nothing is left over but the record';
 }
 
 /** When nothing happens any more. */
-export function brokenAtLast(
-  { clusters, truth, isTouched }: Checked,
-  ended: Ended | undefined,
-): string | undefined {
+export function brokenAtLast(checked: Checked, ended: Ended | undefined): string | undefined {
+  const { clusters, truth, isTouched } = checked;
   if (ended === undefined) return 'L4: the run does not end';
-  if (ended.leftovers.length > 0) return leftWithoutNeed({ clusters, isTouched }, ended);
+  if (ended.leftovers.length > 0) return leftWithoutNeed(checked, ended);
   if (truth.runs('source') && truth.runs('target') && !isTouched)
     return `L1: two copies run after ${ended.as}`;
   return isRecorded(clusters.one('source', VMS, NAME)) ? 'L4: the record stays on the source VM' : undefined;
