@@ -27,7 +27,7 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   [REASON.limitRange]: "Change the LimitRange or the VM's size.",
   [REASON.podSecurity]: "Change the namespace's Pod Security level or the VM.",
   [REASON.podRefused]: 'Change the webhook or policy that the message names.',
-  [REASON.refusedByPolicy]: 'Let mtq-raise, mtq-lower and mtq-guard through the named policy.',
+  [REASON.refusedByPolicy]: 'Let our service accounts (mtq-system) through the named policy.',
   [REASON.reservedNamespace]: 'Move the VMs to another namespace, or free quota.',
   [REASON.skipped]: 'Remove the annotation, or free quota.',
   [REASON.incumbentPresent]: 'Remove the incumbent: never run both.',

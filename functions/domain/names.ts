@@ -251,7 +251,7 @@ export const REASON = {
   podSecurity: 'PodSecurityRefuses',
   /** A webhook or another policy refuses the target pod. */
   podRefused: 'PodRefusedByPolicy',
-  /** A policy refuses our writes to the quota. */
+  /** A policy refuses our writes. */
   refusedByPolicy: 'RefusedByPolicy',
   /** The namespace belongs to the cluster, not to a tenant. */
   reservedNamespace: 'ReservedNamespace',

@@ -1,9 +1,10 @@
 import type { Assessment } from '../domain/verdict/assessment.ts';
 import { liveLock, lockOf, LOCK_VERSION, withLock, type Lock } from '../domain/lock.ts';
 import { grantOf } from '../domain/quota/grant.ts';
-import { REASON, type Reason } from '../domain/names.ts';
+import { EVENT_REASON, REASON, type Reason } from '../domain/names.ts';
 import type { Namespace } from '../domain/objects.ts';
 import { ordersOf, type ReservationOrder } from '../domain/total/reservation.ts';
+import { involvedMigration, type EventReport } from '../domain/verdict/report.ts';
 import { vmmrqName } from '../domain/vmmrq-name.ts';
 import type { NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
 
@@ -77,6 +78,17 @@ const leave = (reason: Reason, message: string): LeaveDecision => ({ kind: 'leav
 /** Only the write of an entry shows whether the total of a VMMRQ leaves room for it. */
 export const leaveBecauseOf = (vmmrq: string): LeaveDecision =>
   leave(REASON.totalReached, `other locks have all that the total of cvmmrq/${vmmrq} allows`);
+
+/** A Warning for each migration of a lock that a policy refuses. */
+export const reportsOfRefusal = ({ migrations }: Lock, namespace: string, message: string): EventReport[] =>
+  migrations.map((migration) => ({
+    on: involvedMigration(namespace, migration),
+    type: 'Warning',
+    reason: EVENT_REASON.migrationBlocked,
+    because: REASON.refusedByPolicy,
+    key: `${migration.uid} ${REASON.refusedByPolicy}`,
+    message,
+  }));
 
 /** The event is a duplicate, or the reply that announced the lock was lost: repeat that reply. */
 export const continueWith = (lock: Lock): Extract<LockDecision, { kind: 'goOn' }> => ({

@@ -3,13 +3,22 @@ import type { OurEvent } from '../domain/events.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import { liveLock, type Lock } from '../domain/lock.ts';
 import { EVENT, REASON, type Reason } from '../domain/names.ts';
+import type { Namespace } from '../domain/objects.ts';
 import { fromWatchCache, type Reader } from '../kubernetes/cluster.ts';
-import { isConflict, Unreachable } from '../kubernetes/errors.ts';
+import { isConflict, isRejected, Unreachable, type ApiError } from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
 import { release, reserve } from '../cluster/reservations.ts';
+import { writeEvents } from '../cluster/report.ts';
 import { ignoreNotFound, readSnapshot } from '../cluster/snapshot.ts';
 import { rulesOf, type Outcome, type Step, type StepContext } from '../host/step.ts';
-import { continueWith, decide, leaveBecauseOf, type AcquireDecision, type LockDecision } from './decide.ts';
+import {
+  continueWith,
+  decide,
+  leaveBecauseOf,
+  reportsOfRefusal,
+  type AcquireDecision,
+  type LockDecision,
+} from './decide.ts';
 
 /** Attempts after lost races; then the winner goes on, and this event is done. */
 const ROUNDS = 3;
@@ -110,6 +119,17 @@ const lockedEvent = (namespace: string, { token, migrations, quotas, vmmrqs }: L
   vmmrqs,
 });
 
+/** Reports it here, because the namespace, where a failed attempt is recorded, cannot be written. The guard's sweep tries again. */
+async function refused(
+  acquired: Lock,
+  { namespace, error }: { readonly namespace: Namespace; readonly error: ApiError },
+  context: StepContext,
+): Promise<Outcome> {
+  const message = `the API server refused the lock of the namespace: ${error.status.message ?? error.reason}`;
+  await writeEvents(context, reportsOfRefusal(acquired, namespace.metadata.name, message));
+  return { reason: REASON.refusedByPolicy, message };
+}
+
 async function acquire(
   { namespace, lock: acquired, reason, message }: AcquireDecision,
   context: StepContext,
@@ -118,8 +138,10 @@ async function acquire(
     await context.cluster.replace(NAMESPACES, namespace);
   } catch (error) {
     // After any other error the lock may be set all the same, and `raise` may rely on its reservation.
-    if (isConflict(error)) await release({ ...acquired, namespace: namespace.metadata.name }, context);
+    if (isConflict(error) || isRejected(error))
+      await release({ ...acquired, namespace: namespace.metadata.name }, context);
     if (isConflict(error) || error instanceof Unreachable) return undefined;
+    if (isRejected(error)) return refused(acquired, { namespace, error }, context);
     throw error;
   }
   return { reason, message, token: acquired.token, reply: lockedEvent(namespace.metadata.name, acquired) };

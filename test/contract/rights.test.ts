@@ -40,7 +40,7 @@ describe('rights', () => {
       [`update ${VMMRQS.plural}/status.${GROUP}`]: ['feasibility'],
       [`update ${CLUSTER_VMMRQS.plural}/status.${GROUP}`]: ['lock', 'unlock', 'guard'],
       'patch events': ['feasibility'],
-      'create events': ['feasibility', 'lower', 'progress', 'guard'],
+      'create events': ['feasibility', 'lock', 'lower', 'progress', 'guard'],
       [`create ${PROGRESSES.plural}.${GROUP}`]: ['progress'],
       [`delete ${PROGRESSES.plural}.${GROUP}`]: ['progress'],
       [`update ${PROGRESSES.plural}/status.${GROUP}`]: ['progress'],

@@ -1,6 +1,10 @@
+import { isRefusedByPolicy, lockOf, withLock } from '../../functions/domain/lock.ts';
 import { EVENT, REASON } from '../../functions/domain/names.ts';
+import { isOver } from '../../functions/lower/decide.ts';
 import { lower } from '../../functions/lower/handle.ts';
-import type { StepContext } from '../../functions/host/step.ts';
+import type { Step, StepContext } from '../../functions/host/step.ts';
+import { isRejected, type ApiError } from '../../functions/kubernetes/errors.ts';
+import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { unlock } from '../../functions/unlock/handle.ts';
 
 /**
@@ -15,7 +19,12 @@ export async function repair(
 ): Promise<boolean> {
   const id = `repair/${namespace}`;
   const overdue = token === undefined ? {} : { overdueToken: token };
-  const lowered = await lower.handle({ type: EVENT.lockExpired, id, namespace, ...overdue }, context);
+  const lowerNow = (): ReturnType<Step['handle']> =>
+    lower.handle({ type: EVENT.lockExpired, id, namespace, ...overdue }, context);
+  const lowered = await lowerNow().catch(async (error: unknown) => {
+    if (!isRejected(error) || !(await recordRefusal({ namespace, token, error }, context))) throw error;
+    return lowerNow();
+  });
   context.log('info', lowered.message, { step: 'lower', repair: true, namespace, reason: lowered.reason });
   const { reply } = lowered;
   // Without a lock, the repair is complete once the quotas are lowered.
@@ -24,4 +33,29 @@ export async function repair(
   const unlocked = await unlock.handle({ type: reply.type, id, namespace, ...tokenField }, context);
   context.log('info', unlocked.message, { step: 'unlock', repair: true, namespace, reason: unlocked.reason });
   return unlocked.reason === REASON.unlocked;
+}
+
+interface Refusal {
+  readonly namespace: string;
+  readonly token: string | undefined;
+  readonly error: ApiError;
+}
+
+/**
+ * Records in a lock that is over that a policy refuses our writes to its quotas. A quota without a grant then counts as lowered, also
+ * without its fence: otherwise the namespace would stay locked for ever (I3). False: the lock is live, another one, or says so already.
+ */
+async function recordRefusal(
+  { namespace: name, token, error }: Refusal,
+  { cluster }: StepContext,
+): Promise<boolean> {
+  const { object: namespace, date } = await cluster.get(NAMESPACES, { name });
+  const state = lockOf(namespace);
+  if (state.kind !== 'held' || isRefusedByPolicy(state.lock)) return false;
+  if (!isOver(state, { now: date.getTime(), overdueToken: token })) return false;
+  const message = `the API server refused a write to a ResourceQuota: ${error.status.message ?? error.reason}`;
+  const ended = { reason: REASON.refusedByPolicy, message };
+  const expiresAt = date.toISOString();
+  await cluster.replace(NAMESPACES, withLock(namespace, { ...state.lock, expiresAt, ended }));
+  return true;
 }
