@@ -47,6 +47,11 @@ describe('a quota event that `lower` skips', () => {
     ['raised a moment ago', aQuota(raised), true],
     ['something else is charged', aQuota(raised, used({ pods: '2' })), true],
     ['the target pod is charged', aQuota(raised, admitted), false],
+    [
+      'a target pod is charged that is smaller than was estimated',
+      aQuota(raised, used({ 'requests.cpu': '1800m', 'requests.memory': '2825657728' })),
+      false,
+    ],
     ['a recount undid it', aQuota(raised, recounted()), false],
     [
       'its owner edited a raised key, and no event has followed',

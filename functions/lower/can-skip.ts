@@ -1,6 +1,6 @@
 import type { StepRequest } from '../eventing/step-request.ts';
 import { grantIn, type Grant } from '../domain/quota/grant.ts';
-import { isCharged, isUndone } from '../domain/quota/raise.ts';
+import { isCharged, isInUse, isUndone } from '../domain/quota/raise.ts';
 import { ANNOTATION, EVENT, KIND, SOURCE_EVENT, sourceOf } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
 import type { EventObjectOf } from '../eventing/event-object.ts';
@@ -8,15 +8,15 @@ import { isForAttachment } from './decide-seen.ts';
 
 /**
  * Whether the event alone shows that there is nothing to lower: `raise` has just raised, or the quota shows a raise that is in
- * effect and not fully charged. A later event of the quota shows more. If that is lost, the guard repeats it.
+ * effect and not in use. A later event of the quota shows more. If that is lost, the guard repeats it.
  */
 export function canSkip({ type, source, eventObject }: StepRequest): boolean {
   if (type === EVENT.quotaRaised) return source === BY_RAISE;
   if (type === SOURCE_EVENT.delete || eventObject?.kind !== KIND.quota.kind) return false;
   const grant = grantOfEvent(eventObject);
-  const status = statusOfEvent(eventObject);
+  const quota = { spec: { hard: eventObject.spec.hard ?? {} }, status: statusOfEvent(eventObject) };
   if (grant === undefined || isForAttachment(eventObject)) return false;
-  return !isUndone({ status }, grant) && !isCharged({ status }, grant);
+  return ![isUndone, isCharged, isInUse].some((holds) => holds(quota, grant));
 }
 
 const BY_RAISE = sourceOf('raise');

@@ -161,7 +161,7 @@ describe('the outcome', () => {
     ['ended because a recount undid every raise', ended(REASON.undone), 'failed'],
     ['ended without a proof', ended(REASON.noProof), 'ourFault'],
     ['ended while a quota was being counted', ended(REASON.statusUnknown), 'ourFault'],
-    ['ended because there was headroom', ended(REASON.fits), 'gaveWay'],
+    ['ended because there was headroom', ended(REASON.fits), 'ourFault'],
     ['ended because the allowance is too small', ended(REASON.notEnough), 'failed'],
     ['its migration is gone', { migrations: [] }, 'gaveWay'],
     ['the raise had no effect', { now: NOW + 5_000 }, 'failed'],

@@ -112,7 +112,8 @@ const OUTCOME_OF: Readonly<Partial<Record<Reason, LockOutcome>>> = {
   [REASON.statusUnknown]: LOCK_OUTCOME.ourFault,
   [REASON.fenced]: LOCK_OUTCOME.ourFault,
   [REASON.totalReached]: LOCK_OUTCOME.ourFault,
-  [REASON.fits]: LOCK_OUTCOME.gaveWay,
+  // With a pause: another migration may be about to take that headroom, and would be locked for at once again.
+  [REASON.fits]: LOCK_OUTCOME.ourFault,
 };
 
 function over(snapshot: LowerSnapshot, lock: Lock): LowerResult {

@@ -1,11 +1,19 @@
 import type { OurEvent } from '../domain/events.ts';
 import { isRefusedByPolicy } from '../domain/lock.ts';
+import { isInUse } from '../domain/quota/raise.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import { EVENT, KIND, LOCK_OUTCOME, REASON, SOURCE_EVENT } from '../domain/names.ts';
+import type { ResourceQuota } from '../domain/objects.ts';
 import { nudge } from '../cluster/nudge.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { decide, type Lower } from './decide.ts';
-import { decideSeen, isForAttachment, type SeenDecision, type SeenSnapshot } from './decide-seen.ts';
+import {
+  decideSeen,
+  grantShownBy,
+  isForAttachment,
+  type SeenDecision,
+  type SeenSnapshot,
+} from './decide-seen.ts';
 import { canSkip } from './can-skip.ts';
 import { isLockUnchanged, readLocked, readSeen, readStoredTargets } from './read.ts';
 import { report } from './report.ts';
@@ -87,7 +95,10 @@ async function attemptFromQuotas(
   }
 }
 
-/** Where the quotas count every pod and the watch cache lacks one, the pods that are stored decide whether the lock was for nothing. */
+/**
+ * Where raised headroom is in use and the watch cache lacks a pod, the stored pods decide. A pod may be smaller than was estimated, so
+ * that the quotas never count all that they were raised for. Where they do, the pods decide whether the lock was for nothing.
+ */
 async function decided(
   seen: SeenSnapshot,
   { namespace }: StepRequest,
@@ -95,10 +106,13 @@ async function decided(
 ): Promise<SeenDecision> {
   const decision = decideSeen(seen);
   const isCharged = decision.kind === 'lower' && decision.outcome === LOCK_OUTCOME.charged;
-  if (!isCharged || seen.quotas.some(isForAttachment)) return decision;
+  const isUnseen = decision.kind === 'wait' && seen.quotas.some(isRaiseInUse);
+  if (!(isCharged || isUnseen) || seen.quotas.some(isForAttachment)) return decision;
   const stored = await readStoredTargets(namespace, seen, context);
   return stored === undefined ? decision : decideSeen({ ...seen, targets: stored });
 }
+
+const isRaiseInUse = (quota: ResourceQuota): boolean => isInUse(quota, grantShownBy(quota) ?? { raised: {} });
 
 /** Decides by the namespace's lock, which is read before its quotas. */
 async function attemptFromLock(request: StepRequest, context: StepContext): Promise<Outcome | LostRace> {

@@ -32,16 +32,24 @@ export async function report(lowering: Lowering, namespace: string, context: Ste
   const isWarning = !isSuccess && reason !== REASON.ended;
   const onMigrations = migrations.map((migration): EventReport => {
     const pod = podOf(migration, lowering);
-    const of = pod === undefined ? message : `pod ${pod} of ${migration.name} exists`;
+    const on = involvedMigration(namespace, migration);
+    // Also where another migration of the lock got none.
+    if (pod !== undefined || isSuccess) {
+      const of = pod === undefined ? message : `pod ${pod} of ${migration.name} exists`;
+      return {
+        on,
+        type: 'Normal',
+        reason: EVENT_REASON.migrationAdmitted,
+        message: `${of}; ${quotas}`,
+        because: REASON.admitted,
+        key,
+      };
+    }
     return {
-      on: involvedMigration(namespace, migration),
+      on,
       type: isWarning ? 'Warning' : 'Normal',
-      reason: isSuccess
-        ? EVENT_REASON.migrationAdmitted
-        : isWarning
-          ? EVENT_REASON.migrationBlocked
-          : EVENT_REASON.quotaLowered,
-      message: `${of}; ${quotas}`,
+      reason: isWarning ? EVENT_REASON.migrationBlocked : EVENT_REASON.quotaLowered,
+      message: `${message}; ${quotas}`,
       because: reason,
       key,
     };

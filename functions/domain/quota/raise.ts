@@ -145,6 +145,16 @@ export const isUndone = (
     return enforced === undefined || isMore(text, enforced);
   });
 
+/** Whether raised headroom is in use: that of fewer pods than it was raised for, or of pods that are smaller than was estimated. */
+export const isInUse = (
+  { spec, status }: Pick<ResourceQuota, 'spec' | 'status'>,
+  { raised }: Pick<Grant, 'raised'>,
+): boolean =>
+  Object.keys(raised).some((key) => {
+    const original = spec.hard?.[key];
+    return original !== undefined && isMore(status?.used?.[key] ?? '0', original);
+  });
+
 /** Whether everything that it was raised for is charged: `used` rises before the pod is stored. */
 export const isCharged = (
   { status }: Pick<ResourceQuota, 'status'>,
