@@ -389,6 +389,36 @@ const CASES: Readonly<Record<string, Case>> = {
     with: { view: aView({ left: { cluster: 3, node: 2, nodes: { node1: 0 } } }) },
     want: [['Waiting', REASON.parallelLimit, '2 from one node']],
   },
+  'migrations from two nodes: the limit of each counts alone': {
+    with: {
+      ...TWO,
+      view: aView({ left: { cluster: 5, node: 1, nodes: {} } }),
+      vmis: new Map([
+        ['vm0', aVmi('vm0')],
+        ['vm1', aVmi('vm1', 'node2')],
+      ]),
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '9', 'requests.memory': '9Gi' }))],
+    },
+    want: [
+      ['FitsWithRaise', REASON.fitsWithRaise],
+      ['FitsWithRaise', REASON.fitsWithRaise],
+    ],
+  },
+  'two migrations from one node, which takes one more': {
+    with: {
+      ...TWO,
+      view: aView({ left: { cluster: 5, node: 1, nodes: {} } }),
+      vmis: new Map([
+        ['vm0', aVmi('vm0')],
+        ['vm1', aVmi('vm1')],
+      ]),
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '9', 'requests.memory': '9Gi' }))],
+    },
+    want: [
+      ['FitsWithRaise', REASON.fitsWithRaise],
+      ['Waiting', REASON.parallelLimit, 'from one node'],
+    ],
+  },
   'the limit of another node does not matter': {
     with: { view: aView({ left: { cluster: 3, node: 2, nodes: { node9: 0 } } }) },
     want: [['FitsWithRaise', REASON.fitsWithRaise]],

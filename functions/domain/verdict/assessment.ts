@@ -186,11 +186,16 @@ function slotShortage(
       'the guard did not answer whether KubeVirt has a migration slot for it; the next resync checks again';
     return verdictResult('Waiting', REASON.viewUnavailable, message);
   }
-  const before = allocation.accepted.filter(({ lacks }) => lacks === undefined).length;
-  const leaving = allocation.withTarget.filter((each) => nodeOf(each, allocation.snapshot) === node).length;
+  const before = allocation.accepted.filter(({ lacks }) => lacks === undefined);
+  const isLeaving = (from: string | undefined): boolean =>
+    from === node || from === undefined || node === undefined;
+  const leaving = [
+    ...allocation.withTarget.map((each) => nodeOf(each, allocation.snapshot)),
+    ...before.map(({ node: from }) => from),
+  ].filter(isLeaving).length;
   const onNode = (node === undefined ? undefined : view.left.nodes[node]) ?? view.left.node;
-  const inCluster = view.left.cluster - allocation.withTarget.length - before;
-  if (inCluster > 0 && onNode - leaving - before > 0) return undefined;
+  const inCluster = view.left.cluster - allocation.withTarget.length - before.length;
+  if (inCluster > 0 && onNode - leaving > 0) return undefined;
   const { cluster, node: perNode } = view.limits;
   const message =
     `KubeVirt has no migration slot left for it: it runs at most ${String(cluster)} migrations at once, ` +
@@ -217,7 +222,7 @@ function evaluateHeadroom(missing: MissingPod & RaiseCandidate, allocation: Allo
   const blocking = lacked([size], snapshot, reserved);
   const result =
     blocking.length === 0 ? fits() : { ...evaluateRaise(missing, { size, blocking }, allocation), blocking };
-  if (canGoNow(result)) allocation.accepted.push(candidate.blocked);
+  if (canGoNow(result)) allocation.accepted.push({ ...candidate.blocked, node: nodeOf(candidate, snapshot) });
   if (result.verdict === 'FitsWithRaise') allocation.raising.push({ locked, givers, blocking });
   for (const quota of covering) {
     if (canGoNow(result) || isPostponed(result, allocation)) reserve(reserved, quota, need);

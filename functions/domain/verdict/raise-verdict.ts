@@ -32,8 +32,8 @@ export interface Allocation {
   readonly reserved: Map<string, Map<string, Amount>>;
   /** The same, for those that need a raise. */
   readonly raisedFor: Map<string, Map<string, Amount>>;
-  /** The earlier migrations that get through now, and of them those that need a raise. */
-  readonly accepted: BlockedMigration[];
+  /** The earlier migrations that get through now, with the nodes that they leave, and of them those that need a raise. */
+  readonly accepted: (BlockedMigration & { readonly node: string | undefined })[];
   readonly raising: (RaiseCandidate & Pick<Lack, 'blocking'>)[];
   /** See `assess`. */
   readonly onEvaluate: (evaluated: Evaluated) => void;

@@ -13,7 +13,7 @@ import { aFailure, forbidden } from '../../../test/support/builders/pod-rejectio
 import { aSnapshot, aVmmrq, giving, RULES } from '../../../test/support/builders/snapshot.ts';
 import { assess } from './assessment.ts';
 import { referenceOf } from '../migration.ts';
-import { CONDITION } from '../names.ts';
+import { CONDITION, LOCK_OUTCOME } from '../names.ts';
 import type { Condition, Namespace, VmmrqStatus } from '../objects.ts';
 import { involvedMigration, involvedVmmrq, condition, statusReport, withConditions } from './report.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
@@ -138,6 +138,9 @@ describe('statusReport', () => {
   });
 
   const failed = aNamespace(afterAttempt(anAttempt({ failures: 2 })));
+  const early = aNamespace(
+    afterAttempt(anAttempt({ failures: 2, outcome: LOCK_OUTCOME.ourFault, reason: 'TotalReached' })),
+  );
   const said: Condition = { type: CONDITION.raisedButNotAdmitted, status: 'True' };
   test.each<[string, [Namespace, Condition[]], string | undefined]>([
     ['no attempt, and none before', [aNamespace(), []], undefined],
@@ -146,6 +149,8 @@ describe('statusReport', () => {
     ['nothing was raised', [aNamespace(afterAttempt(anAttempt({ reason: 'NoProof' }))), []], undefined],
     ['a success since', [aNamespace(afterAttempt(anAttempt({ failures: 0 }))), [said]], 'False Admitted'],
     ['no record any more', [aNamespace(), [said]], 'False Admitted'],
+    ['an end without a raise, after failures', [early, []], undefined],
+    ['an end without a raise, after reported failures', [early, [said]], 'True '],
   ])('the last attempt: %s', (_, [namespace, conditions], want) => {
     const report = reportOf(
       { namespace },

@@ -6,7 +6,7 @@ import { unusableKeys } from '../quota/charged.ts';
 import { grantOf } from '../quota/grant.ts';
 import { lockOf, type Reference } from '../lock.ts';
 import { candidatesAmong } from '../migration.ts';
-import { CONDITION, KIND, REASON, type EventReason, type Reason } from '../names.ts';
+import { CONDITION, KIND, LOCK_OUTCOME, REASON, type EventReason, type Reason } from '../names.ts';
 import type { Condition, VirtualMachineInstance, Vmmrq, VmmrqStatus } from '../objects.ts';
 import { podRejectionsOf } from '../quota/pod-rejection.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
@@ -127,11 +127,14 @@ function attemptConditions({ status }: Vmmrq, snapshot: NamespaceSnapshot): Cond
   const hindered = last !== undefined && HINDRANCES.includes(last.reason);
   const failed =
     last !== undefined && (hindered || last.failures > 0) && last.reason !== REASON.ended ? last : undefined;
+  const isCounted = failed?.outcome === LOCK_OUTCOME.failed;
+  // It ended early, and nothing was raised: the failures before it stand as they were reported.
+  if (failed !== undefined && !hindered && !isCounted) return [];
   return [CONDITION.raisedButNotAdmitted, CONDITION.conflict].flatMap((type): ConditionChange[] => {
     if (failed !== undefined && hindered === (type === CONDITION.conflict)) {
       const { failures, at, reason } = failed;
       const which =
-        failures > 1
+        isCounted && failures > 1
           ? `${String(failures)} attempts in a row failed, the last one`
           : 'the last attempt failed';
       const how = `${which} at ${at}: ${reason}`;
