@@ -22,6 +22,9 @@ export const progress: Step = {
   handle,
 };
 
+/** Objects that one run deletes: the guard asks again for the others. */
+const MAX_REMOVED = 20;
+
 async function handle({ maintenance: subject }: StepRequest, context: StepContext): Promise<Outcome> {
   const seen = subject === undefined ? undefined : await context.maintenance(subject);
   if (seen === undefined) throw new Error('the guard did not answer at /maintenance');
@@ -30,7 +33,7 @@ async function handle({ maintenance: subject }: StepRequest, context: StepContex
   const { message, written } = await write(seen, now, context);
   const owing = [...seen.owing, ...(written === undefined ? [] : [written])];
   for (const object of owing) await deliver(object, seen, context);
-  for (const expired of seen.expired) await remove(expired, context);
+  for (const expired of seen.expired.slice(0, MAX_REMOVED)) await remove(expired, context);
   return { reason: REASON.reported, message };
 }
 

@@ -439,7 +439,7 @@ test('a VM whose target pod has found no node for a minute may stay', () => {
   });
   const pods = [aLauncher(), aTarget(own, podPhase('Pending')), aLauncher('vm1')];
   expect(said(outcomes({ migrations: [own], pods, quotas: [ROOMY] }))).toBe(
-    'vm0 CannotTell TargetPodNotScheduled, vm1 Passes',
+    'vm0 CannotTell TargetPodNotReady, vm1 Passes',
   );
 });
 

@@ -5,7 +5,7 @@ import {
   isProtected,
   vmStateOf,
   WAITS_FOR,
-  withoutNodeSince,
+  notReadySince,
   type VmState,
 } from '../../functions/domain/progress/vm-state.ts';
 import type { NamespaceFacts } from './facts.ts';
@@ -80,14 +80,14 @@ function exemptionOf(
 
 function exemptionByOwn(own: Migration, now: number): Exempt | undefined {
   if (own.spec.sendTo !== undefined || own.spec.receive !== undefined) return CROSS_CLUSTER;
-  if (withoutNodeSince(own, now) !== undefined) return NO_NODE;
+  if (notReadySince(own, now) !== undefined) return NOT_READY;
   return isRunning(own) ? MIGRATING : undefined;
 }
 
-const NO_NODE: Exempt = {
+const NOT_READY: Exempt = {
   outcome: 'CannotTell',
-  reason: WAITS_FOR.noNode,
-  message: 'it is being migrated, and its target pod finds no node',
+  reason: WAITS_FOR.notReady,
+  message: 'it is being migrated, and its target pod has not been ready for a minute',
 };
 
 const CROSS_CLUSTER: Exempt = {

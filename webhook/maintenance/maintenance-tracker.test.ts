@@ -45,12 +45,15 @@ class Pushed {
   readonly listed = new Map<string, KubernetesObject[]>();
   readonly #watches = new Map<string, (event: WatchEvent<KubernetesObject>) => void>();
   readonly requests: string[] = [];
+  /** Selections whose lists fail. */
+  readonly refused = new Set<string>();
   #version = 1;
 
   readonly cluster = {
     list: (type: { plural: string }, where: Selection) => {
       const key = keyOf(type, where);
       this.requests.push(`list ${key}`);
+      if (this.refused.has(key)) return Promise.reject(new Error('too much'));
       const items = (this.listed.get(key) ?? []).map(
         (item) => (type as Trimming).trim?.(item)?.object ?? item,
       );
@@ -258,7 +261,7 @@ describe('verdicts about refused migrations', () => {
     tracker.maintenanceOf({ kind: 'Drain', node: 'node1' })?.buckets[0]?.vms[0]?.reason;
   const isWatched = (): boolean => pushed.requests.includes(`list ${VERDICTS}`);
 
-  test('are listed and watched while a quota refuses a migration of a drain', async () => {
+  test('are listed and watched while a migration waits, and for ten minutes afterwards', async () => {
     draining();
     view.setMigration(evacuation(refusedAt(0)));
     pushed.listed.set(VERDICTS, [verdict('NoVirtualMachineMigrationResourceQuota', '1')]);
@@ -267,20 +270,35 @@ describe('verdicts about refused migrations', () => {
     pushed.push(VERDICTS, 'MODIFIED', verdict('NotEnough', ''));
     await clock.turn(2_000);
     expect(reasonNow()).toBe('NotEnough');
-    view.setMigration(evacuation(inPhase('Running')));
-    await clock.turn(4_000);
-    pushed.requests.length = 0;
-    view.setMigration(evacuation(refusedAt(0)));
-    await clock.turn(4_000);
-    expect(isWatched()).toBe(true);
+    const isListedAgainAfter = async (ms: number): Promise<boolean> => {
+      view.setMigration(evacuation(inPhase('Running')));
+      await clock.turn(ms);
+      pushed.requests.length = 0;
+      view.setMigration(evacuation(refusedAt(0)));
+      await clock.turn(4_000);
+      return isWatched();
+    };
+    expect(await isListedAgainAfter(590_000)).toBe(false);
+    expect(await isListedAgainAfter(604_000)).toBe(true);
   });
 
-  test.each<[string, Migration]>([
-    ['no quota refuses one', evacuation(inPhase('Running'))],
-    ['one of a user is refused', aMigration(refusedAt(0))],
-  ])('are not read while %s', async (_, migration) => {
+  test('that cannot be listed are unknown, and everything else is reported', async () => {
     draining();
-    view.setMigration(migration);
+    view.setMigration(evacuation(refusedAt(0)));
+    pushed.refused.add(VERDICTS);
+    await start();
+    expect(reasonNow()).toBe('Unexamined');
+  });
+
+  test('are not read while no migration waits', async () => {
+    draining();
+    view.setMigration(evacuation(inPhase('Running')));
+    await start();
+    expect(isWatched()).toBe(false);
+  });
+
+  test('are not read while nothing is drained or upgraded', async () => {
+    view.setMigration(aMigration(refusedAt(0)));
     await start();
     expect(isWatched()).toBe(false);
   });

@@ -10,7 +10,8 @@ import {
   type MaintenanceKind,
   type Subject,
 } from '../../functions/domain/progress/progress-object.ts';
-import { isFor, isRefusedForMaintenance } from '../../functions/domain/progress/vm-state.ts';
+import { isFor } from '../../functions/domain/progress/vm-state.ts';
+import { isPending } from '../../functions/domain/migration.ts';
 import type { Migration } from '../../functions/domain/objects.ts';
 import { isQueued, slotsLeft } from '../../functions/domain/view/slots.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
@@ -34,6 +35,8 @@ export interface MaintenanceTrackerOptions extends MaintenanceWatchesOptions {
 const LOOK_MS = 2_000;
 /** A change that is still to be written, or an event that is still to be posted, is posted again after this time. */
 const AGAIN_MS = 5_000;
+/** How long verdicts are watched after the last need: each start reads every Event of the cluster from etcd. */
+const VERDICTS_MS = 600_000;
 
 /** Decides from memory whether a drain or an upgrade needs a write by `progress`, and triggers it. It writes nothing itself. */
 export class MaintenanceTracker implements MaintenanceSource {
@@ -43,6 +46,8 @@ export class MaintenanceTracker implements MaintenanceSource {
   /** What is to be done about each subject, since when it is known, and when it was last posted; milliseconds of the clock. */
   readonly #due = new Map<string, { readonly what: string; readonly since: number; posted: number }>();
   #blocked = new Map<MaintenanceKind, number>();
+  /** Milliseconds of the clock. */
+  #verdictsNeededAt = -Infinity;
 
   constructor(options: MaintenanceTrackerOptions) {
     this.#options = options;
@@ -88,12 +93,21 @@ export class MaintenanceTracker implements MaintenanceSource {
     return nodesToWatch({ cordoned, progresses, migrations: [...migrations.values()] });
   }
 
+  /** While a migration is pending during a drain or an upgrade, and for some time afterwards. */
+  #needsVerdicts({ migrations }: ClusterView, nodes: readonly string[]): boolean {
+    const { progresses, outdated: vmis } = this.#watches;
+    const now = this.#options.clock.elapsed();
+    const isMaintained = nodes.length > 0 || vmis.length > 0 || progresses.some(isOpen);
+    if (isMaintained && [...migrations.values()].some(isPending)) this.#verdictsNeededAt = now;
+    return now - this.#verdictsNeededAt < VERDICTS_MS;
+  }
+
   #look(): void {
     const view = this.#options.view();
     if (view === undefined || !this.#watches.isReady) return;
     const nodes = this.#nodes(view);
     this.#watches.watchNodes(nodes);
-    this.#watches.watchVerdicts([...view.migrations.values()].some(isRefusedForMaintenance));
+    this.#watches.watchVerdicts(this.#needsVerdicts(view, nodes));
     const look = this.#lookAt();
     if (look === undefined) return;
     this.#noteUpgrade(look);
@@ -115,16 +129,11 @@ export class MaintenanceTracker implements MaintenanceSource {
 
   /** Only for an upgrade that is reported: otherwise nothing is read. */
   #noteUpgrade({ view, migrations, more }: Look): void {
-    const {
-      observedDeploymentID: observed,
-      targetDeploymentID: target,
-      ...status
-    } = view.kubevirt?.status ?? {};
+    const { observedDeploymentID: observed, targetDeploymentID: target } = view.kubevirt?.status ?? {};
     const isReported = this.#watches.progresses.some((each) => each.spec.kind === 'Upgrade' && isOpen(each));
     const isQuiet =
       isReported &&
       observed === target &&
-      (status.outdatedVirtualMachineInstanceWorkloads ?? 0) === 0 &&
       outdated({ vmis: this.#watches.outdated, migrations: migrations.Upgrade, more }).length === 0;
     this.#settling.note(isQuiet ? target : undefined);
   }
@@ -190,7 +199,10 @@ function whatIsDue(seen: Maintenance, now: number): string | undefined {
   }
   const owing = [...(seen.current === undefined ? [] : [seen.current]), ...seen.owing].filter(owesEvents);
   const ids = owing.flatMap(({ status }) => status?.outbox.map(({ id }) => id) ?? []);
-  return ids.length === 0 ? undefined : `${OUTBOX}${ids.join(' ')}`;
+  if (ids.length > 0) return `${OUTBOX}${ids.join(' ')}`;
+  // The list is the same for each subject.
+  const expired = seen.kind === 'Upgrade' ? seen.expired.map(({ uid }) => uid) : [];
+  return expired.length === 0 ? undefined : `expired ${expired.join(' ')}`;
 }
 
 /** `drain-<8 of sha256(node)>`, `upgrade-<8 of the deployment id>`. */

@@ -38,6 +38,9 @@ interface FollowedVerdicts {
   readonly events: Followed<KubernetesEvent>;
 }
 
+/** Verdicts that are kept, the newest: anyone who may write Events may write many. */
+const MAX_VERDICTS = 5_000;
+
 /** The watches of one node: its VMIs, and itself where no other watch has it. */
 interface FollowedNode {
   readonly stop: AbortController;
@@ -47,7 +50,7 @@ interface FollowedNode {
 
 /**
  * Watches cordoned nodes (`spec.unschedulable` is a field selector, so no other node's heartbeat arrives), outdated VMIs by label,
- * and our own objects. The VMIs of a node are watched while it may be drained, and verdicts while a quota refuses such a migration.
+ * and our own objects. The VMIs of a node are watched while it may be drained, and verdicts while a migration waits.
  */
 export class MaintenanceWatches {
   readonly #options: MaintenanceWatchesOptions;
@@ -77,7 +80,7 @@ export class MaintenanceWatches {
     return [...this.#progresses.objects.values()];
   }
 
-  /** Events with feasibility's verdicts; undefined: they have not been listed yet. None while they are not watched. */
+  /** Events with feasibility's verdicts; undefined: they are being listed. None while they are not watched, or cannot be listed. */
   get verdicts(): KubernetesEvent[] | undefined {
     if (this.#verdicts === undefined) return [];
     const { isListed, objects } = this.#verdicts.events;
@@ -152,7 +155,9 @@ export class MaintenanceWatches {
   #watchVerdicts(): FollowedVerdicts {
     const events: Followed<KubernetesEvent> = { objects: new Map(), isListed: false };
     const stop = new AbortController();
-    void this.#follow(events, LISTED_VERDICTS, { where: EVENTS_WITH_VERDICTS, signal: stop.signal });
+    // Without its verdict, a VM that a quota stops is reported all the same.
+    const how = { where: EVENTS_WITH_VERDICTS, signal: stop.signal, max: MAX_VERDICTS, isDispensable: true };
+    void this.#follow(events, LISTED_VERDICTS, how);
     return { stop, events };
   }
 
@@ -165,21 +170,39 @@ export class MaintenanceWatches {
   async #follow<T extends KubernetesObject>(
     followed: Followed<T>,
     type: ResourceType<T> | ListedType<T>,
-    { where, signal }: { readonly where: Selection; readonly signal: AbortSignal },
+    { where, signal, max = Infinity, isDispensable = false }: Following,
   ): Promise<void> {
     const { cluster, clock, log } = this.#options;
-    const { onList, ...changes } = inMap(followed.objects);
+    const { objects } = followed;
+    const { onList, onChange, onGone } = inMap(objects);
     await follow<T>(
       cluster,
       { type, where, clock, signal, isOptional: true },
       {
-        ...changes,
+        onGone,
+        onChange: (object) => {
+          onChange(object);
+          const [oldest = ''] = objects.keys();
+          if (objects.size > max) objects.delete(oldest);
+        },
         onList: (listed) => {
-          onList(listed);
+          onList(listed.slice(-max));
           followed.isListed = true;
         },
-        onError: (error) => log('warn', `watching ${type.plural} again: ${describeError(error)}`),
+        onError: (error) => {
+          log('warn', `watching ${type.plural} again: ${describeError(error)}`);
+          followed.isListed ||= isDispensable;
+        },
       },
     );
   }
+}
+
+interface Following {
+  readonly where: Selection;
+  readonly signal: AbortSignal;
+  /** Objects that are kept, the newest. */
+  readonly max?: number;
+  /** While they cannot be listed, there are none. */
+  readonly isDispensable?: boolean;
 }

@@ -51,7 +51,7 @@ export function observe(subject: Subject, facts: MaintenanceFacts): Maintenance 
     highest: highestOf(label, progresses),
     ...(subject.kind === 'Drain' ? { node: nodeOf(subject.node, facts) } : kubevirtOf(kubevirt)),
     left: left.map(({ namespace, name }) => keyOf(namespace, name)),
-    ...bucketsOf(left, { kind: subject.kind, now, ...rulesOf(kubevirt) }),
+    ...bucketsOf(left, { kind: subject.kind, now, ...rulesOf(kubevirt), isByTaint: isByTaint(facts) }),
     isMarked: subject.kind === 'Drain' && isWanted(subject.node, left, facts),
     isSettled,
     ...(current === undefined ? {} : { current }),
@@ -128,9 +128,11 @@ function leftOf(
  * Whether an admin wants the VMs to leave: one is marked, or the node has the drain taint. An eviction of a VM that cannot be migrated
  * leaves no mark (facts/kubevirt.md §3.3).
  */
-const isWanted = (name: string, left: readonly VmLeft[], { node, kubevirt }: MaintenanceFacts): boolean =>
-  left.some((vm) => isMarked(vm, name)) ||
-  (node !== undefined && hasDrainTaint(node, drainTaintOf(kubevirt)));
+const isWanted = (name: string, left: readonly VmLeft[], facts: MaintenanceFacts): boolean =>
+  left.some((vm) => isMarked(vm, name)) || isByTaint(facts);
+
+const isByTaint = ({ node, kubevirt }: MaintenanceFacts): boolean =>
+  node !== undefined && hasDrainTaint(node, drainTaintOf(kubevirt));
 
 /** Marked by KubeVirt's eviction webhook, or moved by its evacuation controller. */
 const isMarked = ({ vmi, migration }: VmLeft, node: string): boolean =>

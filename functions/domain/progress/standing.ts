@@ -17,7 +17,7 @@ const ADVICE_OF: Readonly<Record<BlockedReason, string>> = {
   [BLOCKED_BY.quota]: 'Free quota there, or give more by a VMMRQ or a cluster-wide one.',
   [BLOCKED_BY.notMigratable]: 'Stop these VMs, or change what keeps them from being migrated.',
   [BLOCKED_BY.notAutomated]: "Set workloadUpdateMethods in KubeVirt's spec, or restart the VMs.",
-  [BLOCKED_BY.capacity]: 'Add nodes, or free resources on them.',
+  [BLOCKED_BY.capacity]: 'Describe the target pods. Where they find no node, add nodes.',
   [BLOCKED_BY.limit]: "Wait for other migrations, or increase KubeVirt's parallel migration limits.",
 };
 

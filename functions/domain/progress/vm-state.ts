@@ -31,6 +31,8 @@ export interface MaintenanceRules {
   readonly methods: readonly string[];
   /** The cluster's evictionStrategy, for VMIs that have none. */
   readonly evictionStrategy: string | undefined;
+  /** KubeVirt drains the node by its taint: nothing evicts the VMs that it cannot migrate. Left out: no. */
+  readonly isByTaint?: boolean;
   /** Milliseconds. */
   readonly now: number;
 }
@@ -50,7 +52,7 @@ export const WAITS_FOR = {
   unexamined: 'Unexamined',
   running: 'Running',
   pending: 'Pending',
-  noNode: 'TargetPodNotScheduled',
+  notReady: 'TargetPodNotReady',
   noMigration: 'NoMigration',
   otherMigration: 'OtherMigration',
   crossCluster: 'CrossClusterMigration',
@@ -58,21 +60,23 @@ export const WAITS_FOR = {
   migrationFailed: 'MigrationFailed',
 } as const;
 
-/** Verdicts after which the functions go on by themselves. */
-const TEMPORARY: readonly string[] = [
-  REASON.parallelLimit,
-  REASON.backOff,
-  REASON.afterOthers,
-  REASON.totalReached,
-  REASON.alreadyLocked,
-  REASON.statusUnknown,
-  REASON.viewUnavailable,
-];
+/** Verdicts after which the functions go on by themselves. Where one lasts, something else hinders them; undefined: its turn comes. */
+const TEMPORARY: ReadonlyMap<string, BlockedReason | undefined> = new Map([
+  [REASON.parallelLimit, BLOCKED_BY.limit],
+  [REASON.backOff, BLOCKED_BY.quota],
+  [REASON.totalReached, BLOCKED_BY.quota],
+  [REASON.statusUnknown, BLOCKED_BY.quota],
+  [REASON.viewUnavailable, BLOCKED_BY.quota],
+  [REASON.afterOthers, undefined],
+  [REASON.alreadyLocked, undefined],
+]);
 
 /** A refusal that no function has looked at for so long is reported; the functions take one at once (milliseconds). */
 const UNEXAMINED_MS = 10_000;
-/** A target pod that finds no node for so long, or a slot that is not free for so long, is reported. */
+/** A target pod that is not ready for so long, or a slot that is not free for so long, is reported. */
 const WAITED_MS = 60_000;
+/** A refusal with a temporary verdict for so long is reported (milliseconds). */
+const HINDERED_MS = 300_000;
 
 /** What a VM waits for, in the words of facts/kubevirt.md §3. */
 export function vmStateOf(vm: VmLeft, rules: MaintenanceRules): VmState {
@@ -82,7 +86,8 @@ export function vmStateOf(vm: VmLeft, rules: MaintenanceRules): VmState {
   const { sendTo, receive } = migration.spec;
   if (sendTo !== undefined || receive !== undefined)
     return { bucket: 'noMigrationYet', reason: WAITS_FOR.crossCluster, since };
-  if (!isFor(migration, rules.kind))
+  // KubeVirt creates no other one until it ends, and a refused one never does.
+  if (!isFor(migration, rules.kind) && !isRejectedByQuota(migration))
     return { bucket: 'noMigrationYet', reason: WAITS_FOR.otherMigration, since };
   return isRunning(migration) ? whileRunning(migration, rules) : whilePending(vm, migration, rules);
 }
@@ -124,8 +129,11 @@ const NOT_AUTOMATED: VmState = {
   blockedBy: BLOCKED_BY.notAutomated,
 };
 
-const isRestarted = (strategy: string | undefined, { kind, methods }: MaintenanceRules): boolean =>
-  kind === 'Drain' ? strategy === 'LiveMigrateIfPossible' : methods.includes('Evict');
+const isRestarted = (
+  strategy: string | undefined,
+  { kind, methods, isByTaint = false }: MaintenanceRules,
+): boolean =>
+  kind === 'Drain' ? strategy === 'LiveMigrateIfPossible' && !isByTaint : methods.includes('Evict');
 
 /** undefined: KubeVirt creates a migration for it. */
 function notAttempted(
@@ -156,15 +164,18 @@ function notMigratable(
 }
 
 function whileRunning(migration: Migration, { now }: MaintenanceRules): VmState {
-  const since = withoutNodeSince(migration, now);
+  const since = notReadySince(migration, now);
   if (since !== undefined)
-    return { bucket: 'waiting', reason: WAITS_FOR.noNode, since, blockedBy: BLOCKED_BY.capacity };
+    return { bucket: 'waiting', reason: WAITS_FOR.notReady, since, blockedBy: BLOCKED_BY.capacity };
   // Without its phase: each one would be a write.
   return { bucket: 'running', reason: WAITS_FOR.running, since: migration.metadata.creationTimestamp };
 }
 
-/** Since when its target pod finds no node (RFC 3339); undefined: it has one, or has not waited for long. `now`: milliseconds. */
-export function withoutNodeSince({ metadata, status }: Migration, now: number): string | undefined {
+/**
+ * Since when its target pod is not ready (RFC 3339); undefined: it is, or has not waited for long. Most often it finds no node, but an
+ * image may be pulled, too (facts/kubevirt.md §1.1). `now`: milliseconds.
+ */
+export function notReadySince({ metadata, status }: Migration, now: number): string | undefined {
   if (status?.phase !== 'Scheduling') return undefined;
   const since =
     status.phaseTransitionTimestamps?.findLast(({ phase }) => phase === 'Scheduling')
@@ -172,6 +183,7 @@ export function withoutNodeSince({ metadata, status }: Migration, now: number): 
   return now - Date.parse(since) < WAITED_MS ? undefined : since;
 }
 
+/** A refused attachment pod leaves no condition: only the verdict shows it (facts/kubevirt.md §1.3). */
 function whilePending(vm: VmLeft, migration: Migration, { now }: MaintenanceRules): VmState {
   const since = migration.metadata.creationTimestamp;
   const isLate = now - Date.parse(since) >= WAITED_MS;
@@ -181,13 +193,23 @@ function whilePending(vm: VmLeft, migration: Migration, { now }: MaintenanceRule
     since,
     ...(isLate ? { blockedBy: BLOCKED_BY.limit } : {}),
   };
-  if (!isRejectedByQuota(migration))
-    return vm.isQueued ? queued : { bucket: 'waiting', reason: WAITS_FOR.pending, since };
   if (vm.isLocked) return { bucket: 'waiting', reason: REASON.locked, since };
-  if (vm.verdict === undefined) return vm.isQueued ? queued : unexamined(migration, now);
-  const { verdict } = vm;
-  if (TEMPORARY.includes(verdict.reason)) return { bucket: 'waiting', ...verdict, since };
-  return { bucket: 'blocked', ...verdict, since: refusedAt(migration), blockedBy: BLOCKED_BY.quota };
+  if (vm.verdict !== undefined) return afterVerdict(vm.verdict, migration, now);
+  if (vm.isQueued) return queued;
+  return isRejectedByQuota(migration)
+    ? unexamined(migration, now)
+    : { bucket: 'waiting', reason: WAITS_FOR.pending, since };
+}
+
+function afterVerdict(verdict: KnownVerdict, migration: Migration, now: number): VmState {
+  const since = refusedAt(migration);
+  if (!TEMPORARY.has(verdict.reason))
+    return { bucket: 'blocked', ...verdict, since, blockedBy: BLOCKED_BY.quota };
+  const hindrance = now - Date.parse(since) < HINDERED_MS ? undefined : TEMPORARY.get(verdict.reason);
+  return {
+    ...{ bucket: 'waiting', ...verdict, since: migration.metadata.creationTimestamp },
+    ...(hindrance === undefined ? {} : { blockedBy: hindrance }),
+  };
 }
 
 function unexamined(migration: Migration, now: number): VmState {

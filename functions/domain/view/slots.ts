@@ -1,5 +1,6 @@
 import { byPriority, isPending, isRejectedByQuota, isRunning } from '../migration.ts';
 import type { Reference } from '../lock.ts';
+import { KUBEVIRT } from '../names.ts';
 import type { Migration } from '../objects.ts';
 import type { View } from '../view.ts';
 
@@ -52,9 +53,13 @@ function slotsInUse({ migrations, held }: ClusterState, namespace: string): Migr
   return migrations.filter((each) => isRunning(each) || (isPending(each) && awaited.has(each.metadata.uid)));
 }
 
-/** Whether no slot is left for a refused migration, out of what `slotsLeft` gives for its namespace. */
+/**
+ * Whether no slot is left for a pending migration, out of what `slotsLeft` gives for its namespace. Of one that was never refused only
+ * KubeVirt's annotation shows the node.
+ */
 export function isQueued({ nodes }: ClusterState, left: View['left'], { metadata }: Migration): boolean {
-  const node = nodes.get(metadata.uid) ?? '';
+  const known = nodes.get(metadata.uid) ?? '';
+  const node = known === '' ? (metadata.annotations?.[KUBEVIRT.evacuation] ?? '') : known;
   const onNode = node === '' ? undefined : (left.nodes[node] ?? left.node);
   return left.cluster === 0 || onNode === 0;
 }
