@@ -373,6 +373,8 @@ export const POLICY = {
   ownWrites: 'own-writes.mtq.kubevirt.io',
   /** Only KubeVirt marks a migration as an evacuation or an update, and a VMI as outdated. */
   purposes: 'purposes.mtq.kubevirt.io',
+  /** Only our accounts write verdicts on Events. */
+  verdicts: 'verdicts.mtq.kubevirt.io',
   /** While a Namespace is locked, only its migrations' pods get in; where there is no webhook its refusal is the proof. */
   locked: 'locked.mtq.kubevirt.io',
 } as const;

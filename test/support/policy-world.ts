@@ -62,10 +62,11 @@ const EVERYTHING = [
     apiGroups: [''],
     resources: [
       ...['namespaces', 'namespaces/status', 'namespaces/finalize'],
-      ...['pods', 'pods/resize', 'resourcequotas', 'resourcequotas/status'],
+      ...['pods', 'pods/resize', 'resourcequotas', 'resourcequotas/status', 'events'],
     ],
     verbs: ['*'],
   },
+  { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['*'] },
   { apiGroups: ['resource.k8s.io'], resources: ['resourceclaims'], verbs: ['*'] },
   {
     apiGroups: ['kubevirt.io'],

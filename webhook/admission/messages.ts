@@ -65,9 +65,9 @@ export const REFUSAL = {
       `${mustWait(request)}it would remove ${keys} while quotas are raised for a live migration ${FEW_SECONDS}`,
   },
   forgedKeys: {
-    by: [POLICY.raisedQuotas],
+    by: [POLICY.raisedQuotas, POLICY.verdicts],
     text: ({ keys }: Parts<'keys'>) =>
-      `${keys} may only be written by managed-tenant-quota; to copy or restore a quota, leave them out`,
+      `${keys} may only be written by managed-tenant-quota; to copy or restore an object, leave them out`,
   },
   namespaceKeys: {
     by: ['guard', POLICY.lockKeys],

@@ -7,6 +7,7 @@ import { purposes } from './purposes.ts';
 import { raisedPods } from './raised-pods.ts';
 import { raisedQuotas } from './raised-quotas.ts';
 import { reservedNamespaces } from './reserved-namespaces.ts';
+import { verdicts } from './verdicts.ts';
 import { liveWebhooks } from './live.ts';
 import { webhooks } from './webhooks.ts';
 
@@ -46,6 +47,7 @@ const FILES: readonly File[] = [
     "managed-tenant-quota's own accounts write nothing but what the steps write.",
   ),
   policy('purposes', purposes, 'Only KubeVirt marks a migration as an evacuation or an update.'),
+  policy('verdicts', verdicts, 'Only managed-tenant-quota writes verdicts on Events.'),
   policy('reserved-namespaces', reservedNamespaces, "No VMMRQ in the cluster's own namespaces."),
   {
     path: 'config/webhook/validatingwebhookconfiguration.yaml',
