@@ -5,6 +5,7 @@ import { EVENT_REASON, REASON, type Reason } from '../domain/names.ts';
 import type { Namespace } from '../domain/objects.ts';
 import { ordersOf, type ReservationOrder } from '../domain/total/reservation.ts';
 import { involvedMigration, type EventReport } from '../domain/verdict/report.ts';
+import { verdictText } from '../domain/verdict/verdict-text.ts';
 import { vmmrqName } from '../domain/vmmrq-name.ts';
 import type { NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
 
@@ -88,6 +89,7 @@ export const reportsOfRefusal = ({ migrations }: Lock, namespace: string, messag
     because: REASON.refusedByPolicy,
     key: `${migration.uid} ${REASON.refusedByPolicy}`,
     message,
+    verdict: verdictText({ reason: REASON.refusedByPolicy, message, blocking: [] }),
   }));
 
 /** The event is a duplicate, or the reply that announced the lock was lost: repeat that reply. */

@@ -4,7 +4,7 @@ import type { LockOutcome } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
 import { isFencedBy, loweredQuota, type Fence } from '../domain/quota/lower.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
-import { isConflict, isNotFound, isRejected } from '../kubernetes/errors.ts';
+import { isConflict, isNotFound, isRejected, type ApiError } from '../kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import type { Lower } from './decide.ts';
 import type { LockObjects } from './read.ts';
@@ -27,6 +27,15 @@ export interface Written {
   readonly quotas: readonly ResourceQuota[];
   /** Another writer was first: decide again. */
   readonly lostRace: boolean;
+}
+
+/** A policy refuses the fence of a quota without a grant. The guard ends such a lock. */
+export class FenceRefused extends Error {
+  constructor(cause: ApiError) {
+    super(`the API server refused a write to a ResourceQuota: ${cause.status.message ?? cause.reason}`, {
+      cause,
+    });
+  }
 }
 
 /** PUTs the status of each quota that is not lowered yet, in parallel. Rejects where one could not be written now. */
@@ -57,10 +66,9 @@ async function writeOne(
     if (isConflict(error)) return 'lostRace';
     // A policy that refused the raise refuses the fence too. No raise can land there, so this must not keep the namespace
     // locked.
-    const isFenceRefused =
-      isRejected(error) && grantOf(quota).kind === 'none' && isRefusedByPolicy(task.lock);
-    if (isFenceRefused) return 'back';
-    throw error;
+    const isFenceRefused = isRejected(error) && grantOf(quota).kind === 'none';
+    if (isFenceRefused && isRefusedByPolicy(task.lock)) return 'back';
+    throw isFenceRefused ? new FenceRefused(error) : error;
   }
 }
 

@@ -39,7 +39,7 @@ describe('rights', () => {
       'patch virtualmachineinstancemigrations.kubevirt.io': ['feasibility', 'lower'],
       [`update ${VMMRQS.plural}/status.${GROUP}`]: ['feasibility'],
       [`update ${CLUSTER_VMMRQS.plural}/status.${GROUP}`]: ['lock', 'unlock', 'guard'],
-      'patch events': ['feasibility'],
+      'patch events': ['feasibility', 'lock'],
       'create events': ['feasibility', 'lock', 'lower', 'progress', 'guard'],
       [`create ${PROGRESSES.plural}.${GROUP}`]: ['progress'],
       [`delete ${PROGRESSES.plural}.${GROUP}`]: ['progress'],

@@ -5,9 +5,9 @@ import type { KubernetesEvent, KubernetesObject, Migration } from '../../functio
 import type { MaintenanceProgress } from '../../functions/domain/progress/progress-object.ts';
 import type { Cluster, Selection, WatchEvent } from '../../functions/kubernetes/cluster.ts';
 import { decideFor } from '../../functions/progress/decide.ts';
-import { aProgress } from '../../test/support/builders/maintenance.ts';
+import { aProgress, aStatus } from '../../test/support/builders/maintenance.ts';
 import { aMigration, aVmi, inPhase, refusedAt } from '../../test/support/builders/kubevirt.ts';
-import { annotated, NOW, type Change } from '../../test/support/builders/object.ts';
+import { annotated, NOW, seconds, type Change } from '../../test/support/builders/object.ts';
 import { ClusterView } from '../view/cluster-view.ts';
 import { MaintenanceTracker } from './maintenance-tracker.ts';
 
@@ -194,6 +194,28 @@ describe('the guard posts maintenance.changed', () => {
     expect(posts).toEqual([]);
   });
 
+  test('for objects that have expired, until they are gone', async () => {
+    const ended = Array.from({ length: 11 }, (_, index): KubernetesObject => {
+      const status = aStatus([], [], { state: 'Completed', endedAt: seconds(-7_200) });
+      const object = aProgress('Drain', status);
+      return { ...object, metadata: { ...object.metadata, uid: String(index) } };
+    });
+    pushed.listed.set(PROGRESSES, ended);
+    await start();
+    await clock.turn(10_000);
+    expect(posts.map(({ maintenance }) => maintenance)).toEqual([
+      { kind: 'Upgrade' },
+      { kind: 'Upgrade' },
+      { kind: 'Upgrade' },
+    ]);
+    const [oldest] = ended.slice(-1);
+    if (oldest !== undefined) pushed.push(PROGRESSES, 'DELETED', oldest);
+    await clock.turn(2_000);
+    posts.length = 0;
+    await clock.turn(20_000);
+    expect(posts).toEqual([]);
+  });
+
   const FIXED = {
     ...vmi(),
     status: { ...aVmi().status, conditions: [{ type: 'LiveMigratable', status: 'False' }] },
@@ -287,6 +309,31 @@ describe('verdicts about refused migrations', () => {
     view.setMigration(evacuation(refusedAt(0)));
     pushed.refused.add(VERDICTS);
     await start();
+    expect(reasonNow()).toBe('Unexamined');
+  });
+
+  test('are kept to the newest 5,000', async () => {
+    draining();
+    view.setMigration(evacuation(refusedAt(0)));
+    await start();
+    const pushOthers = async (from: number, count: number): Promise<void> => {
+      for (let other = from; other < from + count; other += 1) {
+        const event = verdict('BackOff', '');
+        const one: KubernetesEvent = {
+          ...event,
+          metadata: { ...event.metadata, uid: `other-${String(other)}` },
+          involvedObject: { uid: String(other) },
+        };
+        pushed.push(VERDICTS, 'MODIFIED', one);
+      }
+      await clock.turn(1_000);
+    };
+    pushed.push(VERDICTS, 'MODIFIED', verdict('NotEnough', ''));
+    await pushOthers(0, 4_999);
+    pushed.push(VERDICTS, 'MODIFIED', verdict('NotEnough', ''));
+    await pushOthers(5_000, 4_999);
+    expect(reasonNow()).toBe('NotEnough');
+    await pushOthers(10_000, 1);
     expect(reasonNow()).toBe('Unexamined');
   });
 

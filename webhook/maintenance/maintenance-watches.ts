@@ -15,6 +15,7 @@ import {
 import type { Cluster, ListedType, ResourceType, Selection } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { follow } from '../../functions/kubernetes/follow.ts';
+import { isLater } from '../../functions/domain/resource-version.ts';
 import { PROGRESSES } from '../../functions/kubernetes/resources.ts';
 import type { Clock } from '../../functions/runtime/clock.ts';
 import type { Log } from '../../functions/runtime/log.ts';
@@ -181,12 +182,14 @@ export class MaintenanceWatches {
       {
         onGone,
         onChange: (object) => {
+          // The last of the map is the newest.
+          onGone(object);
           onChange(object);
           const [oldest = ''] = objects.keys();
           if (objects.size > max) objects.delete(oldest);
         },
         onList: (listed) => {
-          onList(listed.slice(-max));
+          onList(listed.length > max ? listed.toSorted(byVersion).slice(-max) : listed);
           followed.isListed = true;
         },
         onError: (error) => {
@@ -197,6 +200,10 @@ export class MaintenanceWatches {
     );
   }
 }
+
+/** The newest last. */
+const byVersion = (one: KubernetesObject, other: KubernetesObject): number =>
+  isLater(one.metadata.resourceVersion, other.metadata.resourceVersion) ? 1 : -1;
 
 interface Following {
   readonly where: Selection;

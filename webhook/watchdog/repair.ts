@@ -2,8 +2,8 @@ import { isRefusedByPolicy, lockOf, withLock } from '../../functions/domain/lock
 import { EVENT, REASON } from '../../functions/domain/names.ts';
 import { isOver } from '../../functions/lower/decide.ts';
 import { lower } from '../../functions/lower/handle.ts';
+import { FenceRefused } from '../../functions/lower/write.ts';
 import type { Step, StepContext } from '../../functions/host/step.ts';
-import { isRejected, type ApiError } from '../../functions/kubernetes/errors.ts';
 import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { unlock } from '../../functions/unlock/handle.ts';
 
@@ -22,7 +22,8 @@ export async function repair(
   const lowerNow = (): ReturnType<Step['handle']> =>
     lower.handle({ type: EVENT.lockExpired, id, namespace, ...overdue }, context);
   const lowered = await lowerNow().catch(async (error: unknown) => {
-    if (!isRejected(error) || !(await recordRefusal({ namespace, token, error }, context))) throw error;
+    if (!(error instanceof FenceRefused)) throw error;
+    if (!(await recordRefusal({ namespace, token, error }, context))) throw error;
     return lowerNow();
   });
   context.log('info', lowered.message, { step: 'lower', repair: true, namespace, reason: lowered.reason });
@@ -38,7 +39,7 @@ export async function repair(
 interface Refusal {
   readonly namespace: string;
   readonly token: string | undefined;
-  readonly error: ApiError;
+  readonly error: FenceRefused;
 }
 
 /**
@@ -53,8 +54,7 @@ async function recordRefusal(
   const state = lockOf(namespace);
   if (state.kind !== 'held' || isRefusedByPolicy(state.lock)) return false;
   if (!isOver(state, { now: date.getTime(), overdueToken: token })) return false;
-  const message = `the API server refused a write to a ResourceQuota: ${error.status.message ?? error.reason}`;
-  const ended = { reason: REASON.refusedByPolicy, message };
+  const ended = { reason: REASON.refusedByPolicy, message: error.message };
   const expiresAt = date.toISOString();
   await cluster.replace(NAMESPACES, withLock(namespace, { ...state.lock, expiresAt, ended }));
   return true;

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { aProgress, aStatus } from '../../../test/support/builders/maintenance.ts';
-import { NOW, seconds } from '../../../test/support/builders/object.ts';
+import { beingDeleted, NOW, seconds } from '../../../test/support/builders/object.ts';
 import type { MaintenanceProgress, ProgressStatus } from './progress-object.ts';
 import { expiredAmong } from './retention.ts';
 
@@ -29,6 +29,7 @@ test.each<[string, readonly MaintenanceProgress[], MaintenanceProgress, boolean]
     false,
   ],
   ['one that is open', many(10), aProgress('Drain', aStatus([1], [1], { startedAt: seconds(-HOUR) })), false],
+  ['one that is being deleted', many(10), beingDeleted()(ended('Drain', HOUR)), false],
   ['one that was never written', many(10), aProgress('Drain'), false],
 ])('%s: deleted or not', (...[, others, one, want]) => {
   expect(expiredAmong([...others, one], NOW)).toEqual(want ? [one] : []);

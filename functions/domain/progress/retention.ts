@@ -13,7 +13,8 @@ export function expiredAmong(all: readonly MaintenanceProgress[], now: number): 
   const final = all.filter((each) => !isOpen(each)).toSorted(byEnd);
   return [...Map.groupBy(final, ({ spec }) => spec.kind).values()]
     .flatMap((each) => each.slice(KEPT))
-    .filter((each) => !owesEvents(each) && now - endOf(each) >= KEPT_MS);
+    .filter((each) => !owesEvents(each) && now - endOf(each) >= KEPT_MS)
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined);
 }
 
 const endOf = ({ metadata, status }: MaintenanceProgress): number =>

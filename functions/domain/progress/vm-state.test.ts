@@ -148,22 +148,10 @@ const CASES: readonly Case[] = [
     ['waiting', 'BackOff'],
   ],
   [
-    'feasibility has said later for five minutes',
-    migrates(aMigration(EVACUATES, refusedAt(-300)), { verdict: { reason: 'BackOff' } }),
+    'a policy refuses our writes',
+    migrates(aMigration(EVACUATES, refusedAt(-99)), { verdict: { reason: 'RefusedByPolicy' } }),
     DRAIN,
-    ['waiting', 'BackOff', 'Quota'],
-  ],
-  [
-    'KubeVirt has had no slot for a refused one for five minutes',
-    migrates(aMigration(EVACUATES, refusedAt(-300)), { verdict: { reason: 'ParallelLimitReached' } }),
-    DRAIN,
-    ['waiting', 'ParallelLimitReached', 'Limit'],
-  ],
-  [
-    'others of its namespace come first',
-    migrates(aMigration(EVACUATES, refusedAt(-300)), { verdict: { reason: 'AfterOthers' } }),
-    DRAIN,
-    ['waiting', 'AfterOthers'],
+    ['blocked', 'RefusedByPolicy', 'Quota'],
   ],
   [
     'a quota refuses its attachment pod, without a condition',

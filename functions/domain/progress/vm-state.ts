@@ -60,23 +60,21 @@ export const WAITS_FOR = {
   migrationFailed: 'MigrationFailed',
 } as const;
 
-/** Verdicts after which the functions go on by themselves. Where one lasts, something else hinders them; undefined: its turn comes. */
-const TEMPORARY: ReadonlyMap<string, BlockedReason | undefined> = new Map([
-  [REASON.parallelLimit, BLOCKED_BY.limit],
-  [REASON.backOff, BLOCKED_BY.quota],
-  [REASON.totalReached, BLOCKED_BY.quota],
-  [REASON.statusUnknown, BLOCKED_BY.quota],
-  [REASON.viewUnavailable, BLOCKED_BY.quota],
-  [REASON.afterOthers, undefined],
-  [REASON.alreadyLocked, undefined],
-]);
+/** Verdicts after which the functions go on by themselves. */
+const TEMPORARY: readonly string[] = [
+  REASON.parallelLimit,
+  REASON.backOff,
+  REASON.afterOthers,
+  REASON.totalReached,
+  REASON.alreadyLocked,
+  REASON.statusUnknown,
+  REASON.viewUnavailable,
+];
 
 /** A refusal that no function has looked at for so long is reported; the functions take one at once (milliseconds). */
 const UNEXAMINED_MS = 10_000;
 /** A target pod that is not ready for so long, or a slot that is not free for so long, is reported. */
 const WAITED_MS = 60_000;
-/** A refusal with a temporary verdict for so long is reported (milliseconds). */
-const HINDERED_MS = 300_000;
 
 /** What a VM waits for, in the words of facts/kubevirt.md §3. */
 export function vmStateOf(vm: VmLeft, rules: MaintenanceRules): VmState {
@@ -194,22 +192,17 @@ function whilePending(vm: VmLeft, migration: Migration, { now }: MaintenanceRule
     ...(isLate ? { blockedBy: BLOCKED_BY.limit } : {}),
   };
   if (vm.isLocked) return { bucket: 'waiting', reason: REASON.locked, since };
-  if (vm.verdict !== undefined) return afterVerdict(vm.verdict, migration, now);
+  if (vm.verdict !== undefined) return afterVerdict(vm.verdict, migration);
   if (vm.isQueued) return queued;
   return isRejectedByQuota(migration)
     ? unexamined(migration, now)
     : { bucket: 'waiting', reason: WAITS_FOR.pending, since };
 }
 
-function afterVerdict(verdict: KnownVerdict, migration: Migration, now: number): VmState {
-  const since = refusedAt(migration);
-  if (!TEMPORARY.has(verdict.reason))
-    return { bucket: 'blocked', ...verdict, since, blockedBy: BLOCKED_BY.quota };
-  const hindrance = now - Date.parse(since) < HINDERED_MS ? undefined : TEMPORARY.get(verdict.reason);
-  return {
-    ...{ bucket: 'waiting', ...verdict, since: migration.metadata.creationTimestamp },
-    ...(hindrance === undefined ? {} : { blockedBy: hindrance }),
-  };
+function afterVerdict(verdict: KnownVerdict, migration: Migration): VmState {
+  if (TEMPORARY.includes(verdict.reason))
+    return { bucket: 'waiting', ...verdict, since: migration.metadata.creationTimestamp };
+  return { bucket: 'blocked', ...verdict, since: refusedAt(migration), blockedBy: BLOCKED_BY.quota };
 }
 
 function unexamined(migration: Migration, now: number): VmState {

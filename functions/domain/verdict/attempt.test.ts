@@ -197,7 +197,11 @@ describe('afterUncounted', () => {
 describe('afterSuccess', () => {
   test.each<[string, Attempt | undefined, Attempt | undefined]>([
     ['nothing failed before: no record', undefined, undefined],
-    ['failures end, what they locked still counts', anAttempt({ failures: 3 }), anAttempt({ failures: 0 })],
+    [
+      'failures end, what they locked still counts',
+      anAttempt({ failures: 3 }),
+      anAttempt({ failures: 0, outcome: 'admitted' }),
+    ],
     ['failures of long ago: no record', anAttempt({ at: seconds(-WINDOW_MS / 1_000) }), undefined],
   ])('%s', (_, last, want) => {
     expect(afterSuccess(last, NOW)).toEqual(want);

@@ -98,7 +98,9 @@ function failureBackoff(last: Attempt, { now, fingerprint: of, sized }: NextAtte
   const until = Date.parse(last.at) + Math.min(BACK_OFF.firstMs * 2 ** last.failures, BACK_OFF.maxMs);
   if (now >= until) return undefined;
   const message = `attempt ${String(last.failures)} failed with ${last.reason}; the next attempt waits`;
-  return { reason: REASON.backOff, message, until };
+  // An admin must act, so it does not look like a pause that ends by itself.
+  const reason = last.reason === REASON.refusedByPolicy ? REASON.refusedByPolicy : REASON.backOff;
+  return { reason, message, until };
 }
 
 /**
@@ -148,7 +150,7 @@ export function afterUncounted(
 /** The record after a success: the back-off is reset, and what failed attempts locked still counts against the budget. */
 export function afterSuccess(last: Attempt | undefined, now: number): Attempt | undefined {
   if (last === undefined || lockedSoFar(last, now) === 0) return undefined;
-  return { ...last, failures: 0 };
+  return { ...last, failures: 0, outcome: LOCK_OUTCOME.admitted };
 }
 
 export interface AttemptScope {

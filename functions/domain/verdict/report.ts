@@ -1,7 +1,7 @@
 import { ownVmmrqs } from '../policy/policy.ts';
 import { withAdvice } from '../advice.ts';
 import { percentOf } from '../quota/allowance.ts';
-import { lastAttemptOf } from './attempt.ts';
+import { lastAttemptOf, type Attempt } from './attempt.ts';
 import { unusableKeys } from '../quota/charged.ts';
 import { grantOf } from '../quota/grant.ts';
 import { lockOf, type Reference } from '../lock.ts';
@@ -124,26 +124,31 @@ const HINDRANCES: readonly string[] = [REASON.noProof, REASON.refusedByPolicy, R
  */
 function attemptConditions({ status }: Vmmrq, snapshot: NamespaceSnapshot): ConditionChange[] {
   const last = lastAttemptOf(snapshot.namespace, snapshot.now);
-  const hindered = last !== undefined && HINDRANCES.includes(last.reason);
+  const hindered =
+    last !== undefined && last.outcome !== LOCK_OUTCOME.admitted && HINDRANCES.includes(last.reason);
   const failed =
     last !== undefined && (hindered || last.failures > 0) && last.reason !== REASON.ended ? last : undefined;
-  const isCounted = failed?.outcome === LOCK_OUTCOME.failed;
-  // It ended early, and nothing was raised: the failures before it stand as they were reported.
-  if (failed !== undefined && !hindered && !isCounted) return [];
   return [CONDITION.raisedButNotAdmitted, CONDITION.conflict].flatMap((type): ConditionChange[] => {
+    // Nothing was raised: the failures before it stand as they were reported.
+    if (failed !== undefined && isEarly(failed) && type === CONDITION.raisedButNotAdmitted) return [];
     if (failed !== undefined && hindered === (type === CONDITION.conflict)) {
-      const { failures, at, reason } = failed;
-      const which =
-        isCounted && failures > 1
-          ? `${String(failures)} attempts in a row failed, the last one`
-          : 'the last attempt failed';
-      const how = `${which} at ${at}: ${reason}`;
       const message = hindered ? [] : lastRejections(snapshot);
-      return [failing(type, [how, ...message].join('\n'), [reason])];
+      return [failing(type, [endOf(failed), ...message].join('\n'), [failed.reason])];
     }
     const wasSaid = status?.conditions?.some((before) => before.type === type) === true;
     return wasSaid ? [condition(type, 'False', REASON.admitted, 'the last attempt did not fail')] : [];
   });
+}
+
+const isEarly = ({ outcome }: Attempt): boolean => outcome === LOCK_OUTCOME.ourFault;
+
+function endOf(attempt: Attempt): string {
+  const { failures, at, reason } = attempt;
+  const isOneOfMany = !isEarly(attempt) && failures > 1;
+  const which = isOneOfMany
+    ? `${String(failures)} attempts in a row failed, the last one`
+    : 'the last attempt failed';
+  return `${which} at ${at}: ${reason}`;
 }
 
 /** The API server's last refusal of each target pod that is still missing, one line each. */

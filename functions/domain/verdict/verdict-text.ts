@@ -6,7 +6,11 @@ import type { Verdict } from './verdict.ts';
 const MAX_QUOTAS = 5;
 
 /** A verdict as the annotation of its Event, for the guard (ANNOTATION.verdict). */
-export function verdictText({ reason, message, blocking }: Verdict): string {
+export function verdictText({
+  reason,
+  message,
+  blocking,
+}: Pick<Verdict, 'reason' | 'message' | 'blocking'>): string {
   const quotas = blocking.slice(0, MAX_QUOTAS).map(({ quota, shortfalls }) => ({
     name: quota.name,
     missing: shortfallTexts(shortfalls),

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { ANNOTATION, EVENT, EVENT_REASON, SOURCE_EVENT } from '../../../functions/domain/names.ts';
+import { ANNOTATION, EVENT, EVENT_REASON, REASON, SOURCE_EVENT } from '../../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import { knownVerdicts } from '../../../functions/domain/progress/known-verdict.ts';
 import {
   CLAIMS,
   EVENTS,
@@ -158,58 +159,69 @@ test.each([
   expect(wasRaised(tenant.history)).toBe(false);
 });
 
-/**
- * Where it refuses the proof too, no raise is tried, and the guard finds it out at the fence. `lock` cannot record the attempt on the
- * namespace, so it reports on the migration.
- */
-test.each<[what: string, resources: readonly string[], on: RegExp]>([
-  ['amounts', ['resourcequotas/status'], /^more$/],
-  ['quotas', ['resourcequotas', 'resourcequotas/status'], /^more$/],
-  ['namespaces', ['namespaces'], /^mig/],
+/** A third party refuses our requests of this kind in a namespace; resolves with how to end that. */
+async function refuseOurs(name: string, resources: readonly string[]): Promise<() => Promise<unknown>> {
+  const stubWebhook = await startStubWebhook();
+  environment.atEnd(() => stubWebhook.stop());
+  stubWebhook.respondWith({ allowed: false, status: { code: 403, message: REFUSAL } });
+  const webhook = {
+    name: 'platform.example.com',
+    clientConfig: stubWebhook.clientConfig,
+    admissionReviewVersions: ['v1'],
+    sideEffects: 'None',
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } },
+    rules: [{ apiGroups: [''], apiVersions: ['v1'], resources, operations: ['CREATE', 'UPDATE'] }],
+    matchConditions: [{ name: 'ours', expression: "request.userInfo.username.contains(':mtq-')" }],
+  };
+  await environment.admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, {
+    metadata: { name: 'platform' },
+    webhooks: [webhook],
+  });
+  return () => environment.admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: 'platform' });
+}
+const REFUSAL = 'these belong to the platform team';
+
+const untilRefusalReported = ({ history }: Tenant, on: string): Promise<void> =>
+  history.until(`an Event on ${on} has the refusal`, () =>
+    history
+      .of(EVENTS)
+      .some(
+        ({ involvedObject, message }) => involvedObject.name === on && message?.includes(REFUSAL) === true,
+      ),
+  );
+
+/** Where it refuses the proof too, no raise is tried, and the guard finds it out at the fence. */
+test.each<[what: string, resources: readonly string[]]>([
+  ['amounts', ['resourcequotas/status']],
+  ['quotas', ['resourcequotas', 'resourcequotas/status']],
 ])(
-  'a third-party policy refuses our writes to %s: reports it, and raises nothing (F23)',
-  async (what, resources, on) => {
-    const stubWebhook = await startStubWebhook();
-    environment.atEnd(() => stubWebhook.stop());
-    stubWebhook.respondWith({
-      allowed: false,
-      status: { code: 403, message: `${what} belong to the platform team` },
-    });
+  'a third-party policy refuses our writes to %s: reports it, unlocks, and raises nothing (F23)',
+  async (what, resources) => {
     const name = `refused-${what}`;
-    const operations = ['CREATE', 'UPDATE'];
-    const rule = { apiGroups: [''], apiVersions: ['v1'], resources, operations };
-    const webhook = {
-      name: 'platform.example.com',
-      clientConfig: stubWebhook.clientConfig,
-      admissionReviewVersions: ['v1'],
-      sideEffects: 'None',
-      namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } },
-      rules: [rule],
-      matchConditions: [{ name: 'ours', expression: "request.userInfo.username.contains(':mtq-')" }],
-    };
     const tenant = await newTenant(environment, { name });
-    await environment.admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, {
-      metadata: { name: 'platform' },
-      webhooks: [webhook],
-    });
+    const end = await refuseOurs(name, resources);
     await tenant.migrate();
-    await environment.lines.until('a step reports it', () =>
-      environment.lines.items.some((line) => isOf(line, name, 'RefusedByPolicy')),
-    );
-    await tenant.history.until('an Event names the policy', (history) =>
-      history
-        .of(EVENTS)
-        .some(({ involvedObject, message }) =>
-          [on.test(involvedObject.name ?? ''), message?.includes('belong to the platform team')].every(
-            Boolean,
-          ),
-        ),
-    );
-    await tenant.history.until('it is not locked', () => !tenant.history.isLocked());
-    await environment.admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: 'platform' });
+    await untilRefusalReported(tenant, 'more');
+    await tenant.untilUnlocked();
+    await end();
     expect(wasRaised(tenant.history)).toBe(false);
   },
 );
+
+/** No attempt can be recorded on the namespace, so `lock` reports on the migrations. */
+test('a third-party policy refuses our writes to the namespace: each attempt reports it, and nothing is raised', async () => {
+  const name = 'refused-namespace';
+  const tenant = await newTenant(environment, { name, vms: 2, gives: headroomFor(2) });
+  const end = await refuseOurs(name, ['namespaces']);
+  await tenant.migrate();
+  await untilRefusalReported(tenant, 'mig0');
+  await tenant.migrate(1);
+  await untilRefusalReported(tenant, 'mig1');
+  expect(tenant.history.locks()).toEqual([]);
+  const verdicts = [...knownVerdicts(tenant.history.of(EVENTS)).values()].map(({ reason }) => reason);
+  expect(verdicts).toContain(REASON.refusedByPolicy);
+  await end();
+});
 
 test('the incumbent has locked the namespace: reports it, and raises nothing', async () => {
   const tenant = await newTenant(environment, { name: 'incumbent' });
