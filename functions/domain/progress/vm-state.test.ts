@@ -160,6 +160,15 @@ const CASES: readonly Case[] = [
     ['blocked', 'NotEnough', 'Quota'],
   ],
   [
+    'a policy refuses our writes, and its namespace is locked for it',
+    migrates(aMigration(EVACUATES, refusedAt(-99)), {
+      isLocked: true,
+      verdict: { reason: 'RefusedByPolicy' },
+    }),
+    DRAIN,
+    ['blocked', 'RefusedByPolicy', 'Quota'],
+  ],
+  [
     'its namespace is locked for it',
     migrates(aMigration(EVACUATES, refusedAt(-99)), { isLocked: true, verdict: NO_FIT }),
     DRAIN,

@@ -191,7 +191,9 @@ function whilePending(vm: VmLeft, migration: Migration, { now }: MaintenanceRule
     since,
     ...(isLate ? { blockedBy: BLOCKED_BY.limit } : {}),
   };
-  if (vm.isLocked) return { bucket: 'waiting', reason: REASON.locked, since };
+  // A lock that a policy refuses helps nobody, and is over within the moment or until the guard ends it.
+  if (vm.isLocked && vm.verdict?.reason !== REASON.refusedByPolicy)
+    return { bucket: 'waiting', reason: REASON.locked, since };
   if (vm.verdict !== undefined) return afterVerdict(vm.verdict, migration);
   if (vm.isQueued) return queued;
   return isRejectedByQuota(migration)

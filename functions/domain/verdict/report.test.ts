@@ -138,6 +138,9 @@ describe('statusReport', () => {
   });
 
   const failed = aNamespace(afterAttempt(anAttempt({ failures: 2 })));
+  const charged = aNamespace(
+    afterAttempt(anAttempt({ failures: 2, outcome: LOCK_OUTCOME.charged, reason: 'Charged' })),
+  );
   const early = aNamespace(
     afterAttempt(anAttempt({ failures: 2, outcome: LOCK_OUTCOME.ourFault, reason: 'TotalReached' })),
   );
@@ -151,6 +154,7 @@ describe('statusReport', () => {
     ['no record any more', [aNamespace(), [said]], 'False Admitted'],
     ['an end without a raise, after failures', [early, []], undefined],
     ['an end without a raise, after reported failures', [early, [said]], 'True '],
+    ['an end with a raise, after reported failures', [charged, [said]], 'False Admitted'],
   ])('the last attempt: %s', (_, [namespace, conditions], want) => {
     const report = reportOf(
       { namespace },

@@ -124,27 +124,29 @@ const HINDRANCES: readonly string[] = [REASON.noProof, REASON.refusedByPolicy, R
  */
 function attemptConditions({ status }: Vmmrq, snapshot: NamespaceSnapshot): ConditionChange[] {
   const last = lastAttemptOf(snapshot.namespace, snapshot.now);
-  const hindered =
-    last !== undefined && last.outcome !== LOCK_OUTCOME.admitted && HINDRANCES.includes(last.reason);
-  const failed =
-    last !== undefined && (hindered || last.failures > 0) && last.reason !== REASON.ended ? last : undefined;
+  const shown = last === undefined ? undefined : conditionOf(last);
+  if (shown === 'unchanged') return [];
   return [CONDITION.raisedButNotAdmitted, CONDITION.conflict].flatMap((type): ConditionChange[] => {
-    // Nothing was raised: the failures before it stand as they were reported.
-    if (failed !== undefined && isEarly(failed) && type === CONDITION.raisedButNotAdmitted) return [];
-    if (failed !== undefined && hindered === (type === CONDITION.conflict)) {
-      const message = hindered ? [] : lastRejections(snapshot);
-      return [failing(type, [endOf(failed), ...message].join('\n'), [failed.reason])];
+    if (last !== undefined && type === shown) {
+      const message = type === CONDITION.conflict ? [] : lastRejections(snapshot);
+      return [failing(type, [endOf(last), ...message].join('\n'), [last.reason])];
     }
     const wasSaid = status?.conditions?.some((before) => before.type === type) === true;
     return wasSaid ? [condition(type, 'False', REASON.admitted, 'the last attempt did not fail')] : [];
   });
 }
 
-const isEarly = ({ outcome }: Attempt): boolean => outcome === LOCK_OUTCOME.ourFault;
+/** The condition that is True after it; undefined: neither. unchanged: it raised nothing, so what failed before it still counts. */
+function conditionOf({ outcome, reason, failures }: Attempt): string | undefined {
+  if (outcome === LOCK_OUTCOME.admitted || reason === REASON.ended) return undefined;
+  if (HINDRANCES.includes(reason)) return CONDITION.conflict;
+  if (failures === 0) return undefined;
+  if (outcome === LOCK_OUTCOME.ourFault) return 'unchanged';
+  return outcome === LOCK_OUTCOME.failed ? CONDITION.raisedButNotAdmitted : undefined;
+}
 
-function endOf(attempt: Attempt): string {
-  const { failures, at, reason } = attempt;
-  const isOneOfMany = !isEarly(attempt) && failures > 1;
+function endOf({ outcome, failures, at, reason }: Attempt): string {
+  const isOneOfMany = outcome === LOCK_OUTCOME.failed && failures > 1;
   const which = isOneOfMany
     ? `${String(failures)} attempts in a row failed, the last one`
     : 'the last attempt failed';

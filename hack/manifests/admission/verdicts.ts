@@ -1,6 +1,6 @@
 import { ANNOTATION, POLICY } from '../../../functions/domain/names.ts';
 import { REFUSAL } from '../../../webhook/admission/messages.ts';
-import { annotation, oldAnnotation, withHoles } from './cel.ts';
+import { annotation, withHoles } from './cel.ts';
 import type { Policy } from './manifest.ts';
 import { IS_OURS } from './users.ts';
 
@@ -8,7 +8,8 @@ const VERDICT = annotation('object', ANNOTATION.verdict);
 
 /**
  * Kubernetes lets every editor of a namespace write Events. The guard's reports on drains and upgrades come from the verdicts on
- * them, so without this policy a tenant could hide what blocks a drain, or put any text into the admin's reports.
+ * them, so without this policy a tenant could hide what blocks a drain, or put any text into the admin's reports. Nobody else writes
+ * such an Event at all: any write makes an old verdict the newest, or moves it to another migration.
  */
 export const verdicts: Policy = {
   name: POLICY.verdicts,
@@ -21,12 +22,7 @@ export const verdicts: Policy = {
       scope: 'Namespaced',
     },
   ],
-  matchConditions: [
-    {
-      name: 'verdict',
-      expression: `${VERDICT}.hasValue() && ${VERDICT} != ${oldAnnotation(ANNOTATION.verdict)}`,
-    },
-  ],
+  matchConditions: [{ name: 'verdict', expression: `${VERDICT}.hasValue()` }],
   validations: [
     {
       expression: IS_OURS,
