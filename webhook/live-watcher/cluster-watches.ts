@@ -45,7 +45,7 @@ export class ClusterWatches {
   watch(objects: Wanted): void {
     const wanted = selectionsOf(objects);
     for (const [key, stop] of this.#watches) if (!wanted.has(key)) this.#end(key, stop);
-    for (const [key, { type, where }] of wanted) if (!this.#watches.has(key)) this.#begin(key, type, where);
+    for (const [key, selected] of wanted) if (!this.#watches.has(key)) this.#begin(key, selected);
   }
 
   /** Resolves when the last watch has ended. */
@@ -59,23 +59,31 @@ export class ClusterWatches {
     this.#watches.delete(key);
   }
 
-  #begin(key: string, type: ResourceType, where: Selection): void {
+  #begin(key: string, selected: Selected): void {
     const stop = new AbortController();
     this.#watches.set(key, stop);
-    const running = this.#follow(type, where, stop.signal).finally(() => this.#running.delete(running));
+    const running = this.#follow(selected, stop.signal).finally(() => this.#running.delete(running));
     this.#running.add(running);
   }
 
-  async #follow(type: ResourceType, where: Selection, signal: AbortSignal): Promise<void> {
+  async #follow({ type, where, absent }: Selected, signal: AbortSignal): Promise<void> {
     const { cluster, clock, log, id } = this.#options;
     const seen = new Seen((change, object) =>
       this.#posts.add(object.metadata.uid, referenceEventOf({ change, object, type, cluster: id })),
     );
+    let isFirst = true;
+    const sayIfAbsent = (objects: readonly KubernetesObject[]): void => {
+      if (isFirst && objects.length === 0 && absent !== undefined) seen.gone(absent(clock.now().getTime()));
+      isFirst = false;
+    };
     await follow(
       cluster,
       { type, where, clock, signal, isOptional: true },
       {
-        onList: (objects) => seen.list(objects),
+        onList: (objects) => {
+          seen.list(objects);
+          sayIfAbsent(objects);
+        },
         onChange: (object) => seen.change(object),
         onGone: (object) => seen.gone(object),
         onError: (error) =>
@@ -88,6 +96,11 @@ export class ClusterWatches {
 interface Selected {
   readonly type: ResourceType;
   readonly where: Selection;
+  /**
+   * A VMI that the first list lacks may have gone a moment before, while this process started: nothing else would say so. `now`:
+   * milliseconds.
+   */
+  readonly absent?: (now: number) => KubernetesObject;
 }
 
 /** One watch each, by a key of its own. */
@@ -101,7 +114,12 @@ function selectionsOf({ namespaces, vms }: Wanted): ReadonlyMap<string, Selected
   const named = [...vms].flatMap((vm) =>
     NAMED.map((type): [string, Selected] => {
       const [namespace = '', name = ''] = vm.split('/');
-      return [`${type.plural} ${vm}`, { type, where: { namespace, fieldSelector: `metadata.name=${name}` } }];
+      const selected = { type, where: { namespace, fieldSelector: `metadata.name=${name}` } };
+      if (type !== WHOLE_VMIS) return [`${type.plural} ${vm}`, selected];
+      const absent = (now: number): KubernetesObject => ({
+        metadata: { namespace, name, uid: vm, resourceVersion: String(now), creationTimestamp: '' },
+      });
+      return [`${type.plural} ${vm}`, { ...selected, absent }];
     }),
   );
   return new Map([...labelled, ...named]);

@@ -104,6 +104,8 @@ test('what changes in another cluster is posted while a run is under way, and no
     ...{ kind: 'VirtualMachine', namespace: 'vms', name: 'web', mtqcluster: id },
   });
   expect(JSON.stringify(found)).not.toContain('template');
+  // Its VMI may have gone before the watch began.
+  await sent({ kind: 'VirtualMachineInstance', name: 'web', type: REFERENCE_EVENT.delete });
 
   // Ours by its label, and one that is not.
   const ours = newMigration({ namespace: 'vms', name: 'live-run', vmi: 'web' });
