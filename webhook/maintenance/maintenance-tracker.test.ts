@@ -49,7 +49,17 @@ class Pushed {
   readonly refused = new Set<string>();
   #version = 1;
 
+  /** virt-controller's Lease, renewed before each read. */
+  #renewals = 0;
+
   readonly cluster = {
+    get: () => {
+      this.#renewals += 1;
+      return Promise.resolve({
+        object: { spec: { renewTime: String(this.#renewals) } },
+        date: new Date(NOW),
+      });
+    },
     list: (type: { plural: string }, where: Selection) => {
       const key = keyOf(type, where);
       this.requests.push(`list ${key}`);
@@ -383,6 +393,27 @@ describe('an answer about a node', () => {
     await settled();
     expect(leftOn('node1')).toBeUndefined();
   });
+});
+
+/** That number counts VMs that wait for a hotplug, too (KubeVirt's workload-updater.go). */
+test('an upgrade settles whatever KubeVirt counts as outdated, once no VM has the label', async () => {
+  const deployment = { observedDeploymentID: 'new', targetDeploymentID: 'new' };
+  view.kubevirt = {
+    metadata: {
+      name: 'kubevirt',
+      namespace: 'kubevirt',
+      uid: 'kubevirt',
+      resourceVersion: '1',
+      creationTimestamp: '',
+    },
+    status: { ...deployment, outdatedVirtualMachineInstanceWorkloads: 1 },
+  };
+  pushed.listed.set(PROGRESSES, [aProgress('Upgrade', aStatus([], []))]);
+  await start();
+  const isSettled = (): boolean | undefined => tracker.maintenanceOf({ kind: 'Upgrade' })?.isSettled;
+  expect(isSettled()).toBe(false);
+  await clock.turn(65_000);
+  expect(isSettled()).toBe(true);
 });
 
 test('an incomplete view is no answer', () => {
