@@ -278,8 +278,6 @@ export interface KubeVirt extends KubernetesObject {
     /** The deployment in place, and the one that the operator brings about; they differ during an upgrade. */
     observedDeploymentID?: string;
     targetDeploymentID?: string;
-    /** KubeVirt's own count; for some seconds after an upgrade it is the old one (test/recorded/README.md). */
-    outdatedVirtualMachineInstanceWorkloads?: number;
   };
 }
 

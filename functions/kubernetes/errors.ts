@@ -56,6 +56,10 @@ export const isTerminating = (error: unknown): error is ApiError =>
   error instanceof ApiError &&
   (error.status.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating');
 
+/** The API server's own words about what it refused. */
+export const refusalOf = (what: string, { status, reason }: ApiError): string =>
+  `the API server refused ${what}: ${status.message ?? reason}`;
+
 /** Refused for good by a rule or a policy: a retry changes nothing. */
 export const isRejected = (error: unknown): error is ApiError =>
   error instanceof ApiError && [400, 403, 405, 413, 422].includes(error.code);

@@ -5,7 +5,7 @@ import { liveLock, type Lock } from '../domain/lock.ts';
 import { EVENT, REASON, type Reason } from '../domain/names.ts';
 import type { Namespace } from '../domain/objects.ts';
 import { fromWatchCache, type Reader } from '../kubernetes/cluster.ts';
-import { isConflict, isRejected, Unreachable, type ApiError } from '../kubernetes/errors.ts';
+import { isConflict, isRejected, refusalOf, Unreachable, type ApiError } from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
 import { release, reserve } from '../cluster/reservations.ts';
 import { writeEvents } from '../cluster/report.ts';
@@ -125,7 +125,7 @@ async function refused(
   { namespace, error }: { readonly namespace: Namespace; readonly error: ApiError },
   context: StepContext,
 ): Promise<Outcome> {
-  const message = `the API server refused the lock of the namespace: ${error.status.message ?? error.reason}`;
+  const message = refusalOf('the lock of the namespace', error);
   await writeEvents(context, reportsOfRefusal(acquired, namespace.metadata.name, message));
   return { reason: REASON.refusedByPolicy, message };
 }
@@ -140,8 +140,8 @@ async function acquire(
     // After any other error the lock may be set all the same, and `raise` may rely on its reservation.
     if (isConflict(error) || isRejected(error))
       await release({ ...acquired, namespace: namespace.metadata.name }, context);
-    if (isConflict(error) || error instanceof Unreachable) return undefined;
     if (isRejected(error)) return refused(acquired, { namespace, error }, context);
+    if (isConflict(error) || error instanceof Unreachable) return undefined;
     throw error;
   }
   return { reason, message, token: acquired.token, reply: lockedEvent(namespace.metadata.name, acquired) };

@@ -1,16 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import { aMigration, inPhase } from '../../test/support/builders/kubevirt.ts';
-import { aLock } from '../../test/support/builders/namespace.ts';
-import { NOW, type Change } from '../../test/support/builders/object.ts';
+import { aSizedLock } from '../../test/support/builders/namespace.ts';
 import {
   aQuota,
   holdingUnreadably,
   loweredBy,
+  raisedFor,
   recounted,
   specHard,
   used,
 } from '../../test/support/builders/quota.ts';
-import { raisedQuota } from '../domain/quota/raise.ts';
 import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { EVENT, SOURCE_EVENT } from '../domain/names.ts';
 import type { KubernetesObject, ResourceQuota } from '../domain/objects.ts';
@@ -31,16 +30,13 @@ test.each([['Pending'], ['Running'], ['Succeeded'], ['Failed']])(
 );
 
 describe('a quota event that `lower` skips', () => {
-  const need = { 'requests.cpu': '1005m', 'requests.memory': '1412828864' };
-  const lock = aLock({ quotas: [{ name: 'quota', uid: 'uid-of-quota', need }] });
-  const raised: Change<ResourceQuota> = (quota) =>
-    raisedQuota(quota, { lock, vmmrqs: [aVmmrq()], now: NOW }) ?? quota;
+  const lock = aSizedLock();
+  const raised = raisedFor(lock, aVmmrq());
   const attachmentLock = {
     ...lock,
     migrations: lock.migrations.map((each) => ({ ...each, lacks: 'attachment' as const })),
   };
-  const raisedForAttachment: Change<ResourceQuota> = (quota) =>
-    raisedQuota(quota, { lock: attachmentLock, vmmrqs: [aVmmrq()], now: NOW }) ?? quota;
+  const raisedForAttachment = raisedFor(attachmentLock, aVmmrq());
   const admitted = used({ 'requests.cpu': '2010m', 'requests.memory': '2825657728' });
 
   test.each<[string, ResourceQuota, boolean]>([

@@ -1,10 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { aMigration, anAttachment, aTarget, ready } from '../../test/support/builders/kubevirt.ts';
-import { aLock } from '../../test/support/builders/namespace.ts';
+import { aSizedLock } from '../../test/support/builders/namespace.ts';
 import { annotated, named, NOW, withUid } from '../../test/support/builders/object.ts';
-import { aGrant, aQuota, raisedBy, recounted, used } from '../../test/support/builders/quota.ts';
+import { aGrant, aQuota, raisedBy, raisedFor, recounted, used } from '../../test/support/builders/quota.ts';
 import { aVmmrq } from '../../test/support/builders/snapshot.ts';
-import { raisedQuota } from '../domain/quota/raise.ts';
 import { ANNOTATION, REASON } from '../domain/names.ts';
 import {
   decideSeen,
@@ -14,9 +13,7 @@ import {
   type SeenSnapshot,
 } from './decide-seen.ts';
 
-const need = { 'requests.cpu': '1005m', 'requests.memory': '1412828864' };
-const lock = aLock({ quotas: [{ name: 'quota', uid: 'uid-of-quota', need }] });
-const RAISED = raisedQuota(aQuota(), { lock, vmmrqs: [aVmmrq()], now: NOW }) ?? aQuota();
+const RAISED = raisedFor(aSizedLock(), aVmmrq())(aQuota());
 const CHARGED = used({ 'requests.cpu': '2010m', 'requests.memory': '2825657728' })(RAISED);
 
 const seen = (different: Partial<SeenSnapshot> = {}): SeenDecision =>

@@ -1,20 +1,17 @@
 import { expect, test } from '@jest/globals';
 import { aMigration, aTarget } from '../../test/support/builders/kubevirt.ts';
-import { aLock } from '../../test/support/builders/namespace.ts';
+import { aSizedLock } from '../../test/support/builders/namespace.ts';
 import { NOW } from '../../test/support/builders/object.ts';
-import { aQuota, used } from '../../test/support/builders/quota.ts';
+import { aQuota, raisedFor, used } from '../../test/support/builders/quota.ts';
 import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { Pod, ResourceQuota } from '../domain/objects.ts';
-import { raisedQuota } from '../domain/quota/raise.ts';
 import { parseEventObject } from '../eventing/event-object.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import type { StepContext } from '../host/step.ts';
 import { lower } from './handle.ts';
 
-const need = { 'requests.cpu': '1005m', 'requests.memory': '1412828864' };
-const lock = aLock({ quotas: [{ name: 'quota', uid: 'uid-of-quota', need }] });
-const RAISED = raisedQuota(aQuota(), { lock, vmmrqs: [aVmmrq()], now: NOW }) ?? aQuota();
+const RAISED = raisedFor(aSizedLock(), aVmmrq())(aQuota());
 
 /** The outcome of the event of this quota. The watch cache has no pod yet; `stored` are in etcd. */
 async function outcomeOf(quota: ResourceQuota, stored: readonly Pod[]): Promise<string> {

@@ -2,15 +2,14 @@ import { expect, test } from '@jest/globals';
 import { aMigration, aTarget } from '../../test/support/builders/kubevirt.ts';
 import { aLock } from '../../test/support/builders/namespace.ts';
 import { NOW } from '../../test/support/builders/object.ts';
-import { aQuota } from '../../test/support/builders/quota.ts';
+import { aQuota, raisedFor } from '../../test/support/builders/quota.ts';
 import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { KIND, LOCK_OUTCOME, REASON } from '../domain/names.ts';
 import type { KubernetesEvent } from '../domain/objects.ts';
-import { raisedQuota } from '../domain/quota/raise.ts';
 import type { StepContext } from '../host/step.ts';
 import { report } from './report.ts';
 
-test('in a lock that failed, the migration that got its pod is not told that it is blocked', async () => {
+test('in a lock that failed, the migration that got its pod is not reported as blocked', async () => {
   const need = { 'requests.cpu': '2010m', 'requests.memory': '2825657728' };
   const [first] = aLock().migrations;
   if (first === undefined) throw new Error('the lock has no migration');
@@ -18,7 +17,6 @@ test('in a lock that failed, the migration that got its pod is not told that it 
     migrations: [first, { name: 'mig1', uid: 'uid-of-mig1', vmi: 'uid-of-vm1' }],
     quotas: [{ name: 'quota', uid: 'uid-of-quota', need }],
   });
-  const raised = raisedQuota(aQuota(), { lock, vmmrqs: [aVmmrq()], now: NOW });
   const created: KubernetesEvent[] = [];
   const context = {
     cluster: {
@@ -34,7 +32,7 @@ test('in a lock that failed, the migration that got its pod is not told that it 
   await report(
     {
       task,
-      quotas: raised === undefined ? [] : [raised],
+      quotas: [raisedFor(lock, aVmmrq())(aQuota())],
       targets: [aTarget(aMigration())],
       now: NOW + 9_000,
       reason: REASON.raisedButNotAdmitted,

@@ -4,7 +4,7 @@ import type { LockOutcome } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
 import { isFencedBy, loweredQuota, type Fence } from '../domain/quota/lower.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
-import { isConflict, isNotFound, isRejected, type ApiError } from '../kubernetes/errors.ts';
+import { isConflict, isNotFound, isRejected, refusalOf, type ApiError } from '../kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import type { Lower } from './decide.ts';
 import type { LockObjects } from './read.ts';
@@ -32,9 +32,7 @@ export interface Written {
 /** A policy refuses the fence of a quota without a grant. The guard ends such a lock. */
 export class FenceRefused extends Error {
   constructor(cause: ApiError) {
-    super(`the API server refused a write to a ResourceQuota: ${cause.status.message ?? cause.reason}`, {
-      cause,
-    });
+    super(refusalOf('a write to a ResourceQuota', cause), { cause });
   }
 }
 

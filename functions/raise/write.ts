@@ -1,5 +1,5 @@
 import type { ResourceQuota } from '../domain/objects.ts';
-import { isConflict, isNotFound, isRejected } from '../kubernetes/errors.ts';
+import { isConflict, isNotFound, isRejected, refusalOf } from '../kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import { ignoreNotFound } from '../cluster/snapshot.ts';
 import type { StepContext } from '../host/step.ts';
@@ -30,10 +30,8 @@ export async function writeAll(
     result.status === 'rejected' ? [result.reason as unknown] : [],
   );
   const rejection = failures.find(isRejected);
-  if (rejection !== undefined) {
-    const reason = rejection.status.message ?? rejection.reason;
-    return { kind: 'refused', reason: `the API server refused a write to a ResourceQuota: ${reason}` };
-  }
+  if (rejection !== undefined)
+    return { kind: 'refused', reason: refusalOf('a write to a ResourceQuota', rejection) };
   const [failure] = failures;
   if (failure !== undefined) throw new Error('a ResourceQuota could not be raised', { cause: failure });
   const isDone = results.every((result) => result.status === 'fulfilled' && result.value);

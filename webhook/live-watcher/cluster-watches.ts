@@ -68,22 +68,14 @@ export class ClusterWatches {
 
   async #follow({ type, where, absent }: Selected, signal: AbortSignal): Promise<void> {
     const { cluster, clock, log, id } = this.#options;
-    const seen = new Seen((change, object) =>
-      this.#posts.add(object.metadata.uid, referenceEventOf({ change, object, type, cluster: id })),
-    );
-    let isFirst = true;
-    const sayIfAbsent = (objects: readonly KubernetesObject[]): void => {
-      if (isFirst && objects.length === 0 && absent !== undefined) seen.gone(absent(clock.now().getTime()));
-      isFirst = false;
-    };
+    const say = (change: Referred['change'], object: KubernetesObject): void =>
+      this.#posts.add(object.metadata.uid, referenceEventOf({ change, object, type, cluster: id }));
+    const seen = new Seen(say, () => absent?.(clock.now().getTime()));
     await follow(
       cluster,
       { type, where, clock, signal, isOptional: true },
       {
-        onList: (objects) => {
-          seen.list(objects);
-          sayIfAbsent(objects);
-        },
+        onList: (objects) => seen.list(objects),
         onChange: (object) => seen.change(object),
         onGone: (object) => seen.gone(object),
         onError: (error) =>
@@ -128,13 +120,23 @@ function selectionsOf({ namespaces, vms }: Wanted): ReadonlyMap<string, Selected
 /** What is known of the objects of one watch: which they are and a text of what counts, so that no VM's secrets stay in memory. */
 class Seen {
   readonly #say: (change: Referred['change'], object: KubernetesObject) => void;
+  readonly #absent: () => KubernetesObject | undefined;
+  #isListed = false;
   readonly #known = new Map<string, { readonly object: KubernetesObject; readonly counts: string }>();
 
-  constructor(say: (change: Referred['change'], object: KubernetesObject) => void) {
+  /** `absent`: the object that is gone where the first list is empty; undefined: none. */
+  constructor(
+    say: (change: Referred['change'], object: KubernetesObject) => void,
+    absent: () => KubernetesObject | undefined,
+  ) {
     this.#say = say;
+    this.#absent = absent;
   }
 
   list(objects: readonly KubernetesObject[]): void {
+    const absent = this.#isListed || objects.length > 0 ? undefined : this.#absent();
+    this.#isListed = true;
+    if (absent !== undefined) this.gone(absent);
     const present = new Set(objects.map(({ metadata }) => metadata.uid));
     for (const [uid, { object }] of this.#known) if (!present.has(uid)) this.gone(object);
     for (const object of objects) this.change(object);

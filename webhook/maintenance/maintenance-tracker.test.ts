@@ -397,7 +397,11 @@ describe('an answer about a node', () => {
 
 /** That number counts VMs that wait for a hotplug, too (KubeVirt's workload-updater.go). */
 test('an upgrade settles whatever KubeVirt counts as outdated, once no VM has the label', async () => {
-  const deployment = { observedDeploymentID: 'new', targetDeploymentID: 'new' };
+  const status = {
+    observedDeploymentID: 'new',
+    targetDeploymentID: 'new',
+    outdatedVirtualMachineInstanceWorkloads: 1,
+  };
   view.kubevirt = {
     metadata: {
       name: 'kubevirt',
@@ -406,7 +410,7 @@ test('an upgrade settles whatever KubeVirt counts as outdated, once no VM has th
       resourceVersion: '1',
       creationTimestamp: '',
     },
-    status: { ...deployment, outdatedVirtualMachineInstanceWorkloads: 1 },
+    status,
   };
   pushed.listed.set(PROGRESSES, [aProgress('Upgrade', aStatus([], []))]);
   await start();

@@ -393,10 +393,6 @@ const CASES: Readonly<Record<string, Case>> = {
     with: {
       ...TWO,
       view: aView({ left: { cluster: 5, node: 1, nodes: {} } }),
-      vmis: new Map([
-        ['vm0', aVmi('vm0')],
-        ['vm1', aVmi('vm1', 'node2')],
-      ]),
       vmmrqs: [aVmmrq(giving({ 'requests.cpu': '9', 'requests.memory': '9Gi' }))],
     },
     want: [

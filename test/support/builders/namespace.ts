@@ -46,6 +46,19 @@ export function aLock(different: Partial<Lock> = {}): Lock {
   };
 }
 
+/** With what the quota charges for its launcher. */
+export const aSizedLock = (different: Partial<Lock> = {}): Lock =>
+  aLock({
+    quotas: [
+      {
+        name: 'quota',
+        uid: 'uid-of-quota',
+        need: { 'requests.cpu': '1005m', 'requests.memory': '1412828864' },
+      },
+    ],
+    ...different,
+  });
+
 /** Expired one second ago. */
 export const anExpiredLock = (different: Partial<Lock> = {}): Lock =>
   aLock({ acquiredAt: seconds(-31), expiresAt: seconds(-1), ...different });

@@ -1,6 +1,7 @@
 import type { Grant } from '../../../functions/domain/quota/grant.ts';
 import { loweredQuota } from '../../../functions/domain/quota/lower.ts';
 import { raisedQuota } from '../../../functions/domain/quota/raise.ts';
+import type { Lock } from '../../../functions/domain/lock.ts';
 import { ANNOTATION, LABEL, type LockOutcome } from '../../../functions/domain/names.ts';
 import type { ResourceList, ResourceQuota, Vmmrq } from '../../../functions/domain/objects.ts';
 import { aLock } from './namespace.ts';
@@ -70,14 +71,21 @@ export const scoped =
   (spec: Pick<ResourceQuota['spec'], 'scopes' | 'scopeSelector'>): Change<ResourceQuota> =>
   (quota) => ({ ...quota, spec: { ...quota.spec, ...spec } });
 
-/** The quota after a raise, by default for token-1: status.hard raised, with grant and label. */
+/** The quota after a raise for this lock: status.hard raised, with grant and label. `now`: milliseconds. */
+export const raisedFor =
+  (lock: Lock, vmmrq: Vmmrq, now = NOW): Change<ResourceQuota> =>
+  (quota) => {
+    const raised = raisedQuota(quota, { lock, vmmrqs: [vmmrq], now });
+    if (raised === undefined) throw new Error('this VMMRQ gives nothing that this quota has');
+    return raised;
+  };
+
+/** The same for a lock that names no amounts, by default of token-1. */
 export const raisedBy =
   (vmmrq: Vmmrq, token = 'token-1'): Change<ResourceQuota> =>
   (quota) => {
     const lock = aLock({ token, quotas: [{ name: quota.metadata.name, uid: quota.metadata.uid }] });
-    const raised = raisedQuota(quota, { lock, vmmrqs: [vmmrq], now: NOW - 4_000 });
-    if (raised === undefined) throw new Error('this VMMRQ gives nothing that this quota has');
-    return raised;
+    return raisedFor(lock, vmmrq, NOW - 4_000)(quota);
   };
 
 /** The quota after a recount by the quota controller: status.hard is spec.hard, whatever label and grant say. */
