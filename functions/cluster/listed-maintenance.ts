@@ -1,6 +1,5 @@
-import { ANNOTATION, FIELD_MANAGER, KIND } from '../domain/names.ts';
-import type { KubernetesEvent, Node, VirtualMachineInstance } from '../domain/objects.ts';
-import { EVENTS, NODES, VMIS } from '../kubernetes/resources.ts';
+import type { Node, VirtualMachineInstance } from '../domain/objects.ts';
+import { NODES, VMIS } from '../kubernetes/resources.ts';
 import { listed, NAMED, OBJECT } from './listed.ts';
 
 /** Whether a node is drained. Nothing that a heartbeat changes is kept. */
@@ -16,7 +15,7 @@ export const LISTED_VMIS_TO_MOVE = listed<VirtualMachineInstance>(
   {
     ...OBJECT,
     metadata: NAMED,
-    spec: { evictionStrategy: true, domain: false },
+    spec: { evictionStrategy: true, priorityClassName: false, domain: false },
     status: {
       phase: true,
       nodeName: true,
@@ -24,6 +23,7 @@ export const LISTED_VMIS_TO_MOVE = listed<VirtualMachineInstance>(
       migrationState: { failed: true, endTimestamp: true },
       activePods: false,
       currentCPUTopology: false,
+      changedBlockTracking: false,
       memory: false,
       conditions: [
         {
@@ -39,37 +39,4 @@ export const LISTED_VMIS_TO_MOVE = listed<VirtualMachineInstance>(
     },
   },
   { maxBytes: 2 * 1024 },
-);
-
-/** Feasibility's Events on migrations. */
-export const EVENTS_WITH_VERDICTS = {
-  fieldSelector: `source=${FIELD_MANAGER},involvedObject.kind=${KIND.migration.kind}`,
-} as const;
-
-/** Which migration each verdict is about; Events without a verdict are left out. */
-export const LISTED_VERDICTS = listed<KubernetesEvent>(
-  EVENTS,
-  {
-    ...OBJECT,
-    metadata: { ...NAMED, resourceVersion: true, annotations: { [ANNOTATION.verdict]: true } },
-    involvedObject: {
-      apiVersion: false,
-      kind: false,
-      namespace: false,
-      name: false,
-      uid: true,
-      resourceVersion: false,
-    },
-    reason: false,
-    type: false,
-    count: false,
-    firstTimestamp: false,
-    lastTimestamp: false,
-    source: false,
-    message: false,
-  },
-  {
-    maxBytes: 4 * 1024,
-    skipIf: ({ metadata }) => metadata.annotations?.[ANNOTATION.verdict] === undefined,
-  },
 );

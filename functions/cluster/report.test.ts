@@ -2,11 +2,12 @@ import { describe, expect, test } from '@jest/globals';
 import { ADVICE } from '../domain/advice.ts';
 import { ANNOTATION, EVENT_REASON, KIND, REASON } from '../domain/names.ts';
 import type { EventReport } from '../domain/verdict/report.ts';
+import { eventMessage, eventName } from '../domain/verdict/written.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { ApiError } from '../kubernetes/errors.ts';
 import { systemClock } from '../runtime/clock.ts';
 import type { Log } from '../runtime/log.ts';
-import { writeEvents } from './report.ts';
+import { writeEvents, writeNewEvents } from './report.ts';
 
 const REPORT: EventReport = {
   on: { ...KIND.migration, namespace: 'tenant', name: 'mig0', uid: 'uid-of-mig0' },
@@ -40,8 +41,13 @@ describe('an Event that exists already', () => {
   test.each<[string, Partial<EventReport>, unknown[]]>([
     ['is left as it is', {}, []],
     [
+      'has the last text',
+      { isUpdated: true },
+      [at, { merge: { metadata: {}, message: expect.any(String), lastTimestamp: expect.any(String) } }],
+    ],
+    [
       'has the last verdict',
-      { verdict },
+      { verdict, isUpdated: true },
       [
         at,
         {
@@ -62,6 +68,52 @@ describe('an Event that exists already', () => {
     } as unknown as Cluster;
     await writeEvents({ cluster, clock: systemClock, log: fail }, [{ ...REPORT, ...different }]);
     expect(patches).toEqual(want);
+  });
+});
+
+describe('reports that may be written already', () => {
+  const names = (cluster: Partial<Cluster>, log: Log = fail): Promise<string[]> => {
+    const created: string[] = [];
+    const create = (_: unknown, { metadata }: { metadata: { name: string } }): Promise<void> =>
+      Promise.resolve(void created.push(metadata.name));
+    const all = { create, ...cluster } as unknown as Cluster;
+    const reports = ['', 'second'].map((key): EventReport => ({ ...REPORT, key, isUpdated: true }));
+    return writeNewEvents({ cluster: all, clock: systemClock, log }, 'tenant', reports).then(() => created);
+  };
+  const event = {
+    metadata: { name: eventName(REPORT), resourceVersion: '7' },
+    involvedObject: {},
+    message: eventMessage(REPORT),
+    lastTimestamp: new Date().toISOString(),
+  };
+
+  test('are updated where they are there with another text', async () => {
+    const patched: unknown[] = [];
+    const patch = (...[, at]: unknown[]): Promise<void> => Promise.resolve(void patched.push(at));
+    const outdated = { ...event, message: 'NoFit: quota lacks pods=2' };
+    const list = (): Promise<unknown> => Promise.resolve({ items: [outdated] });
+    const created = await names({ list, patch } as unknown as Partial<Cluster>);
+    expect(patched).toEqual([{ name: eventName(REPORT), namespace: 'tenant' }]);
+    expect(created).toEqual([eventName({ ...REPORT, key: 'second' })]);
+  });
+
+  test('are left out by one list', async () => {
+    const listed: unknown[] = [];
+    const list = (...[, where]: unknown[]): Promise<unknown> => {
+      listed.push(where);
+      return Promise.resolve({ items: [event] });
+    };
+    const created = await names({ list } as unknown as Partial<Cluster>);
+    expect(created).toEqual([eventName({ ...REPORT, key: 'second' })]);
+    expect(listed).toEqual([{ namespace: 'tenant', fieldSelector: 'source=managed-tenant-quota' }]);
+  });
+
+  test('are all written where the list fails', async () => {
+    const list = (): Promise<never> => Promise.reject(new ApiError('a list', { code: 500 }, new Date()));
+    const logged: string[] = [];
+    const log: Log = (_, message) => void logged.push(message);
+    expect(await names({ list }, log)).toHaveLength(2);
+    expect(logged).toEqual([expect.stringMatching(/^our Events were not listed: /)]);
   });
 });
 

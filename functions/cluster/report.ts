@@ -1,10 +1,9 @@
 import type { Clock } from '../runtime/clock.ts';
-import { withAdvice } from '../domain/advice.ts';
-import { fingerprint } from '../domain/fingerprint.ts';
 import { ANNOTATION, FIELD_MANAGER } from '../domain/names.ts';
 import { isSame } from '../domain/same.ts';
 import type { EventReport } from '../domain/verdict/report.ts';
-import type { Vmmrq, VmmrqStatus } from '../domain/objects.ts';
+import { eventMessage, eventName, unwritten } from '../domain/verdict/written.ts';
+import type { KubernetesEvent, Vmmrq, VmmrqStatus } from '../domain/objects.ts';
 import type { Log } from '../runtime/log.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import {
@@ -15,10 +14,8 @@ import {
   isTerminating,
 } from '../kubernetes/errors.ts';
 import { EVENTS, VMMRQS } from '../kubernetes/resources.ts';
+import { LISTED_OWN_EVENTS, OWN_EVENTS } from './listed-events.ts';
 
-const MAX_MESSAGE = 1_024;
-/** More than any advice has. A message that is cut still ends with its advice. */
-const MAX_ADVICE = 128;
 const ATTEMPTS = 4;
 
 /** What reports are written with. A report that cannot be written is logged, and stops nothing. */
@@ -28,15 +25,45 @@ export interface Reporter {
   readonly log: Log;
 }
 
-/** Writes Kubernetes Events, in parallel. An existing one is not written again, unless it carries a verdict. */
-export async function writeEvents(
-  { cluster, clock, log }: Reporter,
+/** As writeEvents, without those that are written already. One list costs less than to try each while many migrations wait. */
+export async function writeNewEvents(
+  reporter: Reporter,
+  namespace: string,
   reports: readonly EventReport[],
+): Promise<void> {
+  if (reports.length === 0) return;
+  const events = await readOwn(reporter, namespace);
+  const names = new Set(events.map(({ metadata }) => metadata.name));
+  const due = unwritten(reports, events, reporter.clock.now());
+  await writeEach(reporter, due, (report, at) =>
+    report.isUpdated === true && names.has(eventName(report))
+      ? updateEvent(reporter.cluster, report, at)
+      : createEvent(reporter.cluster, report, at),
+  );
+}
+
+async function readOwn({ cluster, log }: Reporter, namespace: string): Promise<KubernetesEvent[]> {
+  try {
+    return (await cluster.list(LISTED_OWN_EVENTS, { ...OWN_EVENTS, namespace })).items;
+  } catch (error) {
+    log('warn', `our Events were not listed: ${describeError(error)}`, { namespace });
+    return [];
+  }
+}
+
+/** Writes Kubernetes Events, in parallel. An existing one is written again only where the report says so. */
+export const writeEvents = (reporter: Reporter, reports: readonly EventReport[]): Promise<void> =>
+  writeEach(reporter, reports, (report, at) => createEvent(reporter.cluster, report, at));
+
+async function writeEach(
+  { clock, log }: Reporter,
+  reports: readonly EventReport[],
+  write: (report: EventReport, at: Date) => Promise<void>,
 ): Promise<void> {
   await Promise.all(
     reports.map(async (report) => {
       try {
-        await createEvent(cluster, report, clock.now());
+        await write(report, clock.now());
       } catch (error) {
         log('warn', `an Event was not written: ${describeError(error)}`, { reason: report.reason });
       }
@@ -45,40 +72,55 @@ export async function writeEvents(
 }
 
 async function createEvent(cluster: Cluster, report: EventReport, at: Date): Promise<void> {
-  const { on, type, reason, key, verdict } = report;
-  const now = at.toISOString();
-  // The same cause gives the same name: a repeated report is refused as AlreadyExists.
-  const name = `${on.name.slice(0, 200)}.${fingerprint(`${on.uid}/${reason}/${key}`)}`;
-  // As Kubernetes does for what belongs to no namespace, such as a Node.
-  const namespace = on.namespace ?? 'default';
-  const annotations = verdict === undefined ? undefined : { [ANNOTATION.verdict]: verdict };
-  const latest = { message: messageOf(report), lastTimestamp: now };
+  const { on, type, reason, isUpdated } = report;
+  const { metadata, ...latest } = latestOf(report, at);
   try {
     await cluster.create(EVENTS, {
-      metadata: { name, namespace, ...(annotations === undefined ? {} : { annotations }) },
+      metadata: { ...addressOf(report), ...metadata },
       involvedObject: on,
       reason,
       type,
       count: 1,
-      firstTimestamp: now,
+      firstTimestamp: latest.lastTimestamp,
       ...latest,
       source: { component: FIELD_MANAGER },
     });
   } catch (error) {
-    if (isAlreadyExists(error)) {
-      if (annotations === undefined) return;
-      await cluster.patch(EVENTS, { name, namespace }, { merge: { metadata: { annotations }, ...latest } });
-      return;
-    }
+    // A repeated report: it has the same name.
+    if (isAlreadyExists(error)) return isUpdated === true ? updateEvent(cluster, report, at) : undefined;
     // The namespace may be terminating (403, NotFound of the namespace): no user is left to read the Event.
     if (!isNotFound(error) && !isTerminating(error)) throw error;
   }
 }
 
-const messageOf = ({ type, message, because }: EventReport): string =>
-  type === 'Warning'
-    ? withAdvice(message.slice(0, MAX_MESSAGE - MAX_ADVICE), [because])
-    : message.slice(0, MAX_MESSAGE);
+/** Of one that has expired meanwhile, the next look creates another. */
+async function updateEvent(cluster: Cluster, report: EventReport, at: Date): Promise<void> {
+  try {
+    await cluster.patch(EVENTS, addressOf(report), { merge: latestOf(report, at) });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}
+
+/** As Kubernetes does for what belongs to no namespace, such as a Node. */
+const addressOf = (report: EventReport): { name: string; namespace: string } => ({
+  name: eventName(report),
+  namespace: report.on.namespace ?? 'default',
+});
+
+/** What a repeated report changes. */
+const latestOf = (
+  report: EventReport,
+  at: Date,
+): {
+  readonly metadata: { readonly annotations?: Record<string, string> };
+  readonly message: string;
+  readonly lastTimestamp: string;
+} => ({
+  metadata: report.verdict === undefined ? {} : { annotations: { [ANNOTATION.verdict]: report.verdict } },
+  message: eventMessage(report),
+  lastTimestamp: at.toISOString(),
+});
 
 /**
  * Updates a VMMRQ's status to `next` of the newest version. After a conflict the status is computed again; an unchanged one is

@@ -121,7 +121,8 @@ function eventsOf(snapshot: NamespaceSnapshot, verdict: Verdict): EventReport[] 
     type: 'Warning',
     reason: notEnough ? EVENT_REASON.quotaNotEnough : EVENT_REASON.migrationBlocked,
     because: verdict.reason,
-    key: `${migration.uid} ${[migration.lacks, verdict.reason].join(' ').trim()} ${notEnough ? message : ''}`,
+    key: [migration.uid, migration.lacks, verdict.reason].filter(Boolean).join(' '),
+    isUpdated: true,
   } as const;
   const on = involvedMigration(snapshot.namespace.metadata.name, migration);
   const vmis = notEnough ? vmisOf(snapshot, verdict).map(involvedVmi) : [];

@@ -3,7 +3,7 @@ import type { StepRequest } from '../eventing/step-request.ts';
 import { EVENT } from '../domain/names.ts';
 import { ownVmmrqs } from '../domain/policy/policy.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
-import { writeEvents, writeVmmrqStatus } from '../cluster/report.ts';
+import { writeNewEvents, writeVmmrqStatus } from '../cluster/report.ts';
 import type { StepContext } from '../host/step.ts';
 import type { FeasibilityDecision } from './decide.ts';
 
@@ -34,7 +34,7 @@ export async function report(
 ): Promise<void> {
   const vmmrqs = reply?.type === EVENT.migrationFeasible ? [] : ownVmmrqs(snapshot);
   await Promise.all([
-    writeEvents(context, events),
+    writeNewEvents(context, snapshot.namespace.metadata.name, events),
     ...vmmrqs.map((vmmrq) => writeVmmrqStatus(context, vmmrq, statusOf)),
   ]);
 }

@@ -90,6 +90,7 @@ export const reportsOfRefusal = ({ migrations }: Lock, namespace: string, messag
     key: `${migration.uid} ${REASON.refusedByPolicy}`,
     message,
     verdict: verdictText({ reason: REASON.refusedByPolicy, message, blocking: [] }),
+    isUpdated: true,
   }));
 
 /** The event is a duplicate, or the reply that announced the lock was lost: repeat that reply. */

@@ -6,12 +6,8 @@ import type {
   VirtualMachineInstance,
 } from '../../functions/domain/objects.ts';
 import type { MaintenanceProgress } from '../../functions/domain/progress/progress-object.ts';
-import {
-  EVENTS_WITH_VERDICTS,
-  LISTED_NODES,
-  LISTED_VERDICTS,
-  LISTED_VMIS_TO_MOVE,
-} from '../../functions/cluster/listed-maintenance.ts';
+import { EVENTS_WITH_VERDICTS, LISTED_VERDICTS } from '../../functions/cluster/listed-events.ts';
+import { LISTED_NODES, LISTED_VMIS_TO_MOVE } from '../../functions/cluster/listed-maintenance.ts';
 import type { Cluster, ListedType, ResourceType, Selection } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { follow } from '../../functions/kubernetes/follow.ts';

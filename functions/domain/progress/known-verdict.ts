@@ -23,9 +23,19 @@ const knownVerdict = z.object({
  */
 export type KnownVerdict = z.infer<typeof knownVerdict>;
 
-/** The last verdict about each migration, by its uid. Events of an earlier verdict stay for an hour: the newest version counts. */
-export function knownVerdicts(events: readonly KubernetesEvent[]): ReadonlyMap<string, KnownVerdict> {
-  const newest = new Map<string, { readonly version: string; readonly verdict: KnownVerdict }>();
+/** The last verdict about each migration, by its uid. */
+export const knownVerdicts = (events: readonly KubernetesEvent[]): ReadonlyMap<string, KnownVerdict> =>
+  new Map([...newestVerdicts(events)].map(([uid, { verdict }]) => [uid, verdict]));
+
+interface NewestVerdict {
+  /** The Event's resourceVersion. */
+  readonly version: string;
+  readonly verdict: KnownVerdict;
+}
+
+/** By the migration's uid. Events of an earlier verdict stay for an hour: the newest version counts. */
+export function newestVerdicts(events: readonly KubernetesEvent[]): ReadonlyMap<string, NewestVerdict> {
+  const newest = new Map<string, NewestVerdict>();
   for (const { metadata, involvedObject } of events) {
     const { uid = '' } = involvedObject;
     const version = metadata.resourceVersion;
@@ -33,5 +43,5 @@ export function knownVerdicts(events: readonly KubernetesEvent[]): ReadonlyMap<s
     if (parsed.success && isLater(version, newest.get(uid)?.version ?? ''))
       newest.set(uid, { version, verdict: parsed.data });
   }
-  return new Map([...newest].map(([uid, { verdict }]) => [uid, verdict]));
+  return newest;
 }

@@ -45,7 +45,7 @@ export const involvedVmi = ({
   uid,
 });
 
-/** A Kubernetes Event to be written, once for each `key`. */
+/** A Kubernetes Event: one for each `key`. */
 export interface EventReport {
   readonly on: InvolvedObject;
   readonly type: 'Normal' | 'Warning';
@@ -53,10 +53,12 @@ export interface EventReport {
   readonly message: string;
   /** The reason of the verdict, or of the lock's end. A Warning ends with the advice for it. */
   readonly because: Reason;
-  /** The cause (a token, a state): the same key is the same Event, written once. */
+  /** The cause (a token, a state): the same key is the same Event. */
   readonly key: string;
-  /** Its annotation ANNOTATION.verdict. It is of the last verdict, so a report of the same key updates the Event. */
+  /** Its annotation ANNOTATION.verdict. */
   readonly verdict?: string;
+  /** A later report of the same key updates the Event. Left out: the Event is written once. */
+  readonly isUpdated?: true;
 }
 
 export type ConditionChange = Pick<Condition, 'type' | 'status' | 'observedGeneration'> & {

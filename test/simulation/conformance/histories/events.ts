@@ -8,7 +8,7 @@ const about = (kind: { readonly apiVersion: string; readonly kind: string }, nam
 });
 
 const event = (name: string, involved: Body, reason: string): Step =>
-  create(EVENTS, { ...involved, metadata: { name }, reason, type: 'Warning' });
+  create(EVENTS, { ...involved, metadata: { name }, reason, type: 'Warning', source: { component: name } });
 
 const ALL = [
   event('refused', about(KIND.vmi, 'vm0'), KUBEVIRT.failedCreate),
@@ -31,5 +31,6 @@ export const events = histories('event', {
     selected('involvedObject.name='),
     selected('involvedObject.uid=uid-of-vm0', 'type=Warning'),
     selected('type=Normal'),
+    selected('source=made'),
   ],
 });

@@ -1,0 +1,80 @@
+import { expect, test } from '@jest/globals';
+import { ANNOTATION, EVENT_REASON, KIND, REASON } from '../names.ts';
+import type { KubernetesEvent } from '../objects.ts';
+import type { EventReport } from './report.ts';
+import { eventMessage, eventName, unwritten } from './written.ts';
+
+const NOW = new Date('2026-11-26T12:00:00Z');
+const MINUTE_MS = 60_000;
+
+const REPORT: EventReport = {
+  on: { ...KIND.migration, namespace: 'tenant', name: 'mig0', uid: 'uid-of-mig0' },
+  type: 'Warning',
+  reason: EVENT_REASON.quotaNotEnough,
+  message: 'NoFit: quota lacks pods=1',
+  because: REASON.notEnough,
+  key: 'uid-of-mig0',
+  isUpdated: true,
+};
+const WITH_VERDICT: EventReport = { ...REPORT, verdict: '{"reason":"NotEnough"}' };
+
+/** As the API server stores it. */
+const eventOf = (report: EventReport, resourceVersion = '7', ageMs = MINUTE_MS): KubernetesEvent => ({
+  metadata: {
+    name: eventName(report),
+    uid: `uid-of-${eventName(report)}`,
+    resourceVersion,
+    creationTimestamp: '',
+    ...(report.verdict === undefined ? {} : { annotations: { [ANNOTATION.verdict]: report.verdict } }),
+  },
+  involvedObject: { uid: report.on.uid },
+  message: eventMessage(report),
+  lastTimestamp: new Date(NOW.getTime() - ageMs).toISOString(),
+});
+
+const OTHER: EventReport = {
+  ...WITH_VERDICT,
+  reason: EVENT_REASON.migrationBlocked,
+  verdict: '{"reason":"Skipped"}',
+};
+
+test.each<
+  [string, { readonly report: EventReport; readonly events: KubernetesEvent[]; readonly want: boolean }]
+>([
+  ['no Event at all', { report: REPORT, events: [], want: true }],
+  ['it is shown', { report: REPORT, events: [eventOf(REPORT)], want: false }],
+  [
+    'another text',
+    { report: REPORT, events: [eventOf({ ...REPORT, message: 'NoFit: quota lacks pods=2' })], want: true },
+  ],
+  [
+    'only another cause is shown',
+    { report: REPORT, events: [eventOf({ ...REPORT, key: 'uid-of-mig1' })], want: true },
+  ],
+  ['nine minutes old', { report: REPORT, events: [eventOf(REPORT, '7', 9 * MINUTE_MS)], want: false }],
+  [
+    'ten minutes old: it expires after an hour',
+    { report: REPORT, events: [eventOf(REPORT, '7', 10 * MINUTE_MS)], want: true },
+  ],
+  [
+    'from a clock that is ahead',
+    { report: REPORT, events: [eventOf(REPORT, '7', -20 * MINUTE_MS)], want: true },
+  ],
+  ['without a time', { report: REPORT, events: [{ ...eventOf(REPORT), lastTimestamp: null }], want: true }],
+  ['the verdict is shown', { report: WITH_VERDICT, events: [eventOf(WITH_VERDICT)], want: false }],
+  ['without the verdict', { report: WITH_VERDICT, events: [eventOf(REPORT)], want: true }],
+  [
+    'with another verdict',
+    { report: WITH_VERDICT, events: [eventOf({ ...WITH_VERDICT, verdict: '{"reason":"x"}' })], want: true },
+  ],
+  [
+    'a later Event has another verdict',
+    { report: WITH_VERDICT, events: [eventOf(WITH_VERDICT), eventOf(OTHER, '10')], want: true },
+  ],
+  [
+    'an earlier one has another',
+    { report: WITH_VERDICT, events: [eventOf(OTHER, '6'), eventOf(WITH_VERDICT)], want: false },
+  ],
+])('a report is written where needed: %s', (_, { report, events, want }) => {
+  expect(unwritten([report], events, NOW)).toEqual(want ? [report] : []);
+});

@@ -1,0 +1,46 @@
+import { withAdvice } from '../advice.ts';
+import { fingerprint } from '../fingerprint.ts';
+import { ANNOTATION } from '../names.ts';
+import type { KubernetesEvent } from '../objects.ts';
+import { newestVerdicts } from '../progress/known-verdict.ts';
+import type { EventReport } from './report.ts';
+
+const MAX_MESSAGE = 1_024;
+/** More than any advice has. A message that is cut still ends with its advice. */
+const MAX_ADVICE = 128;
+
+/** An Event expires an hour after its last write (kube-apiserver's default), so an older one is renewed (milliseconds). */
+const RENEW_MS = 600_000;
+
+/** The same cause gives the same name. */
+export const eventName = ({ on, reason, key }: EventReport): string =>
+  `${on.name.slice(0, 200)}.${fingerprint(`${on.uid}/${reason}/${key}`)}`;
+
+/** At most 1,024 characters, as the API server allows. */
+export const eventMessage = ({ type, message, because }: EventReport): string =>
+  type === 'Warning'
+    ? withAdvice(message.slice(0, MAX_MESSAGE - MAX_ADVICE), [because])
+    : message.slice(0, MAX_MESSAGE);
+
+/**
+ * The reports that these Events do not show. A verdict must be shown by the newest Event about its migration: an older one with
+ * the same text is outdated. Of other reports the text counts. `now`: of the clock that Events are written by.
+ */
+export function unwritten(
+  reports: readonly EventReport[],
+  events: readonly KubernetesEvent[],
+  now: Date,
+): EventReport[] {
+  const byName = new Map(events.map((event) => [event.metadata.name, event]));
+  const newest = newestVerdicts(events);
+  return reports.filter((report) => {
+    const event = byName.get(eventName(report));
+    if (event === undefined || event.message !== eventMessage(report)) return true;
+    // Also one from a clock that is ahead is renewed.
+    const isFresh = Math.abs(now.getTime() - Date.parse(event.lastTimestamp ?? '')) < RENEW_MS;
+    if (!isFresh) return true;
+    if (report.verdict === undefined) return false;
+    const isNewest = newest.get(report.on.uid)?.version === event.metadata.resourceVersion;
+    return !isNewest || event.metadata.annotations?.[ANNOTATION.verdict] !== report.verdict;
+  });
+}
