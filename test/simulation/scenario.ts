@@ -154,8 +154,53 @@ export function scenarioOf(seed: number): Scenario {
     focus,
     isBlockedAtStart: random.chance(0.7),
   };
-  return random.chance(0.25) ? withTotal(scenario, random) : scenario;
+  return specialOf(scenario, random);
 }
+
+/** What would be too rare by chance. */
+function specialOf(scenario: Scenario, random: Random): Scenario {
+  if (random.chance(0.25)) return withTotal(scenario, random);
+  if (random.chance(0.05)) return withEditsDuringLock(scenario, random);
+  return random.chance(0.05) ? withTwoPurposes(scenario) : scenario;
+}
+
+/** Two migrations, of which a cluster-wide VMMRQ gives to one; the namespace's own one is enough for both. */
+const withTwoPurposes = (scenario: Scenario): Scenario => ({
+  ...scenario,
+  vms: 2,
+  migrations: 2,
+  quotas: { quota: { 'requests.cpu': '2150m', 'requests.memory': '2112Mi', pods: '2' } },
+  gives: [{ additionalMigrationResources: { 'requests.cpu': '3', 'requests.memory': '3Gi', pods: '3' } }],
+  givesEverywhere: {
+    namespaceSelector: {},
+    additionalMigrationResources: { 'requests.cpu': '1', 'requests.memory': '1Gi', pods: '1' },
+    raisePolicy: 'Fixed',
+    purposes: ['Evacuation'],
+  },
+  evacuations: 0.5,
+  isDrained: true,
+  isBlockedAtStart: true,
+  knativeGoneAt: undefined,
+  broken: undefined,
+});
+
+/** An admin edits whom a cluster-wide VMMRQ gives to, while `lock` is suspended between its reads and its write. */
+const withEditsDuringLock = (scenario: Scenario, random: Random): Scenario => ({
+  ...scenario,
+  gives: [{ additionalMigrationResources: { 'requests.cpu': '1m' } }],
+  givesEverywhere: {
+    namespaceSelector: {},
+    additionalMigrationResources: { 'requests.cpu': '1', 'requests.memory': '1Gi', pods: '1' },
+    raisePolicy: random.pick(['Exact', 'Fixed']),
+    purposes: ['UserRequested'],
+  },
+  evacuations: 0,
+  knativeGoneAt: undefined,
+  broken: undefined,
+  focus: { step: 'lock', fault: 'freeze', rate: 0.3 },
+  rates: { editClusterVmmrq: 0.05 },
+  isBlockedAtStart: true,
+});
 
 /** A cluster-wide VMMRQ with a total, which two namespaces need: their own VMMRQs are too small. */
 function withTotal(scenario: Scenario, random: Random): Scenario {

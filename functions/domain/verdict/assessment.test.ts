@@ -385,6 +385,43 @@ const CASES: Readonly<Record<string, Case>> = {
     with: { view: aView({ left: { cluster: 0, node: 2, nodes: {} } }) },
     want: [['Waiting', REASON.parallelLimit, 'it runs at most 5 migrations at once, and 2 from one node']],
   },
+  'KubeVirt’s limit is reached, and the VMMRQ gives too little: a free slot would not help': {
+    with: {
+      view: aView({ left: { cluster: 0, node: 2, nodes: {} } }),
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1m' }))],
+    },
+    want: [['NoFit', REASON.notEnough]],
+  },
+  'KubeVirt’s limit is reached, and the lock budget is spent': {
+    with: {
+      view: aView({ left: { cluster: 0, node: 2, nodes: {} } }),
+      namespace: aNamespace(afterAttempt(anAttempt({ lockedMs: 40_000 }))),
+    },
+    want: [['Waiting', REASON.lockBudgetSpent]],
+  },
+  'KubeVirt’s limit is reached, and a LimitRange refused the last attempt': {
+    with: {
+      view: aView({ left: { cluster: 0, node: 2, nodes: {} } }),
+      events: [aFailure(TOO_LARGE)],
+      limitRanges: [aLimitRange()],
+    },
+    want: [['Waiting', REASON.parallelLimit]],
+  },
+  'KubeVirt’s limit is reached, and a quota requires values that the pod will not have': {
+    with: {
+      view: aView({ left: { cluster: 0, node: 2, nodes: {} } }),
+      pods: [aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '1' }), { name: 'injected' }] }))],
+      quotas: [aQuota(hard({ 'requests.cpu': '1' }))],
+    },
+    want: [['Unsupported', REASON.mustSpecify]],
+  },
+  'KubeVirt’s limit is reached, and of two migrations the VMMRQ gives enough for one': {
+    with: { ...TWO, view: aView({ left: { cluster: 0, node: 2, nodes: {} } }) },
+    want: [
+      ['Waiting', REASON.parallelLimit],
+      ['Waiting', REASON.parallelLimit],
+    ],
+  },
   'KubeVirt’s limit for the node is reached': {
     with: { view: aView({ left: { cluster: 3, node: 2, nodes: { node1: 0 } } }) },
     want: [['Waiting', REASON.parallelLimit, '2 from one node']],
@@ -515,6 +552,20 @@ const CASES: Readonly<Record<string, Case>> = {
     want: [
       ['FitsWithRaise', REASON.fitsWithRaise],
       ['Waiting', REASON.afterOthers, 'go first'],
+    ],
+  },
+  'two migrations, of which the VMMRQ is never enough for the second': {
+    with: {
+      ...TWO,
+      pods: [
+        aLauncher(),
+        aLauncher('vm1', podSpec({ containers: [aContainer({ cpu: '9', memory: '1Gi' })] })),
+      ],
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '2', 'requests.memory': '4Gi' }))],
+    },
+    want: [
+      ['FitsWithRaise', REASON.fitsWithRaise],
+      ['NoFit', REASON.notEnough, 'requests.cpu='],
     ],
   },
   'two migrations, a VMMRQ for none': {

@@ -12,8 +12,8 @@ import {
 } from '../migration.ts';
 import { missingPodOf, sizeOf, unsized, type MissingPod } from '../sizing/missing-pod.ts';
 import { REASON } from '../names.ts';
-import type { VirtualMachineInstance, Vmmrq } from '../objects.ts';
-import { blockerOf } from './blocker.ts';
+import type { ResourceQuota, VirtualMachineInstance, Vmmrq } from '../objects.ts';
+import { blockerOf, type BlockerInput } from './blocker.ts';
 import { formatQuantity } from '../quantity.ts';
 import { purposeOf } from '../policy/purpose.ts';
 import { givingTo } from '../policy/policy.ts';
@@ -163,29 +163,24 @@ function evaluateMigration(candidate: Candidate, allocation: Allocation): Verdic
   if (missing === undefined) return verdictResult('Waiting', REASON.noSourcePod, unsized(migration));
   const raise = { ...missing, locked, givers: givingTo(snapshot.vmmrqs, locked) };
   allocation.onEvaluate({ ...raise, reserved: allocation.reserved });
-  const shortage = hasTarget(candidate)
-    ? undefined
-    : slotShortage(candidate, vmi.status?.nodeName, allocation);
-  return shortage ?? evaluateHeadroom(raise, allocation);
+  return evaluateHeadroom(raise, allocation);
 }
 
 /**
  * Why KubeVirt has no migration slot for it now; undefined: it has one. KubeVirt's own limit decides: this only avoids locks
  * without effect.
  */
-function slotShortage(
-  { migration }: Candidate,
-  node: string | undefined,
-  allocation: Allocation,
-): VerdictResult | undefined {
+function slotShortage(candidate: Candidate, allocation: Allocation): VerdictResult | undefined {
+  if (hasTarget(candidate)) return undefined;
   const { view, now } = allocation.snapshot;
   if (view === undefined) {
     // KubeVirt checks its limits before it creates the pod, so a fresh refusal shows that there was a slot.
-    if (isFreshlyRejected(migration, now)) return undefined;
+    if (isFreshlyRejected(candidate.migration, now)) return undefined;
     const message =
       'the guard did not answer whether KubeVirt has a migration slot for it; the next resync checks again';
     return verdictResult('Waiting', REASON.viewUnavailable, message);
   }
+  const node = nodeOf(candidate, allocation.snapshot);
   const before = allocation.accepted.filter(({ lacks }) => lacks === undefined);
   const isLeaving = (from: string | undefined): boolean =>
     from === node || from === undefined || node === undefined;
@@ -212,16 +207,13 @@ function evaluateHeadroom(missing: MissingPod & RaiseCandidate, allocation: Allo
   const size = sizeOf(missing, snapshot);
   const { pod, need } = size;
   const covering = snapshot.quotas.filter((quota) => quotaCoversPod(quota, pod));
-  const unknown = covering.find((quota) => !isStatusKnown(quota));
-  if (unknown !== undefined) {
-    const message = `the quota controller has not computed the status of ResourceQuota ${unknown.metadata.name} yet`;
-    return verdictResult('Waiting', REASON.statusUnknown, message);
-  }
-  const blocker = blockerOf({ ...missing, pod, covering, snapshot });
-  if (blocker !== undefined) return { verdict: 'Unsupported', ...blocker };
+  const hindrance =
+    notCounted(covering) ?? refusedAnyway({ ...missing, pod, covering, snapshot }, allocation);
+  if (hindrance !== undefined) return hindrance;
   const blocking = lacked([size], snapshot, reserved);
-  const result =
+  const fitting =
     blocking.length === 0 ? fits() : { ...evaluateRaise(missing, { size, blocking }, allocation), blocking };
+  const result = ifSlotFree(fitting, candidate, allocation);
   if (canGoNow(result)) allocation.accepted.push({ ...candidate.blocked, node: nodeOf(candidate, snapshot) });
   if (result.verdict === 'FitsWithRaise') allocation.raising.push({ locked, givers, blocking });
   for (const quota of covering) {
@@ -230,6 +222,30 @@ function evaluateHeadroom(missing: MissingPod & RaiseCandidate, allocation: Allo
   }
   return result;
 }
+
+function notCounted(covering: readonly ResourceQuota[]): VerdictResult | undefined {
+  const unknown = covering.find((quota) => !isStatusKnown(quota));
+  if (unknown === undefined) return undefined;
+  const message = `the quota controller has not computed the status of ResourceQuota ${unknown.metadata.name} yet`;
+  return verdictResult('Waiting', REASON.statusUnknown, message);
+}
+
+/** Without a slot no other attempt is possible. */
+function refusedAnyway(input: BlockerInput, allocation: Allocation): VerdictResult | undefined {
+  const blocker = blockerOf(input);
+  if (blocker === undefined) return undefined;
+  const shortage = blocker.isPast === true ? slotShortage(input.candidate, allocation) : undefined;
+  return shortage ?? verdictResult('Unsupported', blocker.reason, blocker.message);
+}
+
+/** What a free slot would not help is reported as that: otherwise a drain would seem to get on. */
+function ifSlotFree(result: VerdictResult, candidate: Candidate, allocation: Allocation): VerdictResult {
+  return (waitsForSlot(result) ? slotShortage(candidate, allocation) : undefined) ?? result;
+}
+
+const IN_TURN: readonly string[] = [REASON.afterOthers, REASON.totalReached];
+
+const waitsForSlot = (result: VerdictResult): boolean => canGoNow(result) || IN_TURN.includes(result.reason);
 
 const canGoNow = ({ verdict }: VerdictResult): boolean => verdict === 'Fits' || verdict === 'FitsWithRaise';
 

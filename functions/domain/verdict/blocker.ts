@@ -9,6 +9,8 @@ import type { NamespaceSnapshot } from '../snapshot.ts';
 export interface Blocker {
   readonly reason: Reason;
   readonly message: string;
+  /** It is the API server's last refusal: only another attempt shows whether it still holds. */
+  readonly isPast?: true;
 }
 
 export interface BlockerInput {
@@ -39,7 +41,9 @@ export function blockerOf(input: BlockerInput): Blocker | undefined {
   // The values of a pod from another cluster are unknown. A pod that was refused for an amount has every value that the quotas
   // require: the estimate knows no better.
   const isUnknown = newest.kind === 'exceeded' || isReceiving(migration);
-  return blockerOfRejection(newest, snapshot) ?? (isUnknown ? undefined : predictedBlocker(input));
+  const past = blockerOfRejection(newest, snapshot);
+  if (past !== undefined) return { ...past, isPast: true };
+  return isUnknown ? undefined : predictedBlocker(input);
 }
 
 /** undefined: the refusal is about amounts, or is outdated (the object that it names is gone). */

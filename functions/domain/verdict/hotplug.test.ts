@@ -103,7 +103,8 @@ describe('a target that waits for its attachment pod', () => {
     const others = {
       migrations: [aMigration(named('mig1'), ofVm('vm1')), aMigration(withCondition())],
       pods: [...(waiting.pods ?? []), aLauncher('vm1')],
-      vmmrqs: [aVmmrq(giving({ pods: '1' }))],
+      events: [aRefusal(forbidden('violates PodSecurity "restricted"'))],
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '9', 'limits.memory': '9G' }))],
     };
     const on = (node: string, perCluster: number): (string | undefined)[] =>
       assessed({
@@ -114,9 +115,9 @@ describe('a target that waits for its attachment pod', () => {
           ['vm1', aVmi('vm1', node)],
         ]),
       }).verdicts.map(({ reason }) => reason);
-    expect(on('node1', 5)).toEqual([REASON.notEnough, REASON.parallelLimit]);
-    expect(on('node2', 1)).toEqual([REASON.notEnough, REASON.parallelLimit]);
-    expect(on('node2', 5)).toEqual([REASON.notEnough, REASON.notEnough]);
+    expect(on('node1', 5)).toEqual([REASON.podSecurity, REASON.parallelLimit]);
+    expect(on('node2', 1)).toEqual([REASON.podSecurity, REASON.parallelLimit]);
+    expect(on('node2', 5)).toEqual([REASON.podSecurity, REASON.fitsWithRaise]);
   });
 
   test('KubeVirt’s parallel limits let it run already', () => {

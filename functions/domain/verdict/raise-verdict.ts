@@ -19,7 +19,7 @@ import { givingTo } from '../policy/policy.ts';
 import { blockingOf, type Reserved } from '../quota/headroom.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
-import { afterOtherLocks, beyondTotals } from './total-verdict.ts';
+import { afterOtherLocks, beyondTotals, type Wanted } from './total-verdict.ts';
 import { verdictResult, type VerdictResult } from './verdict.ts';
 
 /** State of an evaluation in order of precedence: what the earlier migrations leave. */
@@ -84,17 +84,9 @@ export function evaluateRaise(
   const what = describeBlocking(blocking, 'lacks');
   const unwanted = skippedBecause(all, snapshot) ?? notGivenTo({ locked, givers }, snapshot);
   if (unwanted !== undefined) return { ...unwanted, message: `${unwanted.message}; ${what}` };
-  const beyond = describeShortfalls(beyondGiven(all, givers, snapshot));
-  if (beyond !== '') {
-    const both = `${describeBlocking(all, 'lacks')} for it and the pod that attaches its hotplugged volumes`;
-    const lacks = next === undefined ? what : both;
-    const noFit = {
-      reason: REASON.notEnough,
-      message: `${lacks}; that is ${beyond} more than the VMMRQs give`,
-    };
-    return tooLittle(allocation, lacks, noFit);
-  }
   const pods = next === undefined ? [size] : [size, next];
+  const tooMuch = beyondGiven(all, givers, snapshot).length > 0;
+  if (tooMuch) return notEnough({ pods, blocking: all, givers }, allocation);
   const total = beyondTotals({ pods, blocking: all, givers }, allocation);
   if (total !== undefined)
     return tooLittle(allocation, what, { reason: REASON.beyondTotal, message: `${what}; ${total}` });
@@ -178,14 +170,35 @@ const describeBlocking = (blocking: readonly Blocking[], verb: string): string =
     .map(({ quota, shortfalls }) => `ResourceQuota ${quota.name} ${verb} ${describeShortfalls(shortfalls)}`)
     .join('; ');
 
+/** By itself it may still fit, after the earlier ones. What does not is reported at once, whichever of them have a slot. */
+function notEnough(
+  { pods, blocking, givers }: Wanted,
+  { headroomReturns, snapshot }: Allocation,
+): VerdictResult {
+  const alone = lacked(pods, snapshot, new Map());
+  const beyond = describeShortfalls(beyondGiven(alone, givers, snapshot));
+  const isNoFit = !headroomReturns && beyond !== '';
+  const both = pods.length > 1 ? ' for it and the pod that attaches its hotplugged volumes' : '';
+  const lacks = `${describeBlocking(isNoFit ? alone : blocking, 'lacks')}${both}`;
+  if (isNoFit)
+    return verdictResult('NoFit', REASON.notEnough, `${lacks}; that is ${beyond} more than the VMMRQs give`);
+  return afterOthers(lacks);
+}
+
+const afterOthers = (what: string): VerdictResult =>
+  verdictResult(
+    'Waiting',
+    REASON.afterOthers,
+    `other migrations of the namespace go first, and return their headroom when they end; ${what}`,
+  );
+
 function tooLittle(
   { headroomReturns, accepted }: Allocation,
   what: string,
   { reason, message }: Pick<VerdictResult, 'reason' | 'message'>,
 ): VerdictResult {
   if (!headroomReturns && accepted.length === 0) return verdictResult('NoFit', reason, message);
-  const later = `other migrations of the namespace go first, and return their headroom when they end; ${what}`;
-  return verdictResult('Waiting', REASON.afterOthers, later);
+  return afterOthers(what);
 }
 
 /** The shortfall beyond the allowance, the largest of any quota for each key. */

@@ -11,7 +11,7 @@ import type { Allocation } from './raise-verdict.ts';
 import { verdictResult, type VerdictResult } from './verdict.ts';
 
 /** A lock for one more migration: the pods of that migration, the quotas that block them, and the VMMRQs that give to it. */
-interface Wanted {
+export interface Wanted {
   readonly pods: readonly Estimate[];
   readonly blocking: readonly Blocking[];
   readonly givers: readonly Vmmrq[];

@@ -3,6 +3,8 @@ import type { Selection } from '../../../functions/kubernetes/cluster.ts';
 
 type Test = (object: KubernetesObject) => boolean;
 
+/** Selectors name uids: those of past runs are of no use. */
+const MAX_PARSED = 1_000;
 const parsed = new Map<string, Test>();
 
 /** The used fields besides metadata.name and metadata.namespace (pkg/registry/core/{event,namespace,pod}/strategy.go). */
@@ -32,7 +34,10 @@ export function selects(
 
 function cached(key: string, parse: () => Test): Test {
   let test = parsed.get(key);
-  if (test === undefined) parsed.set(key, (test = parse()));
+  if (test === undefined) {
+    if (parsed.size >= MAX_PARSED) parsed.clear();
+    parsed.set(key, (test = parse()));
+  }
   return test;
 }
 
@@ -86,7 +91,8 @@ function fieldTest(kind: string, requirement: string): Test {
   return (object) => (fieldOf(object, path) === value) === (operator !== '!=');
 }
 
-function fieldOf(object: KubernetesObject, path: string): string {
+function fieldOf(object: KubernetesObject, field: string): string {
+  const path = field === 'source' ? 'source.component' : field;
   let value: unknown = object;
   for (const part of path.split('.')) value = (value as Record<string, unknown> | undefined)?.[part];
   return typeof value === 'string' ? value : '';
