@@ -66,5 +66,5 @@ const givenBy = (vmmrqs: readonly Vmmrq[]): Given => ({
   amounts: amountsGiven(vmmrqs),
   share: vmmrqs
     .map(({ spec }) => BigInt((spec.additionalMigrationPercentage ?? '0%').slice(0, -1)))
-    .reduce((sum, each) => sum + each, 0n),
+    .reduce((sum, each) => (sum + each > 100n ? 100n : sum + each), 0n),
 });

@@ -95,6 +95,11 @@ describe('by how much (F29)', () => {
     ['Exact: never more than the allowance', [exactly(giving({ cpu: '300m' }))], { 'requests.cpu': '4300m' }],
     ['Exact of a part', [exactly(sharing('50%'))], { 'requests.cpu': '4500m' }],
     [
+      'shares of several: once the quota at most',
+      [wholly(sharing('60%')), wholly(sharing('60%'))],
+      { pods: '20', 'requests.cpu': '8', 'limits.cpu': '16' },
+    ],
+    [
       'Fixed first, Exact for the rest',
       [wholly(giving({ cpu: '200m', pods: 1 })), exactly(all)],
       { pods: '11', 'requests.cpu': '4500m' },

@@ -1,4 +1,4 @@
-import { amountsGiven, canonicalKey, isChargedByPods } from './charged.ts';
+import { amountsGiven, canonicalKey, isChargedByPods, type Amounts } from './charged.ts';
 import type { RaisePolicy, ResourceQuota, Vmmrq } from '../objects.ts';
 import { parseQuantity, type Amount } from '../quantity.ts';
 
@@ -20,11 +20,7 @@ const NOTHING: Allowance = { fixed: 0n, max: 0n };
 
 /** Sums the VMMRQs: the amounts, and the percentages of what the quota has. */
 export function allowanceFrom(vmmrqs: readonly Vmmrq[]): AllowanceOf {
-  const parts = vmmrqs.map((vmmrq) => ({
-    isFixed: (vmmrq.spec.raisePolicy ?? DEFAULT_POLICY) === 'Fixed',
-    amounts: amountsGiven([vmmrq]),
-    percent: percentOf(vmmrq) ?? 0n,
-  }));
+  const parts = partsOf(vmmrqs);
   return (quota, key) => {
     const hard = quota.spec.hard?.[key];
     if (hard === undefined || !isChargedByPods(key)) return NOTHING;
@@ -38,6 +34,26 @@ export function allowanceFrom(vmmrqs: readonly Vmmrq[]): AllowanceOf {
     // Rounded down: the API server rounds up, and would store more than the allowance (I5).
     return { fixed: floorToUnit(canonical, fixed), max: floorToUnit(canonical, max) };
   };
+}
+
+/** What one VMMRQ gives. */
+interface Part {
+  readonly isFixed: boolean;
+  readonly amounts: Amounts;
+  /** Hundredths of a quota's amount. */
+  readonly percent: bigint;
+}
+
+/** However many VMMRQs give a share, together they give the quota once at most; those with policy Fixed first. */
+function partsOf(vmmrqs: readonly Vmmrq[]): Part[] {
+  const isFixed = ({ spec }: Vmmrq): boolean => (spec.raisePolicy ?? DEFAULT_POLICY) === 'Fixed';
+  let left = 100n;
+  return [...vmmrqs.filter(isFixed), ...vmmrqs.filter((vmmrq) => !isFixed(vmmrq))].map((vmmrq) => {
+    const wanted = percentOf(vmmrq) ?? 0n;
+    const percent = wanted < left ? wanted : left;
+    left -= percent;
+    return { isFixed: isFixed(vmmrq), amounts: amountsGiven([vmmrq]), percent };
+  });
 }
 
 const PERCENTAGE = /^(100|[1-9]?[0-9])%$/;
