@@ -185,7 +185,11 @@ export const LISTED_MIGRATIONS_TO_COME = listed<Migration>(
 const CPU = { cores: true, sockets: true, threads: true } as const;
 
 /** What the size of a VM's target depends on: of its VMI's status, and of its spec. */
-export const SIZE_IN_STATUS = { currentCPUTopology: CPU, memory: { guestRequested: true } } as const;
+export const SIZE_IN_STATUS = {
+  currentCPUTopology: CPU,
+  memory: { guestRequested: true },
+  changedBlockTracking: { state: true },
+} as const;
 export const SIZE_IN_SPEC = {
   domain: {
     cpu: { ...CPU, dedicatedCpuPlacement: true },
@@ -210,6 +214,7 @@ export const LISTED_VMIS = listed<VirtualMachineInstance>(VMIS, {
   },
   spec: {
     evictionStrategy: false,
+    priorityClassName: true,
     ...SIZE_IN_SPEC,
   },
 });

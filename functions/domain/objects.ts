@@ -143,6 +143,7 @@ export interface VirtualMachineInstance extends KubernetesObject {
   spec?: {
     /** Left out: KubeVirt's own (configuration.evictionStrategy). */
     evictionStrategy?: string;
+    priorityClassName?: string;
     domain?: {
       cpu?: CpuTopology & { dedicatedCpuPlacement?: boolean };
       memory?: { guest?: string | number; hugepages?: { pageSize?: string } };
@@ -157,6 +158,7 @@ export interface VirtualMachineInstance extends KubernetesObject {
     activePods?: Record<string, string>;
     currentCPUTopology?: CpuTopology;
     memory?: { guestRequested?: string | number };
+    changedBlockTracking?: { state?: string };
     /** The node that a drain moves it away from. */
     evacuationNodeName?: string;
     conditions?: Condition[];

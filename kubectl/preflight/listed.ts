@@ -33,6 +33,7 @@ export const LISTED_VMIS_TO_PLAN = listed<VirtualMachineInstance>(VMIS, {
   },
   spec: {
     evictionStrategy: true,
+    priorityClassName: false,
     ...SIZE_IN_SPEC,
   },
 });

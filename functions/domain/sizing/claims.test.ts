@@ -31,6 +31,12 @@ describe('claimShortfall (F26)', () => {
     expect(full(limits)).toBe(want);
   });
 
+  test('also where only backups keep something there', () => {
+    const tracked = { ...aVmi(), status: { ...aVmi().status, changedBlockTracking: { state: 'Enabled' } } };
+    const quotas = [aQuota(hard({ persistentvolumeclaims: '1' }), used({ persistentvolumeclaims: '1' }))];
+    expect(claimShortfall(aMigration(), tracked, { claims: [aClaim()], quotas })).not.toBe('');
+  });
+
   const LACKING = [aQuota(hard({ persistentvolumeclaims: '1' }), used({ persistentvolumeclaims: '1' }))];
   const shared = (claim: PersistentVolumeClaim): PersistentVolumeClaim => ({
     ...claim,

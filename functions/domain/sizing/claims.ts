@@ -4,8 +4,16 @@ import { KUBEVIRT } from '../names.ts';
 import type { Migration, PersistentVolumeClaim, ResourceQuota, VirtualMachineInstance } from '../objects.ts';
 import { parseQuantity } from '../quantity.ts';
 
-/** The VMI keeps its TPM or EFI on a volume (backend storage): a migration may need a second one of these. */
-export function keepsState({ spec }: VirtualMachineInstance): boolean {
+const TRACKING: readonly (string | undefined)[] = ['Initializing', 'Enabled'];
+
+/**
+ * The VMI keeps its TPM, its EFI or what backups track on a volume (backend storage): a migration may need a second one of these
+ * (facts/kubevirt.md §2.2; kubevirt pkg/storage/cbt, HasCBTStateEnabled).
+ */
+export const keepsState = (vmi: VirtualMachineInstance): boolean =>
+  keepsFirmware(vmi) || TRACKING.includes(vmi.status?.changedBlockTracking?.state);
+
+function keepsFirmware({ spec }: VirtualMachineInstance): boolean {
   const { devices, firmware } = spec?.domain ?? {};
   return devices?.tpm?.persistent === true || firmware?.bootloader?.efi?.persistent === true;
 }

@@ -10,6 +10,7 @@ import { formatQuantity } from '../quantity.ts';
 export const receivedPod = ({ metadata, spec }: VirtualMachineInstance): Pod => ({
   metadata: { ...metadata, ownerReferences: [] },
   spec: {
+    ...(spec?.priorityClassName === undefined ? {} : { priorityClassName: spec.priorityClassName }),
     containers: [
       {
         name: KUBEVIRT.compute,

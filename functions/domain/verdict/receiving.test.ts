@@ -61,6 +61,22 @@ const CASES: Record<string, Case> = {
     with: { vmmrqs: ALLOWED, vmis: asking({ memory: 'much', cpu: '-1' }) },
     want: ['FitsWithRaise', REASON.fitsWithRaise, 'requests.cpu=605m'],
   },
+  'a quota of its priority class counts it': {
+    with: {
+      vmmrqs: ALLOWED,
+      vmis: new Map([['vm0', { ...aVmi(), spec: { priorityClassName: 'high' } }]]),
+      quotas: [
+        aQuota(
+          scoped({
+            scopeSelector: {
+              matchExpressions: [{ scopeName: 'PriorityClass', operator: 'In', values: ['high'] }],
+            },
+          }),
+        ),
+      ],
+    },
+    want: ['FitsWithRaise', REASON.fitsWithRaise, 'requests.cpu=605m'],
+  },
   'the size of its pod is still unknown': {
     with: { vmmrqs: ALLOWED, events: [] },
     want: ['Waiting', REASON.noSourcePod, 'no Event shows'],
