@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { aMigration, inPhase } from '../../test/support/builders/kubevirt.ts';
+import { aMigration, inPhase, withCondition } from '../../test/support/builders/kubevirt.ts';
 import { aSizedLock } from '../../test/support/builders/namespace.ts';
 import {
   aQuota,
@@ -12,7 +12,7 @@ import {
 } from '../../test/support/builders/quota.ts';
 import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { EVENT, SOURCE_EVENT } from '../domain/names.ts';
-import type { KubernetesObject, ResourceQuota } from '../domain/objects.ts';
+import type { KubernetesObject, Migration, ResourceQuota } from '../domain/objects.ts';
 import { parseEventObject } from '../eventing/event-object.ts';
 import { canSkip } from './can-skip.ts';
 
@@ -22,12 +22,24 @@ const canSkipWith = (object: KubernetesObject, type: string = SOURCE_EVENT.updat
   return canSkip({ type, id: '', namespace, kind, ...(eventObject === undefined ? {} : { eventObject }) });
 };
 
-test.each([['Pending'], ['Running'], ['Succeeded'], ['Failed']])(
-  'a deleted migration in phase %s is never skipped: without a guard nothing else reports its end',
-  (phase) => {
-    expect(canSkipWith(inPhase(phase)(aMigration()), SOURCE_EVENT.delete)).toBe(false);
-  },
-);
+test.each<[string, Migration, boolean]>([
+  ['that waits for a quota', aMigration(), false],
+  [
+    'that was cancelled while it waited: without a guard nothing else reports it',
+    aMigration(inPhase('Failed')),
+    false,
+  ],
+  ['that waits for something else', aMigration(withCondition()), false],
+  ['that runs', aMigration(withCondition(), inPhase('Running')), false],
+  ['that succeeded, as KubeVirt deletes it', aMigration(withCondition(), inPhase('Succeeded')), true],
+  [
+    'that failed, perhaps while it waited for its attachment pod',
+    aMigration(withCondition(), inPhase('Failed')),
+    false,
+  ],
+])('the deletion of a migration %s is skipped, or not', (_, migration, want) => {
+  expect(canSkipWith(migration, SOURCE_EVENT.delete)).toBe(want);
+});
 
 describe('a quota event that `lower` skips', () => {
   const lock = aSizedLock();

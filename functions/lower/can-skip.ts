@@ -7,17 +7,23 @@ import type { EventObjectOf } from '../eventing/event-object.ts';
 import { isForAttachment } from './decide-seen.ts';
 
 /**
- * Whether the event alone shows that there is nothing to lower: `raise` has just raised, or the quota shows a raise that is in
- * effect and not in use. A later event of the quota shows more. If that is lost, the guard repeats it.
+ * Whether the event alone shows that there is nothing to lower: `raise` has just raised, the quota shows a raise that is in
+ * effect and not in use, or a migration goes long after its end. A later event of the quota shows more. If that is lost, the guard
+ * repeats it.
  */
 export function canSkip({ type, source, eventObject }: StepRequest): boolean {
   if (type === EVENT.quotaRaised) return source === BY_RAISE;
-  if (type === SOURCE_EVENT.delete || eventObject?.kind !== KIND.quota.kind) return false;
+  if (type === SOURCE_EVENT.delete) return eventObject?.kind === KIND.migration.kind && isOver(eventObject);
+  if (eventObject?.kind !== KIND.quota.kind) return false;
   const grant = grantOfEvent(eventObject);
   const quota = { spec: { hard: eventObject.spec.hard ?? {} }, status: statusOfEvent(eventObject) };
   if (grant === undefined || isForAttachment(eventObject)) return false;
   return ![isUndone, isCharged, isInUse].some((holds) => holds(quota, grant));
 }
+
+/** It got through: KubeVirt deletes all but the last five of each VM. */
+const isOver = ({ status }: EventObjectOf<typeof KIND.migration.kind>): boolean =>
+  status?.phase === 'Succeeded';
 
 const BY_RAISE = sourceOf('raise');
 

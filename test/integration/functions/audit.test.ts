@@ -142,6 +142,15 @@ describe('a trigger that finds nothing to do (F39)', () => {
   });
 });
 
+test('the deletion of a migration that got through costs `lower` no request', async () => {
+  const { controlPlane } = environment.cluster;
+  const before = (await auditLog(controlPlane, person)).length;
+  const deleted = { ...KIND.migration, type: SOURCE_EVENT.delete, namespace: QUIET, name: 'nobody' };
+  await environment.forgeSource({ ...deleted, status: { phase: 'Succeeded' } });
+  const requests = (await auditLog(controlPlane, person)).slice(before);
+  expect(requests.filter((one) => accountOf(one) === 'mtq-lower')).toEqual([]);
+});
+
 describe('one cycle', () => {
   beforeAll(async () => {
     const { controlPlane, eventing } = environment.cluster;
