@@ -43,6 +43,9 @@ export async function deliver(
   }
 }
 
+/** So that the command after it is not cut off. */
+const MAX_SHOWN = 700;
+
 /** A Kubernetes Event on the Node or on KubeVirt, where an admin looks first. */
 async function reportBlocked(
   { id, data }: OutboxEntry,
@@ -53,7 +56,7 @@ async function reportBlocked(
   if (on === undefined) return;
   const reason = spec.kind === 'Drain' ? EVENT_REASON.drainBlocked : EVENT_REASON.upgradeBlocked;
   const count = `${String(data.done)}/${String(data.total)}`;
-  const message = `${count}: ${data.message} Run: kubectl get mprog ${metadata.name} -o yaml`;
+  const message = `${count}: ${data.message.slice(0, MAX_SHOWN)} Run: kubectl get mprog ${metadata.name} -o yaml`;
   await writeEvents(context, [{ on, type: 'Warning', reason, message, because: REASON.reported, key: id }]);
 }
 

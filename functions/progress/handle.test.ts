@@ -1,8 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
-import { aDrain, bucket, but, NODE } from '../../test/support/builders/maintenance.ts';
+import { aDrain, anUpgrade, bucket, but, NODE } from '../../test/support/builders/maintenance.ts';
 import { NOW } from '../../test/support/builders/object.ts';
 import type { Maintenance } from '../domain/progress/maintenance.ts';
-import { isOpen, owesEvents, type MaintenanceProgress } from '../domain/progress/progress-object.ts';
+import {
+  isOpen,
+  owesEvents,
+  type MaintenanceProgress,
+  type Subject,
+} from '../domain/progress/progress-object.ts';
 import { EVENT_REASON } from '../domain/names.ts';
 import { MAINTENANCE_CHANGED } from '../domain/progress/names.ts';
 import type { StepContext } from '../host/step.ts';
@@ -24,12 +29,9 @@ class World {
   async run(seen: Maintenance): Promise<void> {
     const current = [...this.stored.values()].find(isOpen) ?? [...this.stored.values()].at(-1);
     const view = { ...seen, ...(current === undefined ? {} : { current }), highest: this.stored.size };
-    const request = {
-      type: MAINTENANCE_CHANGED,
-      id: 'id',
-      namespace: '',
-      maintenance: { kind: 'Drain', node: NODE.name },
-    } as const;
+    const maintenance: Subject =
+      seen.kind === 'Drain' ? { kind: 'Drain', node: NODE.name } : { kind: 'Upgrade' };
+    const request = { type: MAINTENANCE_CHANGED, id: 'id', namespace: '', maintenance };
     await progress.handle(request, this.#context(view));
   }
 
@@ -166,4 +168,27 @@ test('a blocked drain is reported on its Node', async () => {
       message: expect.stringMatching(/^0\/2: .*1 Quota.*Run: kubectl get mprog drain-12345678-1 -o yaml$/),
     },
   ]);
+});
+
+test('a blocked upgrade is reported on KubeVirt', async () => {
+  const world = new World();
+  await world.run(anUpgrade([1, 2], STUCK));
+  expect(world.kubernetesEvents).toMatchObject([
+    {
+      metadata: { namespace: 'kubevirt' },
+      involvedObject: { kind: 'KubeVirt', name: 'kubevirt', uid: 'uid-of-kubevirt' },
+      reason: EVENT_REASON.upgradeBlocked,
+      type: 'Warning',
+      message: expect.stringMatching(/^0\/2: .*1 Quota.*Run: kubectl get mprog upgrade-new-1 -o yaml$/),
+    },
+  ]);
+});
+
+test('the report on the Node ends with the command, however long the reason is', async () => {
+  const vms = [{ namespace: 'tenant', name: 'vm0', reason: 'PodRefused', message: 'x'.repeat(4_000) }];
+  const world = new World();
+  await world.run(
+    aDrain([1], but({ blockedBy: { Quota: 1 }, buckets: [{ name: 'blocked', count: 1, vms }] })),
+  );
+  expect(world.kubernetesEvents[0]?.message).toMatch(/xxx Run: kubectl get mprog drain-12345678-1 -o yaml$/);
 });

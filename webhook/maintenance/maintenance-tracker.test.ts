@@ -288,6 +288,32 @@ describe('the guard posts maintenance.changed', () => {
   });
 });
 
+test('a drain waits for no VM without an eviction strategy: the drain stops it', async () => {
+  const { metadata } = aVmi();
+  const free: KubernetesObject = { ...aVmi(), metadata: { ...metadata, name: 'free', uid: 'uid-of-free' } };
+  pushed.listed.set(CORDONED, [node()]);
+  pushed.listed.set(ON_NODE, [vmi('node1'), free]);
+  await start();
+  const left = (): number | undefined => tracker.maintenanceOf({ kind: 'Drain', node: 'node1' })?.left.length;
+  expect(left()).toBe(1);
+  pushed.push(ON_NODE, 'DELETED', vmi('node1'));
+  await clock.turn(3_000);
+  expect(left()).toBe(0);
+});
+
+test('VMs that do not get on are counted by kind while their object is open, for the metric', async () => {
+  draining();
+  view.setMigration(evacuation(refusedAt(-99)));
+  await start();
+  expect(tracker.blocked()).toEqual(new Map());
+  pushed.push(PROGRESSES, 'MODIFIED', write(aProgress('Drain')));
+  await clock.turn(3_000);
+  expect(tracker.blocked()).toEqual(new Map([['Drain', 1]]));
+  view.setMigration(evacuation(inPhase('Running')));
+  await clock.turn(3_000);
+  expect(tracker.blocked()).toEqual(new Map([['Drain', 0]]));
+});
+
 describe('verdicts about refused migrations', () => {
   const reasonNow = (): string | undefined =>
     tracker.maintenanceOf({ kind: 'Drain', node: 'node1' })?.buckets[0]?.vms[0]?.reason;

@@ -37,6 +37,18 @@ test('every metric and every possible series is zero at the start', async () => 
   expect([METRIC.reviews, METRIC.reviewSeconds, METRIC.repairs].map(countOf)).toEqual([15, 12, 3]);
 });
 
+test('VMs that do not get on are those of the moment, by kind', async () => {
+  const metrics = newMetrics();
+  let blocked = new Map([['Drain' as const, 3]]);
+  metrics.maintaining(() => blocked);
+  expect(await samplesOf(metrics)).toMatchObject({
+    'mtq_maintenance_blocked{kind="Drain"}': 3,
+    'mtq_maintenance_blocked{kind="Upgrade"}': 0,
+  });
+  blocked = new Map();
+  expect(await samplesOf(metrics)).toMatchObject({ 'mtq_maintenance_blocked{kind="Drain"}': 0 });
+});
+
 describe('reviews', () => {
   test('are counted by resource and outcome', async () => {
     const metrics = newMetrics();

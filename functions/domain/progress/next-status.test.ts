@@ -283,6 +283,15 @@ describe('events', () => {
     );
   });
 
+  test('without a quota have the advice of their verdict', () => {
+    const vms = [{ namespace: 'tenant', name: 'vm0', reason: 'RefusedByPolicy', message: 'no' }];
+    const refused = but({ blockedBy: { Quota: 1 }, buckets: [{ name: 'blocked', count: 1, vms }] });
+    expect(after(aDrain([1], refused)).message).toBe(
+      'of 1 VMs left, 1 do not get on: 1 Quota, such as tenant/vm0 (RefusedByPolicy: no). ' +
+        'Let our service accounts (mtq-system) through the named policy.',
+    );
+  });
+
   test('have no longer message than their schema allows', () => {
     const vms = [{ namespace: 'tenant', name: 'vm0', reason: 'NotEnough', message: 'x'.repeat(4_000) }];
     const refused = but({ blockedBy: { Quota: 1 }, buckets: [{ name: 'blocked', count: 1, vms }] });

@@ -1,3 +1,5 @@
+import { withAdvice } from '../advice.ts';
+import { REASON } from '../names.ts';
 import { BLOCKED_BY, MAINTENANCE_REASON, type BlockedReason } from './names.ts';
 import type { Counts } from './counts.ts';
 import type { Maintenance } from './maintenance.ts';
@@ -40,12 +42,18 @@ export function standingOf(
   const named = example === undefined ? '' : `, such as ${describeEntry(example)}`;
   const blocked = counts.reduce((sum, { count }) => sum + count, 0);
   const why = counts.map(({ reason, count }) => `${String(count)} ${reason}`).join(', ');
-  return {
-    state: 'Blocked',
-    reason: first.reason,
-    blocked,
-    message: `of ${String(left)} VMs left, ${String(blocked)} do not get on: ${why}${named}. ${ADVICE_OF[first.reason]}`,
-  };
+  const text = `of ${String(left)} VMs left, ${String(blocked)} do not get on: ${why}${named}`;
+  return { state: 'Blocked', reason: first.reason, blocked, message: advised(text, first.reason, example) };
+}
+
+/** Verdicts that more quota helps, here or for all tenants. */
+const LACKING: readonly (string | undefined)[] = [REASON.notEnough, REASON.noVmmrq];
+
+/** Another verdict has its own advice: a policy that refuses, say. */
+function advised(text: string, by: BlockedReason, { reason = '' }: Partial<BucketEntry> = {}): string {
+  const isOther = by === BLOCKED_BY.quota && !LACKING.includes(reason);
+  const specific = isOther ? withAdvice(text, [reason]) : text;
+  return specific === text ? `${text}. ${ADVICE_OF[by]}` : specific;
 }
 
 /** For people: a VM and what it waits for. */
