@@ -111,10 +111,3 @@ function isHaltedBy({ spec, metadata }: VirtualMachine, manager: string): boolea
 /** Whether the VM is one that KubeVirt starts by itself, or keeps running. */
 export const isWantedRunning = ({ vm }: SourceSide): boolean =>
   vm !== undefined && ['Always', 'running', 'RerunOnFailure'].includes(strategyOf(vm) ?? '');
-
-/**
- * After a migration that failed, KubeVirt halts the source VM at its next crash or restart instead of starting it again, until a
- * local migration replaces the state on its VMI (facts/cross-cluster.md §C7).
- */
-export const isHaltedAtNextCrash = ({ vm, vmi }: SourceSide): boolean =>
-  vm !== undefined && ['Always', 'running'].includes(strategyOf(vm) ?? '') && hasFailedState(vmi);

@@ -86,7 +86,7 @@ const secret = (content: object = {}): Parameters<typeof copyOf>[0] =>
     ...LIVE_KIND.secret,
     metadata: {
       ...metadata('login'),
-      labels: { app: 'web' },
+      labels: { app: 'web', plan: 'of-forklift', 'live.mtq.kubevirt.io/provider': 'true' },
       annotations: { 'kubectl.kubernetes.io/last-applied-configuration': 'password' },
       ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'u' }],
       finalizers: ['example.com/f'],

@@ -3,7 +3,7 @@ import { isSame } from '../same.ts';
 import type { NewObject } from './decision.ts';
 import type { Matcher, VirtualMachine } from './kubevirt.ts';
 import { BOUND_SECRETS, LIVE_ANNOTATION, LIVE_KIND, LIVE_LABEL } from './names.ts';
-import type { RunId } from './run-names.ts';
+import { portableLabels, type RunId } from './run-names.ts';
 
 /** An object that a VM names, and that must be on the target too. */
 export interface Resource {
@@ -138,7 +138,7 @@ export function copyOf(object: KubernetesObject, run: RunId, namespace: string):
     metadata: {
       name: metadata.name,
       namespace,
-      labels: { ...metadata.labels, [LIVE_LABEL.plan]: run.plan },
+      labels: { ...portableLabels(metadata.labels), [LIVE_LABEL.plan]: run.plan },
       annotations: { [LIVE_ANNOTATION.madeBy]: `${run.migration} ${run.vm}` },
     },
   } as NewObject;

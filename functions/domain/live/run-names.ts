@@ -16,6 +16,13 @@ export const runLabels = ({ plan, migration, vm }: RunId): Record<string, string
   [LIVE_LABEL.vm]: vm,
 });
 
+/** Labels by which Forklift's clean-up deletes, and those of an earlier run. */
+const FOREIGN: readonly string[] = ['plan', 'migration', 'vmID', ...Object.values(LIVE_LABEL)];
+
+/** What a copy on the target keeps of the labels. */
+export const portableLabels = (labels: Readonly<Record<string, string>> = {}): Record<string, string> =>
+  Object.fromEntries(Object.entries(labels).filter(([key]) => !FOREIGN.includes(key)));
+
 /** Whether this run has made the object: another one of its name is somebody else's. */
 export function isOfRun({ metadata }: KubernetesObject, { migration, vm }: RunId): boolean {
   const labels = metadata.labels ?? {};

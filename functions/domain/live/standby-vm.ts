@@ -1,4 +1,4 @@
-import { BOUND_ANNOTATIONS, LIVE_ANNOTATION, LIVE_KIND, LIVE_KUBEVIRT, LIVE_LABEL } from './names.ts';
+import { BOUND_ANNOTATIONS, LIVE_ANNOTATION, LIVE_KIND, LIVE_KUBEVIRT } from './names.ts';
 import type { NetworkEntry, NetworkMap, Plan } from './forklift.ts';
 import {
   WAIT_AS_RECEIVER,
@@ -10,7 +10,7 @@ import {
 } from './kubevirt.ts';
 import type { NewObject } from './decision.ts';
 import { restoredStrategyOf, type RunRecord } from './run-record.ts';
-import { runLabels, type RunId } from './run-names.ts';
+import { portableLabels, runLabels, type RunId } from './run-names.ts';
 
 export interface StandbyInput {
   readonly run: RunId;
@@ -35,7 +35,7 @@ export function standbyVm({ run, record, plan, networks, vm, vmi }: StandbyInput
     metadata: {
       name: record.target.name,
       namespace: record.target.namespace,
-      labels: { ...without(vm.metadata.labels, FOREIGN_LABELS), ...targetLabels, ...runLabels(run) },
+      labels: { ...portableLabels(vm.metadata.labels), ...targetLabels, ...runLabels(run) },
       annotations: {
         ...portable(vm.metadata.annotations),
         [LIVE_KUBEVIRT.restoreRunStrategy]: restoredStrategyOf(record),
@@ -49,7 +49,7 @@ export function standbyVm({ run, record, plan, networks, vm, vmi }: StandbyInput
       template: {
         metadata: {
           ...metadata,
-          labels: { ...without(metadata?.labels, FOREIGN_LABELS), ...targetLabels },
+          labels: { ...portableLabels(metadata?.labels), ...targetLabels },
         },
         spec: placed(withGuestsOwn(mapped(template, networks, vm), vmi), plan),
       },
@@ -69,18 +69,11 @@ export function unmappedNetworks(vm: VirtualMachine, networks: NetworkMap): stri
   });
 }
 
-/** Labels by which Forklift's clean-up deletes, and those of an earlier run. */
-const FOREIGN_LABELS: readonly string[] = ['plan', 'migration', 'vmID', ...Object.values(LIVE_LABEL)];
+const BOUND: readonly string[] = [...BOUND_ANNOTATIONS, LIVE_ANNOTATION.run];
 
-const without = (
-  entries: Readonly<Record<string, string>> = {},
-  keys: readonly string[],
-): Record<string, string> =>
-  Object.fromEntries(Object.entries(entries).filter(([key]) => !keys.includes(key)));
-
-/** Labels and annotations that are about the VM, and not about its cluster or its history there. */
-const portable = (annotations?: Readonly<Record<string, string>>): Record<string, string> =>
-  without(annotations, [...BOUND_ANNOTATIONS, LIVE_ANNOTATION.run]);
+/** Annotations that are about the VM, and not about its cluster or its history there. */
+const portable = (annotations: Readonly<Record<string, string>> = {}): Record<string, string> =>
+  Object.fromEntries(Object.entries(annotations).filter(([key]) => !BOUND.includes(key)));
 
 /** By its name: the revision is an object of the source's. */
 function matcher(field: 'instancetype' | 'preference', { spec }: VirtualMachine): object {

@@ -478,6 +478,14 @@ describe('a VM that waits', () => {
   ])('%s', (_what, passes, wanted) => {
     expect(TYPE(passes)).toBe(wanted);
   });
+
+  test.each<[LiveReason, string]>([
+    ['OverQuota', 'Warn'],
+    ['SourceStartedAgain', 'Critical'],
+  ])('by nothing that comes by itself, %s: %s', (reason, category) => {
+    const { conditions } = last([wait('CreateSourceMigration', reason)]).migrationStatus.vms?.[0] ?? {};
+    expect(conditions).toMatchObject([{ type: 'Blocked', category, reason }]);
+  });
 });
 
 describe('events', () => {

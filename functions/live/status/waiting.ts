@@ -35,7 +35,9 @@ export function waitingFinding(
     known?.type === LIVE_CONDITION.blocked ||
     BLOCKING.includes(reason) ||
     (isLong && !mayTakeLong && !SLOW.includes(reason));
+  // Two copies could run.
+  const category = reason === LIVE_REASON.sourceStartedAgain ? 'Critical' : 'Warn';
   return isBlocked
-    ? { type: LIVE_CONDITION.blocked, category: 'Warn', reason, message }
+    ? { type: LIVE_CONDITION.blocked, category, reason, message }
     : { type: LIVE_CONDITION.waiting, category: 'Advisory', reason, message };
 }
