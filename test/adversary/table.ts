@@ -1,3 +1,6 @@
+import { LOCK_OUTCOME } from '../../functions/domain/names.ts';
+import { lastAttemptOf } from '../../functions/domain/verdict/attempt.ts';
+import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import type { Attacked, Result } from './adversary.ts';
 import { OUTCOMES } from './tenants/outcome.ts';
 
@@ -34,6 +37,7 @@ export function tableOf({ run, admissionMode, attacked, report, pauses, seconds 
     ...(run.pauseMs === undefined ? [] : [`kube-controller-manager stood still for ${pauses} target pods`]),
     `${total} attempts in ${seconds.toFixed(1)} s: ${(total / seconds).toFixed(0)} a second`,
     aligned([HEADINGS, ...attacked.map(rowOf)]),
+    ...attacked.flatMap(failedLocksOf),
     ...attacked.flatMap(lockedMigrationsOf),
     '',
   ].join('\n');
@@ -71,6 +75,23 @@ function rowOf({ kind, tenant, cycles, evaluation }: Attacked): string[] {
     [...podsOutsideLock, ...late].filter(({ isAbove }) => isAbove).length,
   ];
   return [`${tenant.name} (${kind})`, ...figures.map((figure) => figure.toFixed(0))];
+}
+
+/** Why locks failed, and for how long these had locked the namespace at most within the budget's window. */
+function failedLocksOf({ tenant }: Attacked): string[] {
+  const records = tenant.history
+    .of(NAMESPACES)
+    .flatMap((namespace) => lastAttemptOf(namespace, Infinity) ?? []);
+  const failed = new Map(
+    records.filter(({ outcome }) => outcome !== LOCK_OUTCOME.admitted).map((record) => [record.at, record]),
+  );
+  if (failed.size === 0) return [];
+  const by = Map.groupBy(failed.values(), ({ reason }) => reason);
+  const reasons = [...by].map(([reason, all]) => `${reason} ×${all.length}`);
+  const longest = Math.max(...[...failed.values()].map(({ lockedMs }) => lockedMs));
+  return [
+    `  failed locks: ${tenant.name} ${reasons.join(', ')}; ${(longest / 1_000).toFixed(0)} s locked at most`,
+  ];
 }
 
 const MAX_LISTED = 10;

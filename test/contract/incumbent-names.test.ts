@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { CLUSTER_PREFIX, GROUP, SYSTEM_NAMESPACE, WEBHOOK } from '../../functions/domain/names.ts';
 import { VMMRQS } from '../../functions/kubernetes/resources.ts';
-import { objects } from './rendered.ts';
+import { COMPONENTS, OVERLAYS, renderInstallation } from '../cluster/overlay.ts';
+import { objectsOf } from '../cluster/controlplane/kustomize.ts';
 
 const facts = readFileSync(new URL('../../docs/facts/peers.md', import.meta.url), 'utf8');
 const [, listed = ''] = /^## 6\. Names that MTQ installs.*\n([\s\S]*?)In its namespace/m.exec(facts) ?? [];
@@ -12,23 +13,35 @@ const INCUMBENT = [...listed.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name
 /** The one object that both systems share on purpose. */
 const SHARED = `${VMMRQS.plural}.${GROUP}`;
 
-describe('cluster-scoped names', () => {
-  const clusterScoped = objects.filter(({ metadata }) => metadata.namespace === undefined);
-  const own = clusterScoped.map(({ metadata }) => metadata.name).filter((name) => name !== SHARED);
+test('the facts list the names of the incumbent', () => {
+  expect(INCUMBENT).toEqual(expect.arrayContaining(['mtq-lock', 'mtq-controller', SHARED, 'mtq']));
+});
 
-  test('the facts list the names of the incumbent', () => {
-    expect(INCUMBENT).toEqual(expect.arrayContaining(['mtq-lock', 'mtq-controller', SHARED, 'mtq']));
+describe.each(OVERLAYS)('cluster-scoped names of %s with every component', (overlay) => {
+  let own: string[];
+
+  beforeAll(async () => {
+    const all = [COMPONENTS, COMPONENTS.filter((name) => name !== 'minimal')];
+    const texts = await Promise.all(
+      all.map((components) => renderInstallation({ overlay, components: [...components] })),
+    );
+    own = texts
+      .flatMap(objectsOf)
+      .filter(({ metadata }) => metadata.namespace === undefined)
+      .map(({ metadata }) => metadata.name)
+      .filter((name) => name !== SHARED);
   });
 
-  test('our names and the incumbent’s names are disjoint', () => {
+  test('are none of the incumbent’s', () => {
+    expect(own.length).toBeGreaterThan(20);
     expect(own.filter((name) => INCUMBENT.includes(name))).toEqual([]);
   });
 
-  test('each of our names identifies this project', () => {
+  test('identify this project', () => {
     const isOurs = (name: string): boolean =>
       name.startsWith(CLUSTER_PREFIX) ||
       name.endsWith(`.${GROUP}`) ||
-      [SYSTEM_NAMESPACE, WEBHOOK.configuration].includes(name);
+      [SYSTEM_NAMESPACE, WEBHOOK.configuration, WEBHOOK.liveConfiguration].includes(name);
     expect(own.filter((name) => !isOurs(name))).toEqual([]);
   });
 });
