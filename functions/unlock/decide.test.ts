@@ -8,11 +8,12 @@ import {
   lockedBy,
   lockedUnreadably,
 } from '../../test/support/builders/namespace.ts';
-import { atVersion, named, NOW, seconds } from '../../test/support/builders/object.ts';
+import { aMigration, aTarget } from '../../test/support/builders/kubevirt.ts';
+import { atVersion, labelled, named, NOW, seconds } from '../../test/support/builders/object.ts';
 import { aGrant, aQuota, holding, fencedBy, uncounted } from '../../test/support/builders/quota.ts';
 import { lastAttemptOf, type Attempt } from '../domain/verdict/attempt.ts';
 import { lockOf, unreadableToken, type Lock } from '../domain/lock.ts';
-import { REASON } from '../domain/names.ts';
+import { KUBEVIRT, REASON } from '../domain/names.ts';
 import { decide, type Unlock, type UnlockDecision, type UnlockSnapshot } from './decide.ts';
 
 const decided = (different: Partial<UnlockSnapshot> = {}): UnlockDecision =>
@@ -122,6 +123,17 @@ describe('the record of the attempt', () => {
       'charged: counts against the budget alone',
       fenced('charged'),
       { failures: 0, outcome: 'charged', lockedMs: 6_000 },
+    ],
+    ['charged, and its pod is there by now: none', { ...fenced('charged'), targets: [aTarget()] }, undefined],
+    [
+      'charged, and only the pod of another VM is there',
+      { ...fenced('charged'), targets: [aTarget(aMigration(), labelled(KUBEVIRT.createdBy, 'other'))] },
+      { failures: 0, outcome: 'charged' },
+    ],
+    [
+      'failed, though its pod is there by now',
+      { ...fenced('failed'), targets: [aTarget()] },
+      { failures: 1 },
     ],
     ['our fault: no failure', fenced('ourFault'), { failures: 0, outcome: 'ourFault' }],
     ['yielded to no migration: its own ended', fenced('gaveWay'), { failures: 0, reason: REASON.ended }],

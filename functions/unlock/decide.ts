@@ -18,7 +18,8 @@ import {
   type Lock,
 } from '../domain/lock.ts';
 import { ANNOTATION, LOCK_OUTCOME, REASON, type LockOutcome, type Reason } from '../domain/names.ts';
-import type { Namespace, ResourceQuota } from '../domain/objects.ts';
+import { allAdmitted } from '../domain/migration.ts';
+import type { Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
 
 export interface UnlockSnapshot {
   /** The API server's clock at the last of the reads, milliseconds. */
@@ -29,6 +30,8 @@ export interface UnlockSnapshot {
   readonly quotas: readonly ResourceQuota[];
   /** The token of the event. */
   readonly token: string | undefined;
+  /** The pods of the lock's migrations, read where its quotas were lowered as `charged`. Left out: not known. */
+  readonly targets?: readonly Pod[] | undefined;
 }
 
 export type UnlockDecision =
@@ -99,7 +102,7 @@ function unlockUnreadable({ namespace, quotas }: UnlockSnapshot): UnlockDecision
 function unlock(snapshot: UnlockSnapshot, lock: Lock): UnlockDecision {
   const { namespace, now } = snapshot;
   const last = lastAttemptOf(namespace, now);
-  const outcome = bestOutcome(snapshot.quotas, lock);
+  const outcome = outcomeOf(snapshot, lock);
   const attempt = recordOf(outcome, lock, { last, now });
   return {
     kind: 'unlock',
@@ -120,8 +123,15 @@ const SAID: Readonly<Record<LockOutcome | 'none', string>> = {
   none: 'none of its quotas exists any more',
 };
 
+/** `used` rises a moment before the pod is stored: by now it may be there, and the lock had its effect. */
+function outcomeOf({ quotas, targets }: UnlockSnapshot, lock: Lock): LockOutcome | undefined {
+  const best = bestOutcome(quotas, lock);
+  const isThere = targets !== undefined && allAdmitted(lock.migrations, targets);
+  return best === LOCK_OUTCOME.charged && isThere ? LOCK_OUTCOME.admitted : best;
+}
+
 /** The best outcome that its quotas record; undefined: none is left. */
-function bestOutcome(quotas: readonly ResourceQuota[], { token }: Lock): LockOutcome | undefined {
+export function bestOutcome(quotas: readonly ResourceQuota[], { token }: Lock): LockOutcome | undefined {
   const said = quotas
     .filter((quota) => isFencedBy(quota, token))
     .flatMap((quota) => fenceOf(quota)?.outcome ?? []);

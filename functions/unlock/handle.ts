@@ -1,13 +1,13 @@
 import type { StepRequest } from '../eventing/step-request.ts';
-import { lockOf, LOCK_VERSION } from '../domain/lock.ts';
+import { lockOf, LOCK_VERSION, type Lock } from '../domain/lock.ts';
 import { EVENT, LOCK_OUTCOME, REASON } from '../domain/names.ts';
-import type { ResourceQuota } from '../domain/objects.ts';
+import type { Pod, ResourceQuota } from '../domain/objects.ts';
 import { describeError, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import { release } from '../cluster/reservations.ts';
-import { ignoreNotFound } from '../cluster/snapshot.ts';
+import { ignoreNotFound, readTargets } from '../cluster/snapshot.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
-import { decide, type Unlock, type UnlockSnapshot } from './decide.ts';
+import { bestOutcome, decide, type Unlock, type UnlockSnapshot } from './decide.ts';
 
 /** Other clients may write to a namespace at any time. Attempts after lost races; then the Broker retries. */
 const ROUNDS = 5;
@@ -69,7 +69,8 @@ async function write(decision: Unlock, context: StepContext): Promise<Outcome | 
 }
 
 /** Reads the namespace before its quotas. undefined: that one read shows that there is nothing to do. */
-async function gather(request: StepRequest, { cluster }: StepContext): Promise<UnlockSnapshot | undefined> {
+async function gather(request: StepRequest, context: StepContext): Promise<UnlockSnapshot | undefined> {
+  const { cluster } = context;
   const name = request.namespace;
   const read = await ignoreNotFound(cluster.get(NAMESPACES, { name }));
   if (read === undefined) return undefined;
@@ -92,7 +93,23 @@ async function gather(request: StepRequest, { cluster }: StepContext): Promise<U
   // The newest: a process that was suspended between its reads must not record less than the lock really lasted (I7).
   const newest = Math.max(now, ...found.map(({ date }) => date.getTime()));
   const quotas: ResourceQuota[] = found.map(({ object }) => object);
-  return { now: newest, namespace: read.object, quotas, token };
+  const snapshot = { now: newest, namespace: read.object, quotas, token };
+  if (bestOutcome(quotas, state.lock) !== LOCK_OUTCOME.charged) return snapshot;
+  return { ...snapshot, targets: await targetsOf(state.lock, name, context) };
+}
+
+/** undefined: they could not be listed. That must not keep the namespace locked. */
+async function targetsOf(
+  { migrations }: Lock,
+  namespace: string,
+  { cluster, log }: StepContext,
+): Promise<Pod[] | undefined> {
+  try {
+    return (await readTargets(cluster, namespace, migrations)).items;
+  } catch (error) {
+    log('warn', `the pods of the lock were not listed: ${describeError(error)}`, { namespace });
+    return undefined;
+  }
 }
 
 /** Posts a new event: a chain of replies would exhaust its TTL. If the event is lost, the guard looks again. */

@@ -42,11 +42,12 @@ const REQUESTS: Readonly<Record<string, readonly string[]>> = {
   lower: ['create events', 'get resourcequotas', 'list pods', 'update resourcequotas/status'],
   unlock: ['get namespaces', 'get resourcequotas', 'update namespaces'],
 };
-/** `lower` runs before the pod is charged, or once its migration stalls; `raise` after its lock has ended. */
+/** `lower` runs before the pod is charged or stored, or once its migration stalls; `raise` after its lock has ended. */
 const ON_A_SLOW_MACHINE = [
   'get namespaces',
   'list events',
   'get virtualmachineinstancemigrations',
+  'list pods',
   'list virtualmachinemigrationresourcequotas',
   'patch virtualmachineinstancemigrations',
 ];
