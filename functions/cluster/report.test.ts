@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { ADVICE } from '../domain/advice.ts';
-import { ANNOTATION, EVENT_REASON, KIND, REASON } from '../domain/names.ts';
+import { anEventReport } from '../../test/support/builders/event-report.ts';
+import { ANNOTATION } from '../domain/names.ts';
 import type { EventReport } from '../domain/verdict/report.ts';
 import { eventMessage, eventName } from '../domain/verdict/written.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
@@ -9,14 +10,7 @@ import { systemClock } from '../runtime/clock.ts';
 import type { Log } from '../runtime/log.ts';
 import { writeEvents, writeNewEvents } from './report.ts';
 
-const REPORT: EventReport = {
-  on: { ...KIND.migration, namespace: 'tenant', name: 'mig0', uid: 'uid-of-mig0' },
-  type: 'Warning',
-  reason: EVENT_REASON.quotaNotEnough,
-  message: 'NoFit: quota lacks pods=1',
-  because: REASON.notEnough,
-  key: '',
-};
+const REPORT = anEventReport();
 
 const fail: Log = (_, message) => {
   throw new Error(message);

@@ -314,7 +314,7 @@ export type Reason = (typeof REASON)[keyof typeof REASON];
 export const LOCK_OUTCOME = {
   /** Every pod of the lock was seen. */
   admitted: 'admitted',
-  /** `used` rose as far as it was raised for: counts against the lock budget, and is looked at again without a back-off. */
+  /** `used` rose as far as it was raised for. Without its pods at the unlock it counts against the lock budget, without a back-off. */
   charged: 'charged',
   /** Other migrations went first, or KubeVirt had not tried its pod. */
   gaveWay: 'gaveWay',

@@ -111,6 +111,8 @@ const LEFT_TO_THE_GUARD: Rates = { drop: 0.4, jumpLock: 0.02 };
 const GUARD_STEPS = 400;
 const SLOW_STEPS = 600;
 
+/** What one launcher needs. */
+const FOR_ONE: ResourceList = { 'requests.cpu': '1', 'requests.memory': '1Gi', pods: '1' };
 const LARGER_TARGET: ResourceList = { cpu: '1300m', memory: '1200Mi' };
 
 /** The scenario of a seed: a run has a few kinds of faults, each often, or none. */
@@ -173,7 +175,7 @@ const withTwoPurposes = (scenario: Scenario): Scenario => ({
   gives: [{ additionalMigrationResources: { 'requests.cpu': '3', 'requests.memory': '3Gi', pods: '3' } }],
   givesEverywhere: {
     namespaceSelector: {},
-    additionalMigrationResources: { 'requests.cpu': '1', 'requests.memory': '1Gi', pods: '1' },
+    additionalMigrationResources: FOR_ONE,
     raisePolicy: 'Fixed',
     purposes: ['Evacuation'],
   },
@@ -190,7 +192,7 @@ const withEditsDuringLock = (scenario: Scenario, random: Random): Scenario => ({
   gives: [{ additionalMigrationResources: { 'requests.cpu': '1m' } }],
   givesEverywhere: {
     namespaceSelector: {},
-    additionalMigrationResources: { 'requests.cpu': '1', 'requests.memory': '1Gi', pods: '1' },
+    additionalMigrationResources: FOR_ONE,
     raisePolicy: random.pick(['Exact', 'Fixed']),
     purposes: ['UserRequested'],
   },
@@ -204,21 +206,20 @@ const withEditsDuringLock = (scenario: Scenario, random: Random): Scenario => ({
 
 /** A cluster-wide VMMRQ with a total, which two namespaces need: their own VMMRQs are too small. */
 function withTotal(scenario: Scenario, random: Random): Scenario {
-  const amounts = { 'requests.cpu': '1', 'requests.memory': '1Gi', pods: '1' };
   const own = random.pick(['1m', '1m', '300m']);
   return {
     ...scenario,
     gives: [{ additionalMigrationResources: { 'requests.cpu': own } }],
     givesEverywhere: {
       namespaceSelector: {},
-      additionalMigrationResources: amounts,
+      additionalMigrationResources: FOR_ONE,
       raisePolicy: random.pick(['Exact', 'Exact', 'Fixed']),
       purposes: ['Evacuation', 'UserRequested'],
     },
     total: random.pick<ResourceList>([
       { 'requests.cpu': '1' },
       { cpu: '1', memory: '1Gi' },
-      amounts,
+      FOR_ONE,
       { 'requests.cpu': '1500m' },
       { 'requests.memory': '1500Mi', pods: '3' },
     ]),
@@ -309,7 +310,7 @@ function purposesOf(random: Random): Pick<Scenario, 'givesEverywhere' | 'evacuat
   const purposes = random.pick<string[]>([[], [], ['Evacuation'], ['UserRequested']]);
   const spec: ClusterVmmrq['spec'] = {
     namespaceSelector: random.chance(0.8) ? {} : { matchLabels: { touched: '1' } },
-    additionalMigrationResources: { 'requests.cpu': '1', 'requests.memory': '1Gi', pods: '1' },
+    additionalMigrationResources: FOR_ONE,
     raisePolicy: random.pick(['Exact', 'Fixed']),
     ...(purposes.length === 0 ? {} : { purposes }),
   };
@@ -333,18 +334,17 @@ function givesOf(random: Random): Vmmrq['spec'][] {
 }
 
 function amountsOf(random: Random): ResourceList[] {
-  const one = { 'requests.cpu': '1', 'requests.memory': '1Gi', pods: '1' };
   switch (random.below(8)) {
     case 0:
       return [{ 'requests.cpu': '2', 'requests.memory': '2Gi', pods: '2' }];
     case 1:
-      return [one, { cpu: '500m', memory: '500Mi' }];
+      return [FOR_ONE, { cpu: '500m', memory: '500Mi' }];
     case 2:
       return [{ 'requests.cpu': '600m' }];
     case 3:
       return random.chance(0.5) ? [] : [{ 'requests.cpu': '3', 'requests.memory': '3Gi', pods: '3' }];
     default:
-      return [one];
+      return [FOR_ONE];
   }
 }
 

@@ -88,8 +88,7 @@ export function evaluateRaise(
   const tooMuch = beyondGiven(all, givers, snapshot).length > 0;
   if (tooMuch) return notEnough({ pods, blocking: all, givers }, allocation);
   const total = beyondTotals({ pods, blocking: all, givers }, allocation);
-  if (total !== undefined)
-    return tooLittle(allocation, what, { reason: REASON.beyondTotal, message: `${what}; ${total}` });
+  if (total !== undefined) return beyondTotal(`${what}; ${total}`, what, allocation);
   return (
     postponed(missing, what, allocation) ??
     afterOtherLocks({ pods: [size], blocking, givers }, allocation, what) ??
@@ -192,14 +191,15 @@ const afterOthers = (what: string): VerdictResult =>
     `other migrations of the namespace go first, and return their headroom when they end; ${what}`,
   );
 
-function tooLittle(
-  { headroomReturns, accepted }: Allocation,
+/** The earlier ones of the namespace may have what is missing. */
+const beyondTotal = (
+  message: string,
   what: string,
-  { reason, message }: Pick<VerdictResult, 'reason' | 'message'>,
-): VerdictResult {
-  if (!headroomReturns && accepted.length === 0) return verdictResult('NoFit', reason, message);
-  return afterOthers(what);
-}
+  { headroomReturns, accepted }: Allocation,
+): VerdictResult =>
+  headroomReturns || accepted.length > 0
+    ? afterOthers(what)
+    : verdictResult('NoFit', REASON.beyondTotal, message);
 
 /** The shortfall beyond the allowance, the largest of any quota for each key. */
 export function beyondGiven(

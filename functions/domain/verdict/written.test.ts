@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { ANNOTATION, EVENT_REASON, KIND, REASON } from '../names.ts';
+import { anEventReport } from '../../../test/support/builders/event-report.ts';
+import { ANNOTATION, EVENT_REASON } from '../names.ts';
 import type { KubernetesEvent } from '../objects.ts';
 import type { EventReport } from './report.ts';
 import { eventMessage, eventName, unwritten } from './written.ts';
@@ -7,15 +8,7 @@ import { eventMessage, eventName, unwritten } from './written.ts';
 const NOW = new Date('2026-11-26T12:00:00Z');
 const MINUTE_MS = 60_000;
 
-const REPORT: EventReport = {
-  on: { ...KIND.migration, namespace: 'tenant', name: 'mig0', uid: 'uid-of-mig0' },
-  type: 'Warning',
-  reason: EVENT_REASON.quotaNotEnough,
-  message: 'NoFit: quota lacks pods=1',
-  because: REASON.notEnough,
-  key: 'uid-of-mig0',
-  isUpdated: true,
-};
+const REPORT = anEventReport({ isUpdated: true });
 const WITH_VERDICT: EventReport = { ...REPORT, verdict: '{"reason":"NotEnough"}' };
 
 /** As the API server stores it. */
