@@ -13,7 +13,8 @@ import { all, by, hasGrant, isLock, not } from '../../support/our-writes.ts';
 import { refuseTargets } from '../../support/refuse-targets.ts';
 import { fullFor, newTenant, retire, type Tenant } from '../../support/tenant.ts';
 
-const LOCK_SECONDS = 5;
+/** Long enough for the nudge of a stalled raise, although a function that was killed takes seconds to start on a full machine. */
+const LOCK_SECONDS = 10;
 const ENV = {
   LOCK_SECONDS: String(LOCK_SECONDS),
   STALL_SECONDS: '1',
