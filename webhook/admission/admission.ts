@@ -13,6 +13,11 @@ const textsSchema = z.custom<Readonly<Record<string, string>>>(
     Object.values(value).every((text) => typeof text === 'string'),
 );
 
+/** z.array would report each of a million bad entries. */
+const groupsSchema = z.custom<string[]>(
+  (value) => Array.isArray(value) && value.every((text) => typeof text === 'string'),
+);
+
 /** As above, with a list of texts for each key. */
 const extraSchema = z.custom<Record<string, string[]>>(
   (value) =>
@@ -48,7 +53,7 @@ const anyRequestSchema = z.object({
   userInfo: z.object({
     username: z.string(),
     uid: z.string().optional(),
-    groups: z.array(z.string()).default([]),
+    groups: groupsSchema.default([]),
     extra: extraSchema.optional(),
   }),
   dryRun: z.boolean().default(false),
@@ -139,12 +144,15 @@ export interface AnsweredReview {
   readonly response: AdmissionResponse;
 }
 
+/** Characters. */
+const MAX_LINE = 500;
+
 /** The request of an AdmissionReview, or one line that says why the body is not a review. */
 export function parseReview(body: unknown): AdmissionRequest | string {
   const parsed = reviewSchema.safeParse(body);
   if (parsed.success) return parsed.data.request;
   const issues = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-  return `no ${API_VERSION} ${KIND}: ${issues.join('; ')}`;
+  return `no ${API_VERSION} ${KIND}: ${issues.join('; ')}`.slice(0, MAX_LINE);
 }
 
 /** The response for the API server. It must carry the uid of the request. */

@@ -1,12 +1,13 @@
 import { setTimeout as after } from 'node:timers/promises';
-import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import express, { type Express } from 'express';
+import { SERVICE_ACCOUNT, userOf } from '../../functions/domain/names.ts';
 import { systemClock } from '../../functions/runtime/clock.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import type { Log } from '../../functions/runtime/log.ts';
-import { MAX_BODY_BYTES } from '../observability/body-limit.ts';
 import { parseReview, toResponse, toReview } from './admission.ts';
 import type { AdmissionRequest, Decision, Denial } from './admission.ts';
 import { REFUSAL } from './messages.ts';
+import { ReviewBodies } from './review-body.ts';
 import type { Reviewed } from '../observability/metrics.ts';
 
 export interface ReviewOptions {
@@ -28,11 +29,12 @@ const DEADLINE_MS = 2_500;
  */
 export function reviewApp(options: ReviewOptions): Express {
   const app = express();
+  const bodies = new ReviewBodies();
   app.disable('x-powered-by');
   app.disable('etag');
   app.post('/review', async (request, response) => {
-    const problem = await readBody(request, response);
-    const parsed = problem ?? parseReview(request.body);
+    const read = await bodies.read(request, response);
+    const parsed = 'status' in read ? read : parseReview(read.body);
     if (typeof parsed === 'string' || 'status' in parsed) {
       const { status, line } = typeof parsed === 'string' ? { status: 400, line: parsed } : parsed;
       options.log('warn', 'not a review', { status, why: line });
@@ -45,32 +47,6 @@ export function reviewApp(options: ReviewOptions): Express {
     response.status(404).type('text/plain').send('only POST /review is served here\n');
   });
   return app;
-}
-
-interface BadBody {
-  readonly status: number;
-  readonly line: string;
-}
-
-const json: RequestHandler = express.json({ limit: MAX_BODY_BYTES, inflate: false });
-
-/** Writes the parsed body to request.body; returns the problem when it cannot. */
-async function readBody(request: Request, response: Response): Promise<BadBody | undefined> {
-  try {
-    await new Promise<void>((resolve, reject) => {
-      void json(request, response, (error?: unknown) => {
-        if (error === undefined) resolve();
-        else reject(error instanceof Error ? error : new Error('unreadable', { cause: error }));
-      });
-    });
-    return undefined;
-  } catch (error) {
-    // body-parser throws http-errors, which carry the HTTP status.
-    const status = error instanceof Error && 'status' in error ? Number(error.status) : 400;
-    // A parser's message quotes the body, which may hold any text.
-    const why = error instanceof SyntaxError ? error.name : describeError(error);
-    return { status, line: `the body cannot be read: ${why}` };
-  }
 }
 
 /** Never rejects: every error becomes a refusal. */
@@ -122,7 +98,10 @@ interface DeniedReview {
 /** Logs the request and its user, never the objects: their content is arbitrary. */
 function logDenial(log: Log, { request, denial, failure }: DeniedReview): void {
   const { uid, operation, resource, subResource, namespace, name, dryRun } = request;
-  log(failure === undefined ? 'info' : 'error', 'refused', {
+  // A refusal is what `raise` asks for, at each API server in each cycle.
+  const isProof = dryRun && request.userInfo.username === userOf(SERVICE_ACCOUNT.raise);
+  const refusedAs = isProof ? 'debug' : 'info';
+  log(failure === undefined ? refusedAs : 'error', 'refused', {
     namespace,
     uid,
     operation,

@@ -231,6 +231,23 @@ describe('POST /review', () => {
       { body: JSON.stringify('x'.repeat(8 * 1024 * 1024)) },
       { status: 413, line: 'request entity too large' },
     ],
+    [
+      'two million empty objects, which would fill the memory',
+      { body: `[${'{},'.repeat(2_000_000)}{}]` },
+      { status: 413, line: 'more values than any object' },
+    ],
+    [
+      'a million numbers',
+      { body: `[${'1,'.repeat(1_000_000)}1]` },
+      { status: 413, line: 'more values than any object' },
+    ],
+    [
+      'a hundred thousand groups that are no texts: one short line',
+      {
+        body: reviewOf({ userInfo: { username: 'alice', groups: Array.from({ length: 100_000 }, Number) } }),
+      },
+      { status: 400, line: 'request.userInfo.groups' },
+    ],
     ['another path', { path: '/' }, { status: 404, line: 'only POST /review' }],
     ['GET', { method: 'GET', body: '' }, { status: 404, line: 'only POST /review' }],
   ])('%s: answers with a line, and serves the next request', async (_, sent, want) => {
@@ -240,7 +257,41 @@ describe('POST /review', () => {
     expect(answer.status).toBe(want.status);
     expect(answer.body).toContain(want.line);
     expect(answer.body.trimEnd()).not.toContain('\n');
+    expect(answer.body.length).toBeLessThan(600);
     expect((await guard.review(reviewOf())).status).toBe(200);
+  });
+
+  test('reads four large bodies at once: a fifth is refused, a small one is not', async () => {
+    const guard = await start({});
+    const headers = { 'content-type': 'application/json', 'content-length': '1000000' };
+    const tls = {
+      port: guard.server.tlsPort,
+      ca: authority.cert,
+      servername: SERVERNAME,
+      agent: false,
+    } as const;
+    const slow = Array.from({ length: 4 }, () =>
+      httpsRequest({ method: 'POST', path: '/review', headers, ...tls }).on('error', () => undefined),
+    );
+    for (const request of slow) request.write('{');
+    const large = reviewOf({ object: { metadata: { annotations: { padding: 'x'.repeat(300_000) } } } });
+    let refused = await guard.review(large);
+    // A slow one may arrive later than this.
+    for (let tries = 0; refused.status !== 503 && tries < 50; tries += 1) refused = await guard.review(large);
+    expect(refused).toMatchObject({ status: 503, body: '4 large bodies are being read already\n' });
+    expect((await guard.review(reviewOf())).status).toBe(200);
+    for (const request of slow) request.destroy();
+    while ((await guard.review(large)).status === 503);
+    expect((await guard.review(large)).status).toBe(200);
+  });
+
+  test('logs the refusal that proves a lock at debug: each API server asks for one in each cycle', async () => {
+    const denial = { allowed: false, code: 403, reason: 'Forbidden', message: 'proof' } as const;
+    const guard = await start({ review: () => Promise.resolve(denial) });
+    const userInfo = { username: 'system:serviceaccount:mtq-system:mtq-raise' };
+    await guard.review(reviewOf({ userInfo, dryRun: true }));
+    await guard.review(reviewOf({ userInfo }));
+    expect(guard.lines.map(({ level }) => level)).toEqual(['debug', 'info']);
   });
 
   test('accepts the largest possible review', async () => {
