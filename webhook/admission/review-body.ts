@@ -58,7 +58,7 @@ function parsed(body: unknown): { readonly body: unknown } | BadBody {
 }
 
 /** Each value but the first of a list or an object follows one of these. */
-const MARKS: readonly number[] = [...',[{'].map((mark) => mark.charCodeAt(0));
+const MARKS: readonly number[] = [',', '[', '{'].map((mark) => mark.charCodeAt(0));
 
 function hasTooManyValues(body: Buffer): boolean {
   if (body.length <= MAX_VALUES) return false;

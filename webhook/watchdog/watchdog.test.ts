@@ -288,6 +288,26 @@ describe('a raised quota', () => {
     });
   });
 
+  test('one of two of the same lock: one event, until both are lowered', async () => {
+    const other = raisedBy(aVmmrq())(aQuota(named('other')));
+    fixture.cluster.put(RESOURCE_QUOTAS, RAISED);
+    fixture.cluster.put(RESOURCE_QUOTAS, other);
+    expect(await fixture.during(3_000)).toEqual(['stalled token-1']);
+    fixture.cluster.remove(RESOURCE_QUOTAS, other);
+    expect(await fixture.during(2_000)).toEqual(['stalled token-1']);
+    fixture.cluster.remove(RESOURCE_QUOTAS, RAISED);
+    expect(await fixture.during(20_000)).toEqual([]);
+  });
+
+  test('by the next lock, where the watch missed the end of the former: the next one’s time counts', async () => {
+    fixture.cluster.put(RESOURCE_QUOTAS, RAISED);
+    await fixture.during(2_000);
+    fixture.cluster.put(NAMESPACES, aNamespace(lockedBy(aLock({ token: 'token-2' }))));
+    fixture.cluster.put(RESOURCE_QUOTAS, raisedBy(aVmmrq(), 'token-2')(aQuota()));
+    expect(await fixture.during(2_999)).not.toContain('stalled token-1');
+    expect(await fixture.during(1)).toContain('stalled token-2');
+  });
+
   test('starts its time when it is enforced, not before', async () => {
     fixture.cluster.put(RESOURCE_QUOTAS, recounted()(RAISED));
     expect(await fixture.during(10_000)).toEqual([]);

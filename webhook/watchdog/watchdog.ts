@@ -4,7 +4,6 @@ import { grantBy, grantOf } from '../../functions/domain/quota/grant.ts';
 import { isRefusedByPolicy, lockOf, type Lock } from '../../functions/domain/lock.ts';
 import { EVENT, LABEL } from '../../functions/domain/names.ts';
 import type { Namespace, ResourceQuota } from '../../functions/domain/objects.ts';
-import { isUndone } from '../../functions/domain/quota/raise.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { follow } from '../../functions/kubernetes/follow.ts';
@@ -18,8 +17,12 @@ import {
   expiredEvent,
   fenceKey,
   identityOf,
+  isStanding,
   lockKey,
+  migrationEndedEvent,
   quotaKey,
+  stalledEvent,
+  stallKey,
   QUOTA_CHAIN,
   tokenOf,
   watchedLock,
@@ -113,14 +116,8 @@ export class Watchdog {
   /** Reports that a migration has ended or is gone to the locks that wait for its pod. */
   migrationEnded(uid: string): void {
     for (const [namespace, { lock }] of this.#locks) {
-      if (lock?.migrations.some((migration) => migration.uid === uid) !== true) continue;
-      void this.#post({
-        type: EVENT.migrationEnded,
-        from: 'guard',
-        namespace,
-        token: lock.token,
-        cause: uid,
-      });
+      if (lock?.migrations.some((migration) => migration.uid === uid) === true)
+        void this.#post(migrationEndedEvent(namespace, lock.token, uid));
     }
   }
 
@@ -172,8 +169,10 @@ export class Watchdog {
 
   /** The quota was lowered or deleted. */
   #onLowered({ metadata }: ResourceQuota): void {
+    const before = this.#raised.get(metadata.uid);
     this.#raised.delete(metadata.uid);
     this.#timers.clear(quotaKey(metadata));
+    if (before !== undefined) this.#watchStall(before);
   }
 
   #forget(namespace: string): void {
@@ -235,24 +234,32 @@ export class Watchdog {
 
   #onRaised(quota: ResourceQuota): void {
     const { namespace = '', uid } = quota.metadata;
+    const before = this.#raised.get(uid);
     this.#raised.set(uid, quota);
     const key = quotaKey(quota.metadata);
-    const state = grantOf(quota);
     const known = this.#locks.get(namespace);
     if (known !== undefined) this.#locks.set(namespace, withRaised(known, quota));
-    const isStanding = state.kind === 'held' && !isUndone(quota, state.grant);
-    if (isStanding) {
-      const { token } = state.grant;
-      const stalled: OurEvent = { type: EVENT.lockStalled, from: 'guard', namespace, token };
-      this.#timers.start(`${key}stalled`, () => this.#post(stalled), {
-        firstMs: this.#settings.STALL_SECONDS * 1_000,
-        nextMs: () => STALL_AGAIN_MS,
-      });
-    } else this.#timers.clear(`${key}stalled`);
+    // Another token than before: the watch missed that the quota was lowered.
+    for (const each of [before ?? quota, quota]) this.#watchStall(each);
     this.#timers.start(`${key}orphan`, () => this.#onOrphan(uid, namespace), {
       firstMs: ORPHAN_MS,
       nextMs: doubling(MAX_WAIT_MS),
     });
+  }
+
+  /** One timer for each token, as long as a raise of it stands: a lock may have many quotas. */
+  #watchStall(quota: ResourceQuota): void {
+    const state = grantOf(quota);
+    const { namespace = '' } = quota.metadata;
+    if (state.kind !== 'held') return;
+    const { token } = state.grant;
+    const key = stallKey(namespace, token);
+    if (!this.#raisedBy(namespace, token).some((raised) => isStanding(raised, token))) {
+      this.#timers.clear(key);
+      return;
+    }
+    const waits = { firstMs: this.#settings.STALL_SECONDS * 1_000, nextMs: () => STALL_AGAIN_MS };
+    this.#timers.start(key, () => this.#post(stalledEvent(namespace, token)), waits);
   }
 
   /** Handles a raised quota without its lock: an admin removed the lock by hand, or a forged event unlocked it. */
@@ -266,12 +273,8 @@ export class Watchdog {
     await this.#post(expiredEvent(namespace, undefined, 'orphan'));
     await this.#repair(namespace, undefined);
     // No unlock follows that would update the VMMRQs' status.
-    await this.#post({
-      type: EVENT.sweepRequested,
-      from: 'guard',
-      namespace,
-      cause: `orphan-${String(this.#options.clock.now().getTime())}`,
-    });
+    const cause = `orphan-${String(this.#options.clock.now().getTime())}`;
+    await this.#post({ type: EVENT.sweepRequested, from: 'guard', namespace, cause });
   }
 
   async #post(event: OurEvent): Promise<void> {

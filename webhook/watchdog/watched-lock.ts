@@ -4,6 +4,7 @@ import type { Lock, LockState } from '../../functions/domain/lock.ts';
 import { EVENT } from '../../functions/domain/names.ts';
 import type { ResourceQuota } from '../../functions/domain/objects.ts';
 import { grantBy } from '../../functions/domain/quota/grant.ts';
+import { isUndone } from '../../functions/domain/quota/raise.ts';
 import { MAX_LOCK_SECONDS } from '../../functions/runtime/limits.ts';
 
 /** The watchdog's record of a locked namespace. */
@@ -86,6 +87,27 @@ export const expiredEvent = (namespace: string, token: string | undefined, cause
   ...(token === undefined ? { cause } : { token }),
 });
 
+export const migrationEndedEvent = (namespace: string, token: string, uid: string): OurEvent => ({
+  type: EVENT.migrationEnded,
+  from: 'guard',
+  namespace,
+  token,
+  cause: uid,
+});
+
+export const stalledEvent = (namespace: string, token: string): OurEvent => ({
+  type: EVENT.lockStalled,
+  from: 'guard',
+  namespace,
+  token,
+});
+
+/** Whether a raise of this token is in effect: no recount undid it. */
+export function isStanding(quota: ResourceQuota, token: string): boolean {
+  const grant = grantBy(quota, token);
+  return grant !== undefined && !isUndone(quota, grant);
+}
+
 /** Each raised quota has one timer with such a key. */
 export const QUOTA_CHAIN = /^quota\/.*\/orphan$/;
 
@@ -93,6 +115,8 @@ export const lockKey = (namespace: string): string => `lock/${namespace}/`;
 
 /** Apart from lockKey: the next lock of the namespace ends this one's timers, and its fence is still due. */
 export const fenceKey = (namespace: string, token: string): string => `fence/${namespace}/${token}/`;
+
+export const stallKey = (namespace: string, token: string): string => `stall/${namespace}/${token}/`;
 
 export const quotaKey = ({ namespace = '', uid }: { namespace?: string; uid: string }): string =>
   `quota/${namespace}/${uid}/`;
