@@ -3,6 +3,7 @@ import type { Migration } from '../domain/objects.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { isNotFound } from '../kubernetes/errors.ts';
 import { MIGRATIONS } from '../kubernetes/resources.ts';
+import { inGroups } from './in-groups.ts';
 
 /**
  * Touches migrations so that virt-controller looks at them again (facts/kubevirt.md §1.4); `value` is the reason. A deleted
@@ -14,13 +15,11 @@ export async function nudge(
   value: string,
 ): Promise<void> {
   const merge = { metadata: { annotations: { [ANNOTATION.nudged]: value } } };
-  await Promise.all(
-    migrations.map(async ({ metadata: { name, namespace = '' } }) => {
-      try {
-        await cluster.patch(MIGRATIONS, { name, namespace }, { merge });
-      } catch (error) {
-        if (!isNotFound(error)) throw error;
-      }
-    }),
-  );
+  await inGroups(migrations, async ({ metadata: { name, namespace = '' } }) => {
+    try {
+      await cluster.patch(MIGRATIONS, { name, namespace }, { merge });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  });
 }

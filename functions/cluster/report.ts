@@ -14,6 +14,7 @@ import {
   isTerminating,
 } from '../kubernetes/errors.ts';
 import { EVENTS, VMMRQS } from '../kubernetes/resources.ts';
+import { inGroups } from './in-groups.ts';
 import { LISTED_OWN_EVENTS, OWN_EVENTS } from './listed-events.ts';
 
 const ATTEMPTS = 4;
@@ -51,7 +52,7 @@ async function readOwn({ cluster, log }: Reporter, namespace: string): Promise<K
   }
 }
 
-/** Writes Kubernetes Events, in parallel. An existing one is written again only where the report says so. */
+/** Writes Kubernetes Events, in groups. An existing one is written again only where the report says so. */
 export const writeEvents = (reporter: Reporter, reports: readonly EventReport[]): Promise<void> =>
   writeEach(reporter, reports, (report, at) => createEvent(reporter.cluster, report, at));
 
@@ -60,15 +61,13 @@ async function writeEach(
   reports: readonly EventReport[],
   write: (report: EventReport, at: Date) => Promise<void>,
 ): Promise<void> {
-  await Promise.all(
-    reports.map(async (report) => {
-      try {
-        await write(report, clock.now());
-      } catch (error) {
-        log('warn', `an Event was not written: ${describeError(error)}`, { reason: report.reason });
-      }
-    }),
-  );
+  await inGroups(reports, async (report) => {
+    try {
+      await write(report, clock.now());
+    } catch (error) {
+      log('warn', `an Event was not written: ${describeError(error)}`, { reason: report.reason });
+    }
+  });
 }
 
 async function createEvent(cluster: Cluster, report: EventReport, at: Date): Promise<void> {

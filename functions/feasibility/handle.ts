@@ -5,6 +5,7 @@ import { EVENT, REASON, SOURCE_EVENT, sourceOf } from '../domain/names.ts';
 import type { Migration } from '../domain/objects.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import { LISTED_MIGRATIONS } from '../cluster/listed.ts';
+import { inGroups } from '../cluster/in-groups.ts';
 import { nudge } from '../cluster/nudge.ts';
 import { ApiError, describeError } from '../kubernetes/errors.ts';
 import { MIGRATIONS, VMMRQS } from '../kubernetes/resources.ts';
@@ -16,10 +17,12 @@ import { rulesOf } from '../host/step.ts';
 import { decide, type Nudge } from './decide.ts';
 import { hasNothingOpen, closedBy } from './nothing-open.ts';
 import { canSkip, mayHaveBeenRefused } from './can-skip.ts';
+import { nudgeIn } from './own-nudge.ts';
 import { forwardRejection } from './forward-rejection.ts';
 import { headroomDueWithin } from './headroom-wait.ts';
 import { logVerdicts, report } from './report.ts';
 
+const OWN_NUDGE: Outcome = { reason: REASON.nothingBlocked, message: 'our own nudge changed the migration' };
 const NOTHING: Outcome = { reason: REASON.nothingBlocked, message: 'no quota refuses a migration' };
 
 /** Minimum time between two assessments of a run that waits. Each takes about eight requests, and a busy quota changes often. */
@@ -45,6 +48,8 @@ export const feasibility: Step = {
 };
 
 async function handle(request: StepRequest, context: StepContext): Promise<Outcome> {
+  const nudgeSeen = nudgeIn(request);
+  if (nudgeSeen !== undefined && context.sinceFirst(nudgeSeen) === 0) return OWN_NUDGE;
   const forwarded = await forwardRejection(request, context);
   if (forwarded !== undefined) return forwarded;
   const assessed = await assessIfNeeded(request, context);
@@ -72,7 +77,7 @@ async function publish(
   const decision = decide(snapshot, assessment);
   logVerdicts(request, assessment, context);
 
-  await Promise.all(decision.nudges.map((each) => tryToNudge(each, context)));
+  await inGroups(decision.nudges, (each) => tryToNudge(each, context));
   const isReportOnly =
     request.type === EVENT.migrationInfeasible && decision.reply?.type !== EVENT.lockExpired;
   const reply = isReportOnly ? undefined : decision.reply;

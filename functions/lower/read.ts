@@ -5,6 +5,8 @@ import { lockOf, LOCK_VERSION, type LockedMigration, type Lock, type LockState }
 import { allAdmitted } from '../domain/migration.ts';
 import { ANNOTATION, EVENT, KIND, LABEL, SOURCE_EVENT } from '../domain/names.ts';
 import type { KubernetesEvent, Migration, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
+import { inGroups } from '../cluster/in-groups.ts';
+import { LISTED_MIGRATIONS } from '../cluster/listed.ts';
 import { ignoreNotFound, readPodRejections, readTargets } from '../cluster/snapshot.ts';
 import { fromWatchCache } from '../kubernetes/cluster.ts';
 import { ApiError, describeError, TooMuch, Unreachable } from '../kubernetes/errors.ts';
@@ -164,18 +166,19 @@ function isAbout({ token, kind, eventObject, type }: StepRequest, lock: Lock): b
   return lock.migrations.some(({ uid }) => uid === eventObject.metadata.uid);
 }
 
-/** The lock's migrations that still exist; undefined: unknown (half of our roles applied, say). */
+/** The lock's migrations that still exist, trimmed as in lists; undefined: unknown (half of our roles applied, say). */
 async function readMigrations(
   namespace: string,
   migrations: readonly LockedMigration[],
   context: StepContext,
 ): Promise<readonly Migration[] | undefined> {
-  const reads = migrations.map(async ({ name, uid }) => {
+  const reads = inGroups(migrations, async ({ name, uid }): Promise<readonly Migration[]> => {
     const read = await ignoreNotFound(context.cluster.get(MIGRATIONS, { namespace, name }));
-    return read?.object.metadata.uid === uid ? [read.object] : [];
+    const kept = read?.object.metadata.uid === uid ? LISTED_MIGRATIONS.trim(read.object) : undefined;
+    return kept === undefined ? [] : [kept.object];
   });
   return orFallback(
-    Promise.all(reads).then((found) => found.flat()),
+    reads.then((found) => found.flat()),
     undefined,
     context,
   );

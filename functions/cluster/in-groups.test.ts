@@ -1,0 +1,23 @@
+import { expect, test } from '@jest/globals';
+import { setImmediate as turn } from 'node:timers/promises';
+import { inGroups } from './in-groups.ts';
+
+test('a hundred items, twenty at once, the results in their order', async () => {
+  const items = Array.from({ length: 101 }, (_, index) => index);
+  let running = 0;
+  let most = 0;
+  const results = await inGroups(items, async (item) => {
+    running += 1;
+    most = Math.max(most, running);
+    await turn();
+    running -= 1;
+    return item * 2;
+  });
+  expect(results).toEqual(items.map((item) => item * 2));
+  expect(most).toBe(20);
+});
+
+test('an error ends it', async () => {
+  await expect(inGroups([1], () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+  expect(await inGroups([], () => Promise.reject(new Error('no')))).toEqual([]);
+});
