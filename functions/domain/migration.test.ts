@@ -37,10 +37,11 @@ import {
   targetPodOf,
   blockedMigrationOf,
 } from './migration.ts';
-import { KUBEVIRT } from './names.ts';
+import { HELD_BACK, KUBEVIRT } from './names.ts';
 import type { Condition, ContainerStatus, Migration, Pod } from './objects.ts';
 
 const condition = (type: string, status: Condition['status']): Condition => ({ type, status });
+const REFUSED = condition(KUBEVIRT.rejectedByQuota, 'True');
 
 describe('isRejectedByQuota', () => {
   test.each<[string, Migration, boolean]>([
@@ -55,6 +56,10 @@ describe('isRejectedByQuota', () => {
       false,
     ],
     ['cancelled', aMigration(beingDeleted()), false],
+    ...HELD_BACK.flatMap((type): [string, Migration, boolean][] => [
+      [`held back by ${type}`, aMigration(withCondition(REFUSED, condition(type, 'True'))), false],
+      [`${type} is over`, aMigration(withCondition(REFUSED, condition(type, 'False'))), true],
+    ]),
     ['no status yet', aMigration(({ status: _, ...migration }) => migration), false],
   ])('%s', (_, migration, want) => {
     expect(isRejectedByQuota(migration)).toBe(want);

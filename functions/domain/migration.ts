@@ -1,5 +1,5 @@
 import type { LockedMigration, Reference, BlockedMigration } from './lock.ts';
-import { KIND, KUBEVIRT } from './names.ts';
+import { HELD_BACK, KIND, KUBEVIRT } from './names.ts';
 import type { Migration, OwnerReference, Pod } from './objects.ts';
 
 export const referenceOf = ({ metadata }: Migration): Reference => ({
@@ -96,9 +96,18 @@ export const wasRejectedByQuota = ({ status }: Pick<BlockedStatus, 'status'>): b
     (condition) => condition.type === KUBEVIRT.rejectedByQuota && condition.status === 'True',
   );
 
-/** Pending, and refused by a quota by KubeVirt's condition, which is never cleared while Pending (facts/kubevirt.md §1.3). */
+/** A backup or a utility volume holds it back, so that no headroom would help. */
+const isHeldBack = ({ status }: BlockedStatus): boolean =>
+  (status?.conditions ?? []).some(
+    (condition) => HELD_BACK.includes(condition.type) && condition.status === 'True',
+  );
+
+/**
+ * Pending, and refused by a quota by KubeVirt's condition, which is never cleared while Pending (facts/kubevirt.md §1.3), also
+ * where something else holds the migration back by now.
+ */
 export const isRejectedByQuota = (migration: BlockedStatus): boolean =>
-  isPending(migration) && wasRejectedByQuota(migration);
+  isPending(migration) && wasRejectedByQuota(migration) && !isHeldBack(migration);
 
 /** How far the API servers' clocks may be apart, and how long ago a refusal counts as fresh; milliseconds. */
 const FRESH_MS = { ahead: 2_000, old: 10_000 } as const;

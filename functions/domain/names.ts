@@ -99,6 +99,9 @@ export const KUBEVIRT = {
   controllerLease: 'virt-controller',
 } as const;
 
+/** VMIM conditions: KubeVirt itself holds it back, and removes the condition when it goes on (facts/kubevirt.md §1.5). */
+export const HELD_BACK: readonly string[] = ['migrationBlockedByBackup', 'migrationBlockedByUtilityVolumes'];
+
 /** The labels that say whose pod it is: which of its pods, of which VMI, of which migration (lock.ts). */
 export const POD_IDENTITY_LABELS = [
   KUBEVIRT.launcherLabel,
@@ -229,6 +232,8 @@ export const REASON = {
   noVmmrq: 'NoVirtualMachineMigrationResourceQuota',
   /** The VMMRQs give less than is missing. */
   notEnough: 'NotEnough',
+  /** More quotas refuse the pod than one lock raises. */
+  tooManyQuotas: 'TooManyQuotas',
   /** It receives a VM from another cluster, and no VMMRQ allows that. */
   receiveNotAllowed: 'ReceiveNotAllowed',
   /** No VMMRQ gives to migrations of its purpose. */
