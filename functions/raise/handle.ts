@@ -1,7 +1,7 @@
 import { pause } from '../runtime/clock.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import type { ApiServers } from '../domain/api-servers.ts';
-import { liveLock, LOCK_VERSION, type Lock } from '../domain/lock.ts';
+import { isLockExpired, lockOf, LOCK_VERSION, type Lock } from '../domain/lock.ts';
 import { ANNOTATION, EVENT, REASON } from '../domain/names.ts';
 import type { Namespace, ResourceQuota, Vmmrq } from '../domain/objects.ts';
 import type { ProvenLock } from '../domain/proof.ts';
@@ -37,8 +37,9 @@ async function handle(
   let hint: Hint | undefined = request;
   for (let round = 1; round <= ROUNDS; round += 1) {
     // The names in an event are only a hint. Where they are missing or differ from the lock's, the lock is read.
-    const names: Names | undefined = isComplete(hint) ? hint : await readNames(namespace, token, context);
+    const names = isComplete(hint) ? hint : await readNames(namespace, token, context);
     if (names === undefined) return NOT_OURS;
+    if (names === 'late') return late({ namespace, token });
     const outcome = await attempt({ namespace, token, names, servers }, context);
     if (typeof outcome === 'object') return outcome;
     if (outcome === 'settle') {
@@ -80,18 +81,22 @@ async function readNames(
   namespace: string,
   token: string,
   { cluster }: StepContext,
-): Promise<Names | undefined> {
+): Promise<Names | 'late' | undefined> {
   const lock = heldBy(token, await ignoreNotFound(cluster.get(NAMESPACES, { name: namespace })));
-  return lock && { quotas: lock.quotas.map(({ name }) => name), vmmrqs: lock.vmmrqs };
+  if (typeof lock !== 'object') return lock;
+  return { quotas: lock.quotas.map(({ name }) => name), vmmrqs: lock.vmmrqs };
 }
 
 const isHeld = async ({ namespace, token }: About, context: StepContext): Promise<boolean> =>
-  (await readNames(namespace, token, context)) !== undefined;
+  typeof (await readNames(namespace, token, context)) === 'object';
 
-/** The live lock of this token and of this version. */
-function heldBy(token: string, read: Read<Namespace> | undefined): Lock | undefined {
-  const lock = read && liveLock(read.object, read.date.getTime());
-  return lock?.token === token && lock.v === LOCK_VERSION ? lock : undefined;
+/** The live lock of this token and of this version; late: it is past its time. */
+function heldBy(token: string, read: Read<Namespace> | undefined): Lock | 'late' | undefined {
+  const state = read && lockOf(read.object);
+  if (read === undefined || state?.kind !== 'held') return undefined;
+  const { lock } = state;
+  if (lock.token !== token || lock.v !== LOCK_VERSION) return undefined;
+  return isLockExpired(lock, read.date.getTime()) ? 'late' : lock;
 }
 
 type About = Pick<RaiseRequest, 'namespace' | 'token'>;
@@ -176,7 +181,7 @@ async function prove(
     return 'settle';
   }
   const lock = await lockOfProof(proof, about, context);
-  if (lock === undefined) return end({ ...about, reason: REASON.lockExpired, message: LATE }, context);
+  if (lock === undefined) return end({ ...about, ...LATE }, context);
   return { lock, now: proof.now };
 }
 
@@ -186,7 +191,13 @@ const isSameSet = (one: readonly string[], other: readonly string[]): boolean =>
 const end = async (ending: Ending, context: StepContext): Promise<Outcome | Retry> =>
   (await endLock(ending, context)) ?? 'again';
 
-const LATE = 'the lock has expired';
+const LATE = { reason: REASON.lockExpired, message: 'the lock has expired' };
+
+/** Not silently: the namespace would stay frozen until the guard asks. */
+const late = (about: About): Outcome => ({
+  ...LATE,
+  reply: { ...about, ...LATE, type: EVENT.lockExpired, from: 'raise' },
+});
 
 /** Needs no proof: a guard that is absent now must not undo a proven raise. */
 const raisedAlready = ({ namespace, token, names }: RaiseRequest): Outcome => ({
@@ -210,7 +221,7 @@ async function lockOfProof(
     viewOf(namespace),
   ]);
   const lock = heldBy(token, read);
-  if (lock === undefined) return undefined;
+  if (typeof lock !== 'object') return undefined;
   const { labels = {}, annotations } = read?.object.metadata ?? {};
   const isSkipped = annotations?.[ANNOTATION.skip] === 'true';
   const incumbent = view?.incumbent;

@@ -8,6 +8,7 @@ import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { ApiError } from '../../functions/kubernetes/errors.ts';
 import type { Outcome } from '../../functions/host/step.ts';
 import { raise } from '../../functions/raise/handle.ts';
+import type { Lock } from '../../functions/domain/lock.ts';
 import { aLock, lockedBy } from '../support/builders/namespace.ts';
 import { aView } from '../support/builders/snapshot.ts';
 import { TENANT, tenantNamespace, vmmrq } from './objects.ts';
@@ -21,7 +22,7 @@ const LOCK = aLock({
 
 interface World {
   readonly hints?: Pick<StepRequest, 'quotas' | 'vmmrqs'>;
-  readonly isLocked?: boolean;
+  readonly lock?: Lock | 'none';
   readonly proof?: 'guard' | 'policy' | 'none';
   readonly view?: View | undefined;
 }
@@ -33,13 +34,13 @@ interface Seen {
 }
 
 async function raiseIn(world: World): Promise<Seen> {
-  const { hints = {}, isLocked = true, proof = 'guard' } = world;
+  const { hints = {}, lock: held = LOCK, proof = 'guard' } = world;
   const view = 'view' in world ? world.view : aView();
   const model = aBlockedTenant();
   const { store, clock } = model;
   store.put<Vmmrq>(vmmrq('more', 'uid-of-more', { ...GIVES, raisePolicy: 'Fixed' }));
   const namespace = tenantNamespace('uid-of-tenant');
-  store.put(isLocked ? lockedBy(LOCK)(namespace) : namespace);
+  store.put(held === 'none' ? namespace : lockedBy(held)(namespace));
   let proofs = 0;
   const create = (): Promise<unknown> => {
     proofs += 1;
@@ -96,13 +97,19 @@ describe('raise uses the quotas and VMMRQs in an event only as hints (I5), when 
 
   test('existing objects of an unlocked namespace, where an open proof is not repeated', async () => {
     const hints = { quotas, vmmrqs: ['more'] };
-    const { outcome, cpu, proofs } = await raiseIn({ hints, isLocked: false, proof: 'none' });
+    const { outcome, cpu, proofs } = await raiseIn({ hints, lock: 'none', proof: 'none' });
     expect({ reason: outcome.reason, cpu, proofs }).toEqual({
       reason: REASON.notOurLock,
       cpu: '1',
       proofs: 1,
     });
   });
+});
+
+test('a lock past its time is announced at once, also where only the namespace shows that it is late', async () => {
+  const { outcome, cpu, proofs } = await raiseIn({ lock: aLock({ ...LOCK, expiresAt: LOCK.acquiredAt }) });
+  expect(outcome).toMatchObject({ reason: REASON.lockExpired, reply: { type: EVENT.lockExpired } });
+  expect({ cpu, proofs }).toEqual({ cpu: '1', proofs: 0 });
 });
 
 describe('when a policy refuses the proof, raise reads the guard’s view, and where', () => {
