@@ -60,6 +60,9 @@ const time = z.iso.datetime({ offset: true });
 
 export const LOCK_VERSION = 1;
 
+/** Maximum number of migrations and of quotas of one lock, so that it fits in annotations and events (256 KiB). */
+export const MAX_LOCKED = 100;
+
 const lockSchema = z.looseObject({
   v: z.number().int(),
   token: z.string().min(1),

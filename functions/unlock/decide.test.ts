@@ -122,7 +122,7 @@ describe('the record of the attempt', () => {
     [
       'charged: counts against the budget alone',
       fenced('charged'),
-      { failures: 0, outcome: 'charged', lockedMs: 6_000 },
+      { failures: 0, outcome: 'charged', locked: [{ until: seconds(0), ms: 6_000 }] },
     ],
     ['charged, and its pod is there by now: none', { ...fenced('charged'), targets: [aTarget()] }, undefined],
     [
@@ -172,7 +172,7 @@ describe('the record of the attempt', () => {
     ['by a clock that is far ahead: not more than a lock and its repair may last', 3_600_000, 46_000],
   ])('the locked time, %s', (_, aheadMs, want) => {
     const { namespace } = unlocked({ ...fenced('failed'), now: NOW + aheadMs });
-    expect(lastAttemptOf(namespace, NOW + aheadMs)?.lockedMs).toBe(want);
+    expect(lastAttemptOf(namespace, NOW + aheadMs)?.locked).toMatchObject([{ ms: want }]);
   });
 
   test('the sizes of a raise that was not enough', () => {

@@ -1,5 +1,5 @@
 import { LOCK_OUTCOME } from '../../functions/domain/names.ts';
-import { lastAttemptOf } from '../../functions/domain/verdict/attempt.ts';
+import { lastAttemptOf, totalMs } from '../../functions/domain/verdict/attempt.ts';
 import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import type { Attacked, Result } from './adversary.ts';
 import { OUTCOMES } from './tenants/outcome.ts';
@@ -88,7 +88,7 @@ function failedLocksOf({ tenant }: Attacked): string[] {
   if (failed.size === 0) return [];
   const by = Map.groupBy(failed.values(), ({ reason }) => reason);
   const reasons = [...by].map(([reason, all]) => `${reason} ×${all.length}`);
-  const longest = Math.max(...[...failed.values()].map(({ lockedMs }) => lockedMs));
+  const longest = Math.max(...[...failed.values()].map(({ locked }) => totalMs(locked)));
   return [
     `  failed locks: ${tenant.name} ${reasons.join(', ')}; ${(longest / 1_000).toFixed(0)} s locked at most`,
   ];

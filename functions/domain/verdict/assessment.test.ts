@@ -22,6 +22,7 @@ import {
   anExpiredLock,
   aNamespace,
   lockedBy,
+  lockedFor,
   lockedUnreadably,
 } from '../../../test/support/builders/namespace.ts';
 import {
@@ -56,7 +57,8 @@ import {
 import { aSnapshot, aView, aVmmrq, giving, RULES } from '../../../test/support/builders/snapshot.ts';
 import { assess, type Assessment } from './assessment.ts';
 import { ANNOTATION, KUBEVIRT, REASON, type Reason } from '../names.ts';
-import type { Migration, Pod } from '../objects.ts';
+import { MAX_LOCKED } from '../lock.ts';
+import type { Migration, Pod, ResourceQuota } from '../objects.ts';
 import { formatQuantity } from '../quantity.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
 import { VERDICTS, type Verdict, type VerdictName } from './verdict.ts';
@@ -76,6 +78,21 @@ const TWO: Partial<NamespaceSnapshot> = {
     ),
   ],
 };
+
+const manyQuotas = (count: number): ResourceQuota[] =>
+  Array.from({ length: count }, (_, index) => aQuota(named(`quota-${String(index)}`)));
+
+/** Each has its migration; the VMMRQ gives enough for all of them. */
+function manyVms(count: number): Partial<NamespaceSnapshot> {
+  const vms = Array.from({ length: count }, (_, index) => `vm${String(index)}`);
+  return {
+    migrations: vms.map((vm, index) => aMigration(named(`mig-of-${vm}`), ofVm(vm), createdAt(index - 900))),
+    pods: vms.map((vm) => aLauncher(vm)),
+    vmis: new Map(vms.map((vm) => [vm, aVmi(vm)])),
+    view: aView({ left: { cluster: 1_000, node: 1_000, nodes: {} } }),
+    vmmrqs: [aVmmrq(giving({ pods: '999', 'requests.cpu': '999', 'requests.memory': '999Gi' }))],
+  };
+}
 
 const WITH_HEADROOM = hard({ pods: '10', 'requests.cpu': '9', 'requests.memory': '9Gi' });
 const skipping = annotated(ANNOTATION.skip, 'true');
@@ -395,7 +412,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'KubeVirt’s limit is reached, and the lock budget is spent': {
     with: {
       view: aView({ left: { cluster: 0, node: 2, nodes: {} } }),
-      namespace: aNamespace(afterAttempt(anAttempt({ lockedMs: 40_000 }))),
+      namespace: aNamespace(afterAttempt(anAttempt({ locked: lockedFor(40_000) }))),
     },
     want: [['Waiting', REASON.lockBudgetSpent]],
   },
@@ -529,12 +546,12 @@ const CASES: Readonly<Record<string, Case>> = {
     want: [['FitsWithRaise', REASON.fitsWithRaise]],
   },
   'failed attempts have locked it for long enough': {
-    with: { namespace: aNamespace(afterAttempt(anAttempt({ lockedMs: 40_000 }))) },
+    with: { namespace: aNamespace(afterAttempt(anAttempt({ locked: lockedFor(40_000) }))) },
     want: [['Waiting', REASON.lockBudgetSpent, `until ${seconds(590)}`]],
   },
   'a back-off does not matter where there is headroom': {
     with: {
-      namespace: aNamespace(afterAttempt(anAttempt({ lockedMs: 40_000 }))),
+      namespace: aNamespace(afterAttempt(anAttempt({ locked: lockedFor(40_000) }))),
       quotas: [aQuota(WITH_HEADROOM)],
     },
     want: [['Fits', REASON.fits]],
@@ -567,6 +584,14 @@ const CASES: Readonly<Record<string, Case>> = {
       ['FitsWithRaise', REASON.fitsWithRaise],
       ['NoFit', REASON.notEnough, 'requests.cpu='],
     ],
+  },
+  'more quotas refuse it than one lock may name': {
+    with: { quotas: manyQuotas(MAX_LOCKED + 1) },
+    want: [['Unsupported', REASON.tooManyQuotas, '101 ResourceQuotas refuse its pod']],
+  },
+  'as many quotas refuse it as one lock may name': {
+    with: { quotas: manyQuotas(MAX_LOCKED) },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
   },
   'two migrations, a VMMRQ for none': {
     with: { ...TWO, vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1m' }))] },
@@ -669,7 +694,7 @@ describe('assess', () => {
         ],
         ...[REASON.alreadyLocked, REASON.grantWithoutLock, REASON.reservedNamespace, REASON.skipped],
         ...[REASON.mustSpecify, REASON.noCoveringQuota, REASON.limitRange, REASON.podSecurity],
-        ...[REASON.podRefused, REASON.clusterQuota, REASON.volumeQuota],
+        ...[REASON.podRefused, REASON.clusterQuota, REASON.volumeQuota, REASON.tooManyQuotas],
         ...[REASON.namespaceTerminating, REASON.lockBudgetSpent, REASON.afterOthers, REASON.backOff],
       ]),
     );
@@ -688,6 +713,16 @@ describe('assess', () => {
       verdict: 'FitsWithRaise',
     });
     expect(again({ now: aSnapshot().now + 20_000 })).toMatchObject({ verdict: 'FitsWithRaise' });
+  });
+
+  test('of more migrations than one lock may name, the youngest wait', () => {
+    const { verdicts, migrations } = assess(aSnapshot(manyVms(MAX_LOCKED + 2)), RULES);
+    expect(migrations).toHaveLength(MAX_LOCKED);
+    expect(verdicts.slice(0, MAX_LOCKED).every(({ verdict }) => verdict === 'FitsWithRaise')).toBe(true);
+    expect(verdicts.slice(MAX_LOCKED).map(({ reason }) => reason)).toEqual([
+      REASON.afterOthers,
+      REASON.afterOthers,
+    ]);
   });
 
   test('priority goes before age (F39)', () => {

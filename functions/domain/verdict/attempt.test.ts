@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { aMigration } from '../../../test/support/builders/kubevirt.ts';
-import { afterAttempt, anAttempt, aNamespace } from '../../../test/support/builders/namespace.ts';
+import { afterAttempt, anAttempt, aNamespace, lockedFor } from '../../../test/support/builders/namespace.ts';
 import { annotated, atVersion, named, NOW, seconds, withUid } from '../../../test/support/builders/object.ts';
 import { aQuota, hard, fencedBy, used } from '../../../test/support/builders/quota.ts';
 import { aVmmrq, giving } from '../../../test/support/builders/snapshot.ts';
@@ -66,7 +66,7 @@ describe('backoffOf', () => {
     [7, 600],
     [1_100, 600],
   ])('after %i failures the next one waits %i s, to the millisecond', (failures, wait) => {
-    const last = anAttempt({ at: seconds(0), failures, lockedMs: 0 });
+    const last = anAttempt({ at: seconds(0), failures, locked: [] });
     expect(backoffOf(last, next(wait - 0.001))).toMatchObject({
       reason: REASON.backOff,
       until: NOW + wait * 1_000,
@@ -75,7 +75,7 @@ describe('backoffOf', () => {
   });
 
   test('something changed: no back-off', () => {
-    const last = anAttempt({ at: seconds(0), failures: 5, lockedMs: 4_000 });
+    const last = anAttempt({ at: seconds(0), failures: 5 });
     expect(backoffOf(last, next(1, 'something'))).toMatchObject({ reason: REASON.backOff });
     expect(backoffOf(last, next(1, 'something else'))).toBeUndefined();
   });
@@ -86,17 +86,17 @@ describe('backoffOf', () => {
     ['and that failed too', { failures: 2, sized: 'less' }, true],
     ['a record that does not say', { failures: 1 }, true],
   ])('the pod is %s', (_, last, waits) => {
-    const backoff = backoffOf(anAttempt({ at: seconds(0), lockedMs: 0, ...last }), next(1));
+    const backoff = backoffOf(anAttempt({ at: seconds(0), locked: [], ...last }), next(1));
     expect(backoff?.reason).toBe(waits ? REASON.backOff : undefined);
   });
 
   test('the lock budget holds whatever the size is', () => {
-    const last = anAttempt({ at: seconds(0), lockedMs: LOCK_BUDGET_MS, sized: 'less' });
+    const last = anAttempt({ at: seconds(0), locked: lockedFor(LOCK_BUDGET_MS), sized: 'less' });
     expect(backoffOf(last, next(1))).toMatchObject({ reason: REASON.lockBudgetSpent });
   });
 
   test('after a success: no back-off', () => {
-    expect(backoffOf(anAttempt({ failures: 0, lockedMs: 0 }), next(0))).toBeUndefined();
+    expect(backoffOf(anAttempt({ failures: 0, locked: [] }), next(0))).toBeUndefined();
   });
 
   test.each([
@@ -104,21 +104,37 @@ describe('backoffOf', () => {
     ['a millisecond more', LOCK_BUDGET_MS - 30_000 - REPAIR_MS + 1, true],
     ['all of it', LOCK_BUDGET_MS, true],
   ])('locked by failures: %s', (_, lockedMs, isSpent) => {
-    const last = anAttempt({ at: seconds(0), failures: 0, lockedMs });
+    const last = anAttempt({ at: seconds(0), failures: 0, locked: lockedFor(lockedMs, seconds(0)) });
     const backoff = backoffOf(last, next(1, 'whatever changed'));
     const spent = { reason: REASON.lockBudgetSpent, until: NOW + WINDOW_MS };
     if (isSpent) expect(backoff).toMatchObject(spent);
     else expect(backoff).toBeUndefined();
   });
 
-  test('a spent budget is full again after a whole window without a lock', () => {
-    const last = anAttempt({ at: seconds(0), failures: 0, lockedMs: LOCK_BUDGET_MS });
-    expect(backoffOf(last, next(WINDOW_MS / 1_000 - 0.001))).toBeDefined();
-    expect(backoffOf(last, next(WINDOW_MS / 1_000))).toBeUndefined();
+  test.each<[string, number[], number]>([
+    ['one that spent it all', [LOCK_BUDGET_MS], 0],
+    ['the first of three, where the others leave enough', [20_000, 10_000, 5_000], -20],
+    ['the second of three, where only the last leaves enough', [20_000, 10_000, 6_000], -10],
+    ['of several, the last', [1_000, 1_000, 16_000], 0],
+  ])('until the next lock fits in the last ten minutes, it waits for %s', (_, locks, last) => {
+    const locked = locks.map((ms, index) => ({ until: seconds(10 * (index + 1 - locks.length)), ms }));
+    const attempt = anAttempt({ at: seconds(0), failures: 0, locked });
+    const fits = WINDOW_MS / 1_000 + last;
+    expect(backoffOf(attempt, next(fits - 0.001))).toMatchObject({ until: NOW + fits * 1_000 });
+    expect(backoffOf(attempt, next(fits))).toBeUndefined();
+  });
+
+  test('a lock that ended after its attempt, which no clock can show, ended with it', () => {
+    const last = anAttempt({
+      at: seconds(0),
+      failures: 0,
+      locked: lockedFor(LOCK_BUDGET_MS, seconds(9_000)),
+    });
+    expect(backoffOf(last, next(1))).toMatchObject({ until: NOW + WINDOW_MS });
   });
 
   test('the first lock may take its full configured time', () => {
-    expect(backoffOf(anAttempt({ failures: 0, lockedMs: 0 }), next(0, '', 60))).toBeUndefined();
+    expect(backoffOf(anAttempt({ failures: 0, locked: [] }), next(0, '', 60))).toBeUndefined();
   });
 });
 
@@ -126,16 +142,16 @@ describe('afterFailure', () => {
   const ended = { now: NOW, lockedMs: 5_000, reason: REASON.raisedButNotAdmitted, fingerprint: 'f' };
 
   test.each<[string, Attempt | undefined, Partial<Attempt>]>([
-    ['the first', undefined, { failures: 1, lockedMs: 5_000, since: seconds(0) }],
+    ['the first', undefined, { failures: 1, locked: lockedFor(5_000, seconds(0)) }],
     [
-      'one more in the same window: time locked adds up',
-      anAttempt({ at: seconds(-60), failures: 2, lockedMs: 9_000, since: seconds(-90) }),
-      { failures: 3, lockedMs: 14_000, since: seconds(-90) },
+      'one more in the same window',
+      anAttempt({ at: seconds(-60), failures: 2, locked: lockedFor(9_000, seconds(-60)) }),
+      { failures: 3, locked: [...lockedFor(9_000, seconds(-60)), ...lockedFor(5_000, seconds(0))] },
     ],
     [
-      'after a window without a lock: failures go on, the locked time starts at zero',
-      anAttempt({ at: seconds(-WINDOW_MS / 1_000), failures: 2, lockedMs: 9_000 }),
-      { failures: 3, lockedMs: 5_000, since: seconds(0) },
+      'after a window without a lock: failures go on',
+      anAttempt({ failures: 2, locked: lockedFor(9_000, seconds(-WINDOW_MS / 1_000)) }),
+      { failures: 3, locked: lockedFor(5_000, seconds(0)) },
     ],
   ])('%s', (_, last, want) => {
     expect(afterFailure(last, ended)).toEqual({
@@ -173,13 +189,16 @@ describe('afterUncounted', () => {
   const next = { now: NOW, lockSeconds: 30, fingerprint: 'f', sized: 's' };
 
   test.each<[string, Attempt | undefined, Partial<Attempt>]>([
-    ['the first attempt of all', undefined, { failures: 0, lockedMs: 2_000, since: seconds(0) }],
-    ['failures are no more and no less', anAttempt({ failures: 3 }), { failures: 3, lockedMs: 6_000 }],
+    ['the first attempt of all', undefined, { failures: 0, locked: lockedFor(2_000, seconds(0)) }],
+    [
+      'failures are no more and no less',
+      anAttempt({ failures: 3 }),
+      { failures: 3, locked: [...lockedFor(4_000), ...lockedFor(2_000, seconds(0))] },
+    ],
   ])('%s: it may try again at once', (_, last, want) => {
     const record = afterUncounted(last, ended);
     expect(record).toEqual({
       at: seconds(0),
-      since: seconds(-10),
       reason: REASON.charged,
       outcome: 'charged',
       of: '',
@@ -189,7 +208,7 @@ describe('afterUncounted', () => {
   });
 
   test('its locked time counts against the budget', () => {
-    const record = afterUncounted(anAttempt({ lockedMs: 14_000 }), ended);
+    const record = afterUncounted(anAttempt({ locked: lockedFor(14_000) }), ended);
     expect(backoffOf(record, next)?.reason).toBe(REASON.lockBudgetSpent);
   });
 });
@@ -202,7 +221,11 @@ describe('afterSuccess', () => {
       anAttempt({ failures: 3 }),
       anAttempt({ failures: 0, outcome: 'admitted' }),
     ],
-    ['failures of long ago: no record', anAttempt({ at: seconds(-WINDOW_MS / 1_000) }), undefined],
+    [
+      'failures of long ago: no record',
+      anAttempt({ locked: lockedFor(4_000, seconds(-WINDOW_MS / 1_000)) }),
+      undefined,
+    ],
   ])('%s', (_, last, want) => {
     expect(afterSuccess(last, NOW)).toEqual(want);
   });

@@ -1,17 +1,18 @@
 import * as z from 'zod';
+import { shortList } from '../bounded.ts';
 import { fingerprint } from '../fingerprint.ts';
 import { parseJson, type QuotaToRaise, type BlockedMigration } from '../lock.ts';
 import { ANNOTATION, LOCK_OUTCOME, REASON, type Reason } from '../names.ts';
 import type { ClusterVmmrq, Namespace, ResourceQuota, Vmmrq } from '../objects.ts';
 
+const time = z.iso.datetime({ offset: true });
+
 const attemptSchema = z.looseObject({
-  at: z.iso.datetime({ offset: true }),
+  at: time,
   /** Failed attempts in a row. */
   failures: z.number().int().nonnegative(),
-  /** Milliseconds that the namespace was locked by the failed attempts since `since`. */
-  lockedMs: z.number().nonnegative(),
-  /** The first failed attempt that `lockedMs` counts. */
-  since: z.iso.datetime({ offset: true }),
+  /** The failed attempts within WINDOW_MS, oldest first: when each ended, and for how long it locked the namespace. */
+  locked: shortList(z.object({ until: time, ms: z.number().nonnegative() })),
   reason: z.string(),
   outcome: z.enum(LOCK_OUTCOME).catch(LOCK_OUTCOME.failed),
   /** Fingerprint of what the attempt was about: when it changes, the back-off is over. */
@@ -67,22 +68,23 @@ export interface NextAttempt {
   readonly sized: string;
 }
 
-/**
- * Whether the next attempt must wait (I7). The lock budget holds whatever changed: a run of failures may lock for
- * LOCK_BUDGET_MS in all, then pauses for WINDOW_MS. So no window of that length sees two runs.
- */
+/** Whether the next attempt must wait (I7). The lock budget holds whatever changed. */
 export function backoffOf(last: Attempt | undefined, next: NextAttempt): Backoff | undefined {
   if (last === undefined) return undefined;
   return budgetBackoff(last, next) ?? ownFailureBackoff(last, next) ?? failureBackoff(last, next);
 }
 
+/** The next lock must fit in the budget with every lock that ended less than WINDOW_MS before it begins (docs/adr/0005). */
 function budgetBackoff(last: Attempt, { now, lockSeconds }: NextAttempt): Backoff | undefined {
-  const lockedMs = lockedSoFar(last, now);
-  if (lockedMs === 0 || lockedMs + lockSeconds * 1_000 + REPAIR_MS <= LOCK_BUDGET_MS) return undefined;
+  const locked = lockedLately(last, now);
+  const nextMs = lockSeconds * 1_000 + REPAIR_MS;
+  // The oldest that must leave the window, so that the others and the next one fit.
+  const oldest = locked.findLast((_, index) => totalMs(locked.slice(index)) + nextMs > LOCK_BUDGET_MS);
+  if (oldest === undefined) return undefined;
   return {
     reason: REASON.lockBudgetSpent,
-    message: `failed attempts locked the namespace for ${String(lockedMs)} ms in total; the next attempt waits`,
-    until: Date.parse(last.at) + WINDOW_MS,
+    message: `failed attempts locked the namespace for ${String(totalMs(locked))} ms in ten minutes; the next attempt waits`,
+    until: Date.parse(oldest.until) + WINDOW_MS,
   };
 }
 
@@ -110,8 +112,16 @@ function failureBackoff(last: Attempt, { now, fingerprint: of, sized }: NextAtte
 const isExtension = (last: Attempt, sized: string): boolean =>
   last.failures === 1 && last.sized !== undefined && last.sized !== sized;
 
-const lockedSoFar = (last: Attempt, now: number): number =>
-  now >= Date.parse(last.at) + WINDOW_MS ? 0 : last.lockedMs;
+type Locked = Attempt['locked'];
+
+/** A forged time after the attempt counts as the attempt's. */
+const lockedLately = ({ locked, at }: Attempt, now: number): Locked =>
+  locked
+    .map(({ until, ms }) => ({ until: Date.parse(until) > Date.parse(at) ? at : until, ms }))
+    .filter(({ until }) => now < Date.parse(until) + WINDOW_MS);
+
+/** For how long these attempts locked the namespace together, milliseconds. */
+export const totalMs = (locked: Locked): number => locked.reduce((sum, { ms }) => sum + ms, 0);
 
 export interface AttemptResult {
   readonly now: number;
@@ -125,12 +135,11 @@ export interface AttemptResult {
 /** The record after an attempt that failed. */
 export function afterFailure(last: Attempt | undefined, result: AttemptResult): Attempt {
   const at = new Date(result.now).toISOString();
-  const before = last === undefined ? 0 : lockedSoFar(last, result.now);
+  const before = last === undefined ? [] : lockedLately(last, result.now);
   return {
     at,
     failures: (last?.failures ?? 0) + 1,
-    lockedMs: before + result.lockedMs,
-    since: last !== undefined && before > 0 ? last.since : at,
+    locked: [...before, { until: at, ms: result.lockedMs }],
     reason: result.reason,
     outcome: LOCK_OUTCOME.failed,
     of: result.fingerprint,
@@ -149,7 +158,7 @@ export function afterUncounted(
 
 /** The record after a success: the back-off is reset, and what failed attempts locked still counts against the budget. */
 export function afterSuccess(last: Attempt | undefined, now: number): Attempt | undefined {
-  if (last === undefined || lockedSoFar(last, now) === 0) return undefined;
+  if (last === undefined || lockedLately(last, now).length === 0) return undefined;
   return { ...last, failures: 0, outcome: LOCK_OUTCOME.admitted };
 }
 

@@ -9,7 +9,7 @@ import {
   type Shortfall,
 } from '../quota/charged.ts';
 import type { Estimate } from '../sizing/estimate.ts';
-import type { Reference, BlockedMigration, LockedMigration } from '../lock.ts';
+import { MAX_LOCKED, type Reference, type BlockedMigration, type LockedMigration } from '../lock.ts';
 import { isReceiving, hasTarget, type Candidate } from '../migration.ts';
 import { growthOver, sizeOfNext, type MissingPod } from '../sizing/missing-pod.ts';
 import { ANNOTATION, REASON } from '../names.ts';
@@ -91,6 +91,7 @@ export function evaluateRaise(
   if (total !== undefined) return beyondTotal(`${what}; ${total}`, what, allocation);
   return (
     postponed(missing, what, allocation) ??
+    beyondLock(blocking, what, allocation) ??
     afterOtherLocks({ pods: [size], blocking, givers }, allocation, what) ??
     verdictResult(
       'FitsWithRaise',
@@ -123,6 +124,21 @@ function postponed(
     return verdictResult('Waiting', REASON.afterOthers, message);
   }
   return undefined;
+}
+
+/** Why one lock cannot hold it besides the earlier ones; a tenant who may create quotas must not make an unreadable lock. */
+function beyondLock(
+  blocking: readonly Blocking[],
+  what: string,
+  { raising }: Allocation,
+): VerdictResult | undefined {
+  const quotas = new Set(
+    [...raising.flatMap((each) => each.blocking), ...blocking].map(({ quota }) => quota.uid),
+  );
+  if (raising.length < MAX_LOCKED && quotas.size <= MAX_LOCKED) return undefined;
+  if (raising.length > 0) return afterOthers(what);
+  const message = `${String(quotas.size)} ResourceQuotas refuse its pod, and one lock raises at most ${String(MAX_LOCKED)}`;
+  return verdictResult('Unsupported', REASON.tooManyQuotas, message);
 }
 
 const isSameSet = (one: readonly Vmmrq[], other: readonly Vmmrq[]): boolean =>

@@ -63,13 +63,15 @@ export const aSizedLock = (different: Partial<Lock> = {}): Lock =>
 export const anExpiredLock = (different: Partial<Lock> = {}): Lock =>
   aLock({ acquiredAt: seconds(-31), expiresAt: seconds(-1), ...different });
 
+/** One failed attempt that ended at `until`, ten seconds ago if left out. */
+export const lockedFor = (ms: number, until = seconds(-10)): Attempt['locked'] => [{ until, ms }];
+
 /** One failed attempt, ten seconds ago, that locked for four seconds. */
 export function anAttempt(different: Partial<Attempt> = {}): Attempt {
   return {
     at: seconds(-10),
     failures: 1,
-    lockedMs: 4_000,
-    since: seconds(-10),
+    locked: lockedFor(4_000),
     reason: 'RaisedButNotAdmitted',
     outcome: 'failed',
     of: 'something',
