@@ -20,7 +20,14 @@ import { parseEventObject } from './event-object.ts';
 /** An event that no step can use. The sender must not retry it. */
 export class BadEvent extends Error {
   override readonly name = 'BadEvent';
+
+  constructor(message: string) {
+    super(message.slice(0, MAX_PROBLEM));
+  }
 }
+
+/** Characters. The text is logged and sent back, and a forged event may have thousands of problems. */
+const MAX_PROBLEM = 500;
 
 /** Makes a CloudEvent of any event that we post. */
 export function cloudEventOf(event: PostedEvent): CloudEvent<Record<string, unknown>> {

@@ -21,7 +21,8 @@ export interface Response {
 }
 
 const SILENCE_MS = 4_000;
-const MAX_ERROR_BYTES = 64 * 1024;
+/** A proof carries a lock of MAX_LOCKED quotas and migrations, each of up to a kilobyte. */
+const MAX_ERROR_BYTES = 256 * 1024;
 
 /** The connection to one API server: keep-alive, credentials, typed errors. It knows no objects. */
 export class Transport {
