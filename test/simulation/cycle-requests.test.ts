@@ -31,7 +31,7 @@ beforeAll(async () => {
   trace = rest.trace;
 });
 
-test.each<[CycleStepName, string[]]>([
+test.each<[CycleStepName, unknown[]]>([
   [
     'lock',
     [
