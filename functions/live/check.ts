@@ -21,7 +21,7 @@ import { found, listedIfServed } from './found.ts';
 import { named, readPlanView, type PlanProviders } from './read-plan.ts';
 import { UnknownCluster } from './unknown-cluster.ts';
 import { hookFindings, networkMapFindings, storageMapFindings, type Known } from './validate/maps.ts';
-import { planFindings } from './validate/plan.ts';
+import { ARCHIVED, planFindings } from './validate/plan.ts';
 import { phaseOf, providerFindings } from './validate/providers.ts';
 
 /** Whether Forklift itself runs the plans of this cluster: two that do would undo each other's conditions. */
@@ -157,6 +157,10 @@ export async function checkPlan(plan: Plan, checking: Checking): Promise<Checked
   const checked = await conclude(PLANS, { object: plan, findings }, checking);
   return { plan: checked, view, isReady: findings.some(({ type }) => type === LIVE_CONDITION.ready) };
 }
+
+/** What the runs of the plan came to stays. */
+export const showArchived = (plan: Plan, checking: Checking): Promise<Plan> =>
+  conclude(PLANS, { object: plan, findings: ARCHIVED }, checking);
 
 /** A reference without a namespace is to an object of the plan's. */
 async function checkNamed<T>(

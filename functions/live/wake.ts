@@ -1,12 +1,14 @@
-import { has } from '../domain/live/conditions.ts';
 import type { NamedReference, Plan, PlanMigration } from '../domain/live/forklift.ts';
-import { FORKLIFT_KIND, LIVE_CONDITION, LIVE_KIND } from '../domain/live/names.ts';
+import { FORKLIFT_KIND, LIVE_KIND } from '../domain/live/names.ts';
 import {
   hasEnded,
+  isArchived,
   isMigrationAsSeen,
   isOfPlan,
+  isOfUse,
   isPlanAsSeen,
   isPlanLookedAt,
+  isToCheck,
   isWaiting,
 } from '../domain/live/run-state.ts';
 import type { LiveRequest } from '../eventing/live-events.ts';
@@ -19,6 +21,7 @@ import {
   checkProvider,
   checkStorageMap,
   isForkliftHere,
+  showArchived,
 } from './check.ts';
 import type { LiveContext } from './context.ts';
 import { found } from './found.ts';
@@ -65,7 +68,9 @@ async function checkAgain(at: NamedReference, context: LiveContext): Promise<voi
 }
 
 async function checkIdle(plan: Plan, context: LiveContext): Promise<void> {
-  if (isIdle(plan) && !(await isForkliftHere(context.hub))) await checkPlan(plan, context);
+  const isOver = isArchived(plan);
+  if (!isOver && !isToCheck(plan)) return;
+  if (!(await isForkliftHere(context.hub))) await (isOver ? showArchived : checkPlan)(plan, context);
 }
 
 async function ofPlan(
@@ -79,15 +84,6 @@ async function ofPlan(
   if (isNew) await checkIdle(plan, context);
   return unfinished(context.hub, (migration) => isOfPlan(migration, plan));
 }
-
-const isIdle = (plan: Plan): boolean =>
-  plan.spec.type === 'live' && isOfUse(plan) && !has(plan.status, LIVE_CONDITION.executing);
-
-/** Whether a Migration of it may still begin, or VMs of one that runs. */
-const isOfUse = ({ spec, status, metadata }: Plan): boolean =>
-  metadata.deletionTimestamp === undefined &&
-  spec.archived !== true &&
-  !has(status, LIVE_CONDITION.succeeded);
 
 /** A provider, a map or a hook: checked by itself, then with each plan that names it. */
 async function ofReferred(

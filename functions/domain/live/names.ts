@@ -216,6 +216,8 @@ export const LIVE_CONDITION = {
   failed: 'Failed',
   /** Nothing moved, because it was canceled. */
   canceled: 'Canceled',
+  /** Plan: a user archived it, and no run of it is under way. */
+  archived: 'Archived',
   /** Migration: its plan is not set, or not there. */
   planNotValid: 'PlanNotValid',
   /** Migration: the user who created it may not do what it does. */

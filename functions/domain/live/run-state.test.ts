@@ -1,10 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { aPlan, aPlanMigration } from '../../../test/support/builders/live.ts';
 import { NOW } from '../../../test/support/builders/object.ts';
-import type { MigrationStatus, PlanStatus } from './forklift.ts';
-import { isMigrationAsSeen, isPlanAsSeen, isPlanLookedAt } from './run-state.ts';
+import type { MigrationStatus, Plan, PlanStatus } from './forklift.ts';
+import { isArchived, isMigrationAsSeen, isPlanAsSeen, isPlanLookedAt, isToCheck } from './run-state.ts';
 
 const TIME = new Date(NOW).toISOString();
+const DELETED = { ...aPlan().metadata, deletionTimestamp: TIME };
 
 describe('a change of a Migration says nothing new', () => {
   test.each<[string, MigrationStatus | undefined, boolean]>([
@@ -48,3 +49,27 @@ test.each<[string, PlanStatus | undefined, string | undefined, boolean]>([
     expect(isPlanLookedAt({ ...one, metadata, ...(status && { status }) })).toBe(wanted);
   },
 );
+
+describe('a plan by its spec and its runs', () => {
+  const shows = (type: string): Pick<Plan, 'status'> => ({
+    status: { conditions: [{ type, status: 'True', category: 'Advisory', lastTransitionTime: TIME }] },
+  });
+
+  test.each<[string, Partial<Plan['spec']>, Partial<Plan>, string]>([
+    ['that never ran is checked', {}, {}, 'check'],
+    ['that runs is left alone', {}, shows('Executing'), ''],
+    ['whose run failed is checked', {}, shows('Failed'), 'check'],
+    ['whose VMs have all moved is left alone', {}, shows('Succeeded'), ''],
+    ['that is archived says so', { archived: true }, {}, 'archive'],
+    ['that is archived while it runs is left to its run', { archived: true }, shows('Executing'), ''],
+    ['that is archived once its VMs have moved says so', { archived: true }, shows('Succeeded'), 'archive'],
+    ['of another type is left alone', { type: 'cold', archived: true }, {}, ''],
+    ['that is being deleted is left alone', { archived: true }, { metadata: DELETED }, ''],
+  ])('%s', (_what, ...[spec, different, wanted]) => {
+    const plan = { ...aPlan((one) => ({ ...one, spec: { ...one.spec, ...spec } })), ...different };
+    const due = { check: isToCheck(plan), archive: isArchived(plan) };
+    expect(Object.entries(due).flatMap(([what, is]) => (is ? [what] : []))).toEqual(
+      wanted === '' ? [] : [wanted],
+    );
+  });
+});

@@ -33,6 +33,22 @@ export const isPlanLookedAt = ({ metadata, status }: Plan): boolean =>
 export const isPlanAsSeen = ({ metadata, status }: Plan): boolean =>
   has(status, LIVE_CONDITION.executing) && status?.observedGeneration === metadata.generation;
 
+/** A Migration of it may still begin, or VMs of one that runs. */
+export const isOfUse = ({ spec, status, metadata }: Plan): boolean =>
+  metadata.deletionTimestamp === undefined &&
+  spec.archived !== true &&
+  !has(status, LIVE_CONDITION.succeeded);
+
+/** For live migrations, and no VM moves by it now. */
+const isIdle = ({ spec, status, metadata }: Plan): boolean =>
+  spec.type === 'live' && metadata.deletionTimestamp === undefined && !has(status, LIVE_CONDITION.executing);
+
+/** Whether it can run is to be looked at: not while it does, because its VMs are between the clusters then. */
+export const isToCheck = (plan: Plan): boolean => isIdle(plan) && isOfUse(plan);
+
+/** Nothing of it is looked at any more, unless its user takes that back. */
+export const isArchived = (plan: Plan): boolean => isIdle(plan) && plan.spec.archived === true;
+
 /** VMs that have begun, and have not ended. */
 export const vmsUnderWay = ({ status }: PlanMigration): VmStatus[] =>
   (status?.vms ?? []).filter(({ started, completed }) => started !== undefined && completed === undefined);

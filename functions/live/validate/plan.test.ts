@@ -17,13 +17,14 @@ import {
   itsVmi,
 } from '../../../test/support/builders/live.ts';
 import { labelled, metadata, seconds, type Change } from '../../../test/support/builders/object.ts';
+import { nextConditions } from '../../domain/live/conditions.ts';
 import type { Plan, PlanVm } from '../../domain/live/forklift.ts';
 import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import { LIVE_KIND } from '../../domain/live/names.ts';
 import type { PlanView } from '../../domain/live/plan-view.ts';
 import { isNoSecret, type FoundResources } from '../../domain/live/resources.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
-import { planFindings } from './plan.ts';
+import { ARCHIVED, planFindings } from './plan.ts';
 
 const withSpec =
   (spec: Partial<Plan['spec']>): Change<Plan> =>
@@ -46,6 +47,20 @@ test('a plan that can run is Ready, as Forklift says it', () => {
   expect(planFindings(aPlanView())).toEqual([
     { type: 'Ready', category: 'Required', message: 'The migration plan is ready.' },
   ]);
+});
+
+test('an archived plan says that, and what its runs came to, and nothing else', () => {
+  const before = ['Ready', 'OverQuota', 'Failed', 'Archived'].map((type) => ({
+    ...({ type, status: 'True', category: 'Advisory', lastTransitionTime: seconds(0) } as const),
+    ...(type === 'Failed' && { durable: true }),
+  }));
+  const now = nextConditions(before, ARCHIVED, seconds(1));
+  expect(now.map(({ type, reason, message }) => [type, reason, message].filter(Boolean).join(' '))).toEqual([
+    'Failed',
+    'Archived UserRequested The migration plan has been archived.',
+  ]);
+  const again = nextConditions(now, planFindings(aPlanView()), seconds(2));
+  expect(again.map(({ type }) => type)).toEqual(['Failed', 'Ready']);
 });
 
 describe('what keeps a plan from running', () => {

@@ -28,6 +28,14 @@ export function planFindings(view: PlanView): readonly Finding[] {
   return withReady(findings, 'The migration plan is ready.');
 }
 
+/** Of an archived plan, as Forklift says it: nothing else of it is looked at. */
+export const ARCHIVED: readonly Finding[] = [
+  {
+    ...{ type: LIVE_CONDITION.archived, category: 'Advisory', reason: 'UserRequested' },
+    message: 'The migration plan has been archived.',
+  },
+];
+
 const SIDES = [
   {
     side: 'source',

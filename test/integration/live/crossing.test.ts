@@ -150,6 +150,24 @@ test('a VM that is canceled before its cut-over is as it was, and the target kee
   await crossings.within('canceled', work, { trust: false });
 });
 
+test('a plan that is archived says so, and moves nothing until that is taken back', async () => {
+  await crossings.within('archived', async (crossing) => {
+    await crossing.createVm('web');
+    await crossing.createPlan([{ name: 'web' }]);
+    await crossing.sweep('Plan');
+    await crossing.patchPlan({ spec: { archived: true } });
+    await crossing.sweep('Plan');
+    expect(conditionsOf(await crossing.plan())).toEqual(['Archived']);
+    await crossing.createMigrationAs();
+    await crossing.sweep();
+    expect((await crossing.migration()).status?.started).toBeUndefined();
+    await crossing.patchPlan({ spec: { archived: false } });
+    const migration = await crossing.untilEnded();
+    expect(conditionsOf(migration)).toContain('Succeeded');
+    expect(conditionsOf(await crossing.plan())).not.toContain('Archived');
+  });
+});
+
 test('a target namespace whose quota is full is explained, and the VM moves once there is room', async () => {
   await crossings.within('full', async (crossing) => {
     await crossing.limitTarget({ 'requests.memory': '600Mi' });
