@@ -259,6 +259,8 @@ export const LIVE_CONDITION = {
   vmAlreadyExists: 'VMAlreadyExists',
   /** The network map lacks networks of VMs. */
   vmNetworksNotMapped: 'VMNetworksNotMapped',
+  /** Several networks of a VM shall be the pod network. */
+  vmPodNetworks: 'VMMultiplePodNetworkMappings',
   /** The storage map lacks storage classes of VMs. */
   vmStorageNotMapped: 'VMStorageNotMapped',
   /** A VM does not run. */

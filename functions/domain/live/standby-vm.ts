@@ -69,6 +69,20 @@ export function unmappedNetworks(vm: VirtualMachine, networks: NetworkMap): stri
   });
 }
 
+/**
+ * Networks of the VM that shall be the pod network of the target, of which KubeVirt gives a VM one. The VM's own stays it, whatever the map
+ * says.
+ */
+export const podNetworks = (vm: VirtualMachine, networks: NetworkMap): string[] =>
+  (vm.spec.template.spec.networks ?? [])
+    .filter(
+      (network) =>
+        network.pod !== undefined ||
+        (network.multus !== undefined &&
+          entryOf(sourceNetworkOf(network, vm), networks)?.destination.type === 'pod'),
+    )
+    .map(({ name }) => name);
+
 const BOUND: readonly string[] = [...BOUND_ANNOTATIONS, LIVE_ANNOTATION.run];
 
 /** Annotations that are about the VM, and not about its cluster or its history there. */

@@ -19,7 +19,7 @@ import {
 import { labelled, metadata, seconds, type Change } from '../../../test/support/builders/object.ts';
 import { nextConditions } from '../../domain/live/conditions.ts';
 import type { Plan, PlanVm } from '../../domain/live/forklift.ts';
-import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
+import type { VirtualMachine, Vmi, VmiSpec } from '../../domain/live/kubevirt.ts';
 import { LIVE_KIND } from '../../domain/live/names.ts';
 import type { PlanView } from '../../domain/live/plan-view.ts';
 import { isNoSecret, type FoundResources } from '../../domain/live/resources.ts';
@@ -214,6 +214,40 @@ describe('VMs', () => {
       sourceCluster: aSource({ vms: [aVmView({ vmi: mac })] }),
       targetCluster: aTarget({ macs: new Map([['02:aa:00:00:00:01', other]]) }),
     });
+  const withBlue = <T extends VmiSpec>(spec: T): T => ({
+    ...spec,
+    networks: [
+      { name: 'default', pod: {} },
+      { name: 'blue', multus: { networkName: 'blue' } },
+    ],
+  });
+  const onPodNetwork = view({
+    networks: ready(
+      aNetworkMap((map) => ({
+        ...map,
+        spec: {
+          ...map.spec,
+          map: [{ source: { namespace: 'vms', name: 'blue' }, destination: { type: 'pod' } }],
+        },
+      })),
+    ),
+    sourceCluster: aSource({
+      vms: [
+        aVmView({
+          found: [
+            aVm((vm) => {
+              const { template } = vm.spec;
+              return {
+                ...vm,
+                spec: { ...vm.spec, template: { ...template, spec: withBlue(template.spec) } },
+              };
+            }),
+          ],
+          vmi: itsVmi((vmi) => ({ ...vmi, spec: withBlue(vmi.spec) })),
+        }),
+      ],
+    }),
+  });
   const multus = vmWith((vm) => {
     const { template } = vm.spec;
     const networks = [{ name: 'default', multus: { networkName: 'red' } }];
@@ -233,6 +267,14 @@ describe('VMs', () => {
       [
         'VMNetworksNotMapped NotValid vms/web: network default (vms/red) is not in the map',
         'VMRestartRequired NotSupported vms/web: networks[default].multus.networkName is not as it runs: restart the VM',
+      ],
+    ],
+    [
+      'a second network shall be the pod network',
+      onPodNetwork,
+      [
+        'VMNetworksNotMapped NotValid vms/web: network blue (vms/blue) is mapped to pod',
+        'VMMultiplePodNetworkMappings NotValid vms/web: networks default, blue',
       ],
     ],
     [

@@ -6,7 +6,7 @@ import { LIVE_CONDITION, LIVE_LABEL } from '../../domain/live/names.ts';
 import type { PlanView, VmView } from '../../domain/live/plan-view.ts';
 import { isNoSecret, resourceProblems, resourcesOf } from '../../domain/live/resources.ts';
 import { shownName } from '../../domain/live/shown.ts';
-import { unmappedNetworks } from '../../domain/live/standby-vm.ts';
+import { podNetworks, unmappedNetworks } from '../../domain/live/standby-vm.ts';
 import { neededVolumes, storageEntryOf } from '../../domain/live/volumes.ts';
 
 /** One VM of a plan that is found and has not moved yet. */
@@ -154,6 +154,16 @@ const CHECKS: readonly Check[] = [
     message: 'VM has unmapped networks.',
     suggestion: 'Map them to multus networks of the target in the NetworkMap.',
     problemsOf: ({ vm }, { networks }) => (networks === undefined ? [] : unmappedNetworks(vm, networks)),
+  },
+  {
+    type: LIVE_CONDITION.vmPodNetworks,
+    reason: 'NotValid',
+    message: 'VM has more than one interface mapped to the pod network.',
+    suggestion: 'Map all but one of these networks to multus networks of the target.',
+    problemsOf: ({ vm }, { networks }) => {
+      const onPod = networks === undefined ? [] : podNetworks(vm, networks);
+      return onPod.length > 1 ? [`networks ${onPod.join(', ')}`] : [];
+    },
   },
   {
     type: LIVE_CONDITION.vmStorageNotMapped,
