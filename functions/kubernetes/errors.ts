@@ -56,6 +56,10 @@ export const isTerminating = (error: unknown): error is ApiError =>
   error instanceof ApiError &&
   (error.status.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating');
 
+/** The account lacks a right. */
+export const isForbidden = (error: unknown): error is ApiError =>
+  error instanceof ApiError && error.code === 403;
+
 /** The API server's own words about what it refused. */
 export const refusalOf = (what: string, { status, reason }: ApiError): string =>
   `the API server refused ${what}: ${status.message ?? reason}`;

@@ -78,6 +78,12 @@ export const STORAGE_PROFILES: ResourceType<StorageProfile> = {
   plural: 'storageprofiles',
   namespaced: false,
 };
+export const SERVICE_ACCOUNTS: ResourceType = {
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  plural: 'serviceaccounts',
+  ...namespaced,
+};
 export const STORAGE_CLASSES: ResourceType = {
   apiVersion: 'storage.k8s.io/v1',
   kind: 'StorageClass',

@@ -1,7 +1,7 @@
 import { ignoreNotFound } from '../cluster/snapshot.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import type { Read, ReadList } from '../kubernetes/cluster.ts';
-import { isNotFound } from '../kubernetes/errors.ts';
+import { isForbidden, isNotFound } from '../kubernetes/errors.ts';
 
 /** undefined: the API server says that there is no object of the name. That it does not serve the kind is no such answer: rejects. */
 export async function found<T>(read: Promise<Read<T>>): Promise<T | undefined> {
@@ -21,3 +21,10 @@ export const foundIfServed = async <T>(read: Promise<Read<T>>): Promise<T | unde
 export async function listedIfServed<T extends KubernetesObject>(list: Promise<ReadList<T>>): Promise<T[]> {
   return (await ignoreNotFound(list))?.items ?? [];
 }
+
+/** `otherwise` where the account may not read it: of what only informs, nothing is said then. */
+export const ifAllowed = async <T, F>(read: Promise<T>, otherwise: F): Promise<T | F> =>
+  read.catch((error: unknown) => {
+    if (isForbidden(error)) return otherwise;
+    throw error;
+  });

@@ -1,4 +1,5 @@
 import type { Plan, PlanVm, VmReference } from '../domain/live/forklift.ts';
+import { accountOf } from '../domain/live/hook-job.ts';
 import type { VirtualMachine, Vmi } from '../domain/live/kubevirt.ts';
 import type { PlanView, SourceView, TargetView, VmView } from '../domain/live/plan-view.ts';
 import { neededVolumes } from '../domain/live/volumes.ts';
@@ -6,6 +7,7 @@ import type { ApiServer, ListedType, Reader } from '../kubernetes/cluster.ts';
 import {
   HOOKS,
   NETWORK_MAPS,
+  SERVICE_ACCOUNTS,
   STORAGE_MAPS,
   VIRTUAL_MACHINES,
   WHOLE_CLAIMS,
@@ -13,7 +15,7 @@ import {
 } from '../kubernetes/live-resources.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import type { FoundProvider } from './connect.ts';
-import { found, foundIfServed, listedIfServed } from './found.ts';
+import { found, foundIfServed, ifAllowed, listedIfServed } from './found.ts';
 import { readDetails } from './read-details.ts';
 import { keyed } from './read-source.ts';
 import { readKubeVirt, readVmmrqs } from './read-fit.ts';
@@ -32,7 +34,7 @@ export async function readPlanView(
   hub: Reader,
 ): Promise<PlanView> {
   const apis = { source: source?.cluster, target: destination?.cluster };
-  const [maps, hooks, sourceCluster, targetCluster] = await Promise.all([
+  const [maps, { hooks, missingAccounts }, sourceCluster, targetCluster] = await Promise.all([
     readMaps(plan, hub),
     readHooks(plan, hub),
     apis.source && orUnknown('source', readSourceView(plan, apis.source)),
@@ -40,7 +42,7 @@ export async function readPlanView(
   ]);
   return {
     ...{ plan, source: source?.provider, destination: destination?.provider },
-    ...{ ...maps, hooks, sourceCluster, targetCluster },
+    ...{ ...maps, hooks, missingAccounts, sourceCluster, targetCluster },
     ...(await readDetails({ plan, sourceCluster, targetCluster }, apis)),
   };
 }
@@ -70,17 +72,26 @@ export const named = ({
   readonly namespace?: string;
 } => (namespace ? { namespace, name } : { name });
 
-async function readHooks({ metadata, spec }: Plan, hub: Reader): Promise<PlanView['hooks']> {
-  const { namespace = '' } = metadata;
-  const references = spec.vms.flatMap(({ hooks = [] }) => hooks).filter(({ hook }) => hook.name);
-  const hooks = await Promise.all(
+async function readHooks(plan: Plan, hub: Reader): Promise<Pick<PlanView, 'hooks' | 'missingAccounts'>> {
+  const { namespace = '' } = plan.metadata;
+  const references = plan.spec.vms.flatMap(({ hooks = [] }) => hooks).filter(({ hook }) => hook.name);
+  const all = await Promise.all(
     references.map(({ hook }) => found(hub.get(HOOKS, { namespace, ...named(hook) }))),
   );
-  return new Map(
-    hooks.flatMap((hook) =>
-      hook === undefined ? [] : [[`${hook.metadata.namespace ?? ''}/${hook.metadata.name}`, hook] as const],
-    ),
+  const hooks = all.filter((hook) => hook !== undefined);
+  const accounts = new Set(hooks.flatMap((hook) => accountOf(hook, plan) ?? []));
+  const missing = await Promise.all(
+    [...accounts].map(async (name) => {
+      const account = found(hub.get(SERVICE_ACCOUNTS, { namespace, name }));
+      return (await ifAllowed(account, 'not known')) === undefined ? [name] : [];
+    }),
   );
+  return {
+    hooks: new Map(
+      hooks.map((hook) => [`${hook.metadata.namespace ?? ''}/${hook.metadata.name}`, hook] as const),
+    ),
+    missingAccounts: new Set(missing.flat()),
+  };
 }
 
 async function readSourceView({ spec }: Plan, cluster: ApiServer): Promise<SourceView> {

@@ -150,7 +150,7 @@ describe('rights', () => {
     ]);
     const [role, readers, binding, ofReaders] = template;
     const given = [role, readers].map((one) => one?.rules?.map(({ resources }) => resources));
-    expect(given).toEqual([[['secrets'], ['configmaps']], [['secrets']]]);
+    expect(given).toEqual([[['secrets'], ['configmaps'], ['serviceaccounts']], [['secrets']]]);
     expect(readers?.rules?.map(({ verbs }) => verbs)).toEqual([['get']]);
     const subject = { kind: 'ServiceAccount', namespace: SYSTEM_NAMESPACE };
     expect(binding?.subjects).toEqual([{ ...subject, name: ACCOUNT }]);

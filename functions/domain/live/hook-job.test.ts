@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { aHook, aPlan, aVm, RUN } from '../../../test/support/builders/live.ts';
 import { annotated } from '../../../test/support/builders/object.ts';
 import type { Hook } from './forklift.ts';
-import { hookObjects } from './hook-job.ts';
+import { accountOf, hookObjects } from './hook-job.ts';
 import { runLabels } from './run-names.ts';
 
 interface Made {
@@ -63,6 +63,23 @@ test('without a playbook the image runs its own command; the service account is 
   expect(files.binaryData).toEqual({ 'playbook.yml': '' });
   expect(spec?.template.spec).toMatchObject({ serviceAccountName: 'hooks', containers: [{ image: 'own' }] });
   expect(JSON.stringify(spec)).not.toMatch(/command|activeDeadlineSeconds/);
+});
+
+test.each<[string, string | undefined, string | undefined, string | undefined]>([
+  ['of the hook', 'own', 'all', 'own'],
+  ['of the plan', undefined, 'all', 'all'],
+  ['of the namespace, as the hook says', '', 'all', undefined],
+  ['of the namespace', undefined, undefined, undefined],
+])('the service account is that %s', (_what, ...[ofHook, ofPlan, wanted]) => {
+  const hook = aHook((one) => ({
+    ...one,
+    spec: { ...one.spec, ...(ofHook !== undefined && { serviceAccount: ofHook }) },
+  }));
+  const plan = aPlan((one) => ({
+    ...one,
+    spec: { ...one.spec, ...(ofPlan !== undefined && { serviceAccount: ofPlan }) },
+  }));
+  expect(accountOf(hook, plan)).toBe(wanted);
 });
 
 test('the hook gets the VM and the plan without any password', () => {

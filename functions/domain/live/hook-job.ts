@@ -25,15 +25,15 @@ export function hookObjects({ run, step, hook, plan, vm }: HookInput): NewObject
     labels: runLabels(run),
     ownerReferences: [{ ...FORKLIFT_KIND.plan, name: planName, uid }],
   };
-  const { image = '', playbook = '', deadline = 0, serviceAccount } = hook.spec;
-  const account = serviceAccount ?? plan.spec.serviceAccount;
+  const { image = '', playbook = '', deadline = 0 } = hook.spec;
+  const account = accountOf(hook, plan);
   const files = {
     'workload.yml': JSON.stringify(withoutSecrets(vm)),
     'plan.yml': JSON.stringify(plan.spec),
   };
   const pod = {
     restartPolicy: 'Never',
-    ...(account ? { serviceAccountName: account } : {}),
+    ...(account === undefined ? {} : { serviceAccountName: account }),
     ...(deadline > 0 ? { activeDeadlineSeconds: deadline } : {}),
     containers: [
       {
@@ -55,6 +55,12 @@ export function hookObjects({ run, step, hook, plan, vm }: HookInput): NewObject
       spec: { backoffLimit: 1, template: { metadata: { labels: runLabels(run) }, spec: pod } },
     } as NewObject,
   ];
+}
+
+/** The service account of the hook's pod, in the namespace of the plan; undefined: its default one. */
+export function accountOf({ spec: { serviceAccount } }: Hook, plan: Plan): string | undefined {
+  const account = serviceAccount ?? plan.spec.serviceAccount;
+  return account === '' ? undefined : account;
 }
 
 const RUNNER = ['/bin/entrypoint', 'ansible-runner', 'run', '/tmp/runner', '-p'];

@@ -283,6 +283,10 @@ export const LIVE_CONDITION = {
   hookNotReady: 'HookNotReady',
   /** A hook is of an unknown step. */
   hookStepNotValid: 'HookStepNotValid',
+  /** The service account that the plan names for its hooks is not there. */
+  serviceAccountNotValid: 'ServiceAccountNotValid',
+  /** The service account that a hook names is not there. */
+  hookServiceAccountNotValid: 'HookServiceAccountNotValid',
   /** A name for the target is no name of a VM. */
   targetNameNotValid: 'TargetNameNotValid',
 

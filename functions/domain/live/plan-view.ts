@@ -12,6 +12,8 @@ export interface PlanView {
   readonly storage: StorageMap | undefined;
   /** By namespace/name. */
   readonly hooks: ReadonlyMap<string, Hook>;
+  /** Service accounts that the hooks need, and that the namespace of the plan lacks. */
+  readonly missingAccounts: ReadonlySet<string>;
   /** Undefined: its provider is not Ready, so nothing is known of its VMs. */
   readonly sourceCluster: SourceView | undefined;
   readonly targetCluster: TargetView | undefined;

@@ -1,16 +1,42 @@
-import { critical, has, type Finding } from '../../domain/live/conditions.ts';
-import type { HookReference } from '../../domain/live/forklift.ts';
+import { critical, findingOf, has, type Finding } from '../../domain/live/conditions.ts';
+import type { Hook, HookReference } from '../../domain/live/forklift.ts';
+import { accountOf } from '../../domain/live/hook-job.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import type { PlanView } from '../../domain/live/plan-view.ts';
 
 const STEPS: readonly string[] = ['PreHook', 'PostHook'];
 
 /** Problems of the hooks that a plan's VMs name, each hook once. */
-export function planHookFindings({ plan, hooks }: PlanView): Finding[] {
+export function planHookFindings(view: PlanView): Finding[] {
+  const { plan, hooks, missingAccounts } = view;
   const references = new Map(
     plan.spec.vms.flatMap(({ hooks: own = [] }) => own).map((each) => [`${each.step} ${keyOf(each)}`, each]),
   );
-  return [...references.values()].flatMap((reference) => findingsOf(reference, hooks));
+  return [
+    ...[...references.values()].flatMap((reference) => findingsOf(reference, hooks)),
+    ...[...missingAccounts].flatMap((account) => accountFindings(account, view)),
+  ];
+}
+
+/** Forklift looks in the target namespace, where none of our pods runs: those of hooks run beside the plan. */
+function accountFindings(account: string, { plan, hooks }: PlanView): Finding[] {
+  const hooksWith = (isOwn: (hook: Hook) => boolean): string[] =>
+    [...hooks].flatMap(([key, hook]) => (accountOf(hook, plan) === account && isOwn(hook) ? [key] : []));
+  const namesIt = ({ spec }: Hook): boolean => spec.serviceAccount !== undefined;
+  const message = `ServiceAccount '${account}' not found in namespace '${plan.metadata.namespace ?? ''}'.`;
+  return [
+    ...findingOf(hooksWith(namesIt), {
+      ...{ type: LIVE_CONDITION.hookServiceAccountNotValid, reason: 'NotFound', message },
+      suggestion: 'Create it, or name another one in these hooks.',
+    }),
+    ...findingOf(
+      hooksWith((hook) => !namesIt(hook)),
+      {
+        ...{ type: LIVE_CONDITION.serviceAccountNotValid, reason: 'NotFound', message },
+        suggestion: 'Create it, or name another one in spec.serviceAccount.',
+      },
+    ),
+  ];
 }
 
 const keyOf = ({ hook: { namespace = '', name = '' } }: HookReference): string => `${namespace}/${name}`;

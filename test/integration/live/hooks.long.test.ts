@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Job } from '../../../functions/domain/live/run-snapshot.ts';
-import { HOOKS, JOBS } from '../../../functions/kubernetes/live-resources.ts';
+import { HOOKS, JOBS, SERVICE_ACCOUNTS } from '../../../functions/kubernetes/live-resources.ts';
 import { VMS } from '../../cluster/kubevirt/objects.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { conditionsOf, type Crossing } from '../../support/live/crossing.ts';
@@ -85,6 +85,20 @@ test('a PreHook runs before anything moves; a PostHook that fails keeps the VM o
       () => admin.get(VMS, { namespace: there, name: 'web' }),
       ({ object }) => object.status?.printableStatus === 'Running',
     );
+  });
+});
+
+test('a hook whose service account is missing keeps the plan from running until it is there', async () => {
+  await crossings.within('account', async (crossing) => {
+    const namespace = 'plans-account';
+    await planWithHooks(crossing, namespace);
+    const at = { namespace, name: 'prehook' };
+    await crossing.admin.patch(HOOKS, at, { merge: { spec: { serviceAccount: 'runner' } } });
+    await crossing.sweep('Plan');
+    expect(conditionsOf(await crossing.plan())).toContain('HookServiceAccountNotValid');
+    await crossing.admin.create(SERVICE_ACCOUNTS, { metadata: { namespace, name: 'runner' } });
+    await crossing.sweep('Plan');
+    expect(conditionsOf(await crossing.plan())).toEqual(['Ready']);
   });
 });
 

@@ -62,6 +62,7 @@ export const aPlanView = (different: Partial<PlanView> = {}): PlanView => ({
   networks: ready(aNetworkMap()),
   storage: ready(aStorageMap()),
   hooks: new Map(),
+  missingAccounts: new Set(),
   sourceCluster: aSource(),
   targetCluster: aTarget(),
   pods: new Map(),

@@ -1,0 +1,46 @@
+import { expect, test } from '@jest/globals';
+import { aPlanView, ready } from '../../../test/support/builders/live-plan.ts';
+import { aHook, aPlan } from '../../../test/support/builders/live.ts';
+import { planHookFindings } from './hooks.ts';
+
+interface Accounts {
+  readonly hook?: string;
+  readonly plan?: string;
+}
+
+test.each<[string, Accounts, string[], string[]]>([
+  ['of the hook', { hook: 'own' }, ['own'], ['HookServiceAccountNotValid Critical NotFound tenant/hook']],
+  ['of the plan', { plan: 'all' }, ['all'], ['ServiceAccountNotValid Critical NotFound tenant/hook']],
+  ['of the plan, which the hook does not use', { hook: 'own', plan: 'all' }, ['all'], []],
+  ['of the plan, which the hook does without', { hook: '', plan: 'all' }, ['all'], []],
+])('a service account that is missing: %s', (_what, ...[accounts, missing, wanted]) => {
+  const hook = ready(
+    aHook((one) => ({
+      ...one,
+      spec: { ...one.spec, ...(accounts.hook !== undefined && { serviceAccount: accounts.hook }) },
+    })),
+  );
+  const both = (['PreHook', 'PostHook'] as const).map((step) => ({
+    step,
+    hook: { namespace: 'tenant', name: 'hook' },
+  }));
+  const plan = aPlan((one) => ({
+    ...one,
+    spec: {
+      ...one.spec,
+      ...(accounts.plan !== undefined && { serviceAccount: accounts.plan }),
+      vms: one.spec.vms.map((vm) => ({ ...vm, hooks: both })),
+    },
+  }));
+  const view = (missingAccounts: readonly string[]): ReturnType<typeof aPlanView> =>
+    aPlanView({ plan, hooks: new Map([['tenant/hook', hook]]), missingAccounts: new Set(missingAccounts) });
+  expect(planHookFindings(view([]))).toEqual([]);
+  const findings = planHookFindings(view(missing));
+  expect(
+    findings.map(({ type, category, reason = '', items = [] }) =>
+      [type, category, reason, ...items].join(' '),
+    ),
+  ).toEqual(wanted);
+  for (const { message } of findings)
+    expect(message).toBe(`ServiceAccount '${missing.join()}' not found in namespace 'tenant'.`);
+});
