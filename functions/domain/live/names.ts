@@ -253,6 +253,8 @@ export const LIVE_CONDITION = {
   vmRefNotValid: 'VMRefNotValid',
   /** A VM of the plan is not on the source. */
   vmNotFound: 'VMNotFound',
+  /** Migration: several of its VMs fit what is to be canceled, so none is. */
+  vmNotUnique: 'VMNotUnique',
   /** Two entries are the same VM, two VMs get the same name, or an entry fits several VMs. */
   duplicateVm: 'DuplicateVM',
   /** Another VM of that name is on the target. */

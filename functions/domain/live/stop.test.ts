@@ -14,6 +14,13 @@ const deleted = <T extends KubernetesObject>(object: T): T => ({
 const canceling =
   (...cancel: VmReference[]): Change<PlanMigration> =>
   (migration) => ({ ...migration, spec: { ...migration.spec, cancel } });
+const OTHER = { id: 'uid-2', namespace: 'other', name: 'web' };
+const running =
+  (...vms: VmReference[]): Change<PlanMigration> =>
+  (migration) => ({
+    ...migration,
+    status: { vms: vms.map((vm) => ({ ...vm, phase: 'Started', pipeline: [] })) },
+  });
 const archived: Change<Plan> = (plan) => ({ ...plan, spec: { ...plan.spec, archived: true } });
 
 const without: Change<Plan> = (plan) => ({ ...plan, spec: { ...plan.spec, vms: [{ name: 'db' }] } });
@@ -34,6 +41,18 @@ const CASES: Record<string, Case> = {
   'another VM is canceled': {
     migration: aPlanMigration(canceling({ namespace: 'other', name: 'web' })),
     want: undefined,
+  },
+  'its name is canceled, without a namespace': {
+    migration: aPlanMigration(canceling({ name: 'web' })),
+    want: 'UserRequested',
+  },
+  'a name is canceled that two VMs of the run have': {
+    migration: aPlanMigration(canceling({ name: 'web' }), running(VM, OTHER)),
+    want: undefined,
+  },
+  'it is canceled by its namespace too, and another VM has its name': {
+    migration: aPlanMigration(canceling({ namespace: 'vms', name: 'web' }), running(VM, OTHER)),
+    want: 'UserRequested',
   },
   'it is no VM of the plan': { plan: aPlan(without), want: 'Modified' },
   'the Migration is deleted': { migration: aPlanMigration(deleted), want: 'Deleted' },

@@ -16,11 +16,18 @@ export function stopOf(
     return { reason: LIVE_REASON.archived, message: 'The migration plan has been archived.' };
   if (!plan.spec.vms.some((entry) => isSameVm(entry, vm)))
     return { reason: LIVE_REASON.modified, message: 'The VM is not in the plan.' };
-  const isCanceled = (migration.spec.cancel ?? []).some((canceled) => isSameVm(canceled, vm));
+  const vms = migration.status?.vms ?? plan.spec.vms;
+  const isCanceled = (migration.spec.cancel ?? []).some(
+    (reference) => isSameVm(reference, vm) && !isAmbiguous(reference, vms),
+  );
   return isCanceled
     ? { reason: LIVE_REASON.userRequested, message: 'The migration has been canceled.' }
     : undefined;
 }
+
+/** Several VMs fit the reference: which one its user means is not known. */
+export const isAmbiguous = (reference: VmReference, vms: readonly VmReference[]): boolean =>
+  vms.filter((vm) => isSameVm(reference, vm)).length > 1;
 
 /** By uid where both have one; else by name, in the same namespace unless one of them leaves it out. */
 export function isSameVm(one: VmReference, other: VmReference): boolean {

@@ -1,7 +1,7 @@
 import { findingOf, nextConditions, type Finding } from '../../domain/live/conditions.ts';
 import type { MigrationStatus, PlanMigration, VmReference, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
-import { isSameVm } from '../../domain/live/stop.ts';
+import { isAmbiguous, isSameVm } from '../../domain/live/stop.ts';
 import { defined } from './defined.ts';
 import type { Run } from './run.ts';
 
@@ -15,7 +15,7 @@ export function migrationStatusOf(
   const { leftovers: _, ...before } = status ?? {};
   const leftovers = vms.flatMap((vm) => vm.leftovers ?? []);
   const conditions = before.conditions ?? [];
-  const findings = [...standingFindings(run), ...unknownCancels(spec.cancel ?? [], vms)];
+  const findings = [...standingFindings(run), ...cancelFindings(spec.cancel ?? [], vms)];
   return {
     ...before,
     ...defined({ observedGeneration: metadata.generation, started, completed, progress, message }),
@@ -51,14 +51,17 @@ const END = {
 
 const END_TEXT = { Succeeded: 'SUCCEEDED', Failed: 'FAILED', Canceled: 'been CANCELED' } as const;
 
-/** VMs that shall be canceled and are not in the plan. */
-const unknownCancels = (cancel: readonly VmReference[], vms: readonly VmStatus[]): Finding[] =>
-  findingOf(
-    cancel
-      .filter((one) => !vms.some((vm) => isSameVm(vm, one)))
-      .map(({ namespace = '', name, id = '' }) => (name === undefined ? id : `${namespace}/${name}`)),
-    {
-      ...{ type: LIVE_CONDITION.vmNotFound, category: 'Warn', reason: 'NotFound' },
-      ...{ message: 'VM not found.', suggestion: 'Name a VM of the plan in spec.cancel, as in the plan.' },
-    },
-  );
+/** What is to be canceled, and is no VM of the run, or no single one. */
+const cancelFindings = (cancel: readonly VmReference[], vms: readonly VmStatus[]): Finding[] => [
+  ...findingOf(cancel.filter((one) => !vms.some((vm) => isSameVm(vm, one))).map(labelOf), {
+    ...{ type: LIVE_CONDITION.vmNotFound, category: 'Warn', reason: 'NotFound' },
+    ...{ message: 'VM not found.', suggestion: 'Name a VM of the plan in spec.cancel, as in the plan.' },
+  }),
+  ...findingOf(cancel.filter((one) => isAmbiguous(one, vms)).map(labelOf), {
+    ...{ type: LIVE_CONDITION.vmNotUnique, category: 'Warn', reason: 'Ambiguous' },
+    ...{ message: 'VM reference is ambiguous.', suggestion: 'Give the namespace too in spec.cancel.' },
+  }),
+];
+
+const labelOf = ({ namespace = '', name, id = '' }: VmReference): string =>
+  name === undefined ? id : `${namespace}/${name}`;

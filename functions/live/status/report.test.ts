@@ -398,6 +398,23 @@ describe('several VMs', () => {
       expect.objectContaining({ type: 'VMNotFound', category: 'Warn', items: ['vms/no', 'u'] }),
     );
   });
+
+  test('a cancel that two VMs of the run fit is a warning', () => {
+    const twin = { name: 'web', namespace: 'other' };
+    const plan = aPlan((one) => ({ ...one, spec: { ...one.spec, vms: [WEB, twin] } }));
+    const migration = aPlanMigration((one) => ({
+      ...one,
+      spec: { ...one.spec, cancel: [WEB, { name: 'web' }] },
+    }));
+    const runs = [WEB, twin].map((entry) => ({ entry, decision: wait('Started') }));
+    const { conditions = [] } = reportRun({ plan, migration, runs, now: NOW }).migrationStatus;
+    expect(conditions.filter(({ category }) => category === 'Warn')).toEqual([
+      expect.objectContaining({
+        ...{ type: 'VMNotUnique', reason: 'Ambiguous', items: ['/web'] },
+        message: 'VM reference is ambiguous.',
+      }),
+    ]);
+  });
 });
 
 describe('since when a VM waits', () => {
