@@ -274,6 +274,8 @@ export interface KubeVirt extends KubernetesObject {
     };
   };
   status?: {
+    /** Where its synchronization controller listens, while there is one: host:port (facts/cross-cluster.md §C1). */
+    synchronizationAddresses?: readonly string[];
     /** "v1.6.0", once it is deployed. */
     observedKubeVirtVersion?: string;
     phase?: string;

@@ -44,6 +44,11 @@ describe('the answer', () => {
       ['Held', 'holds OverQuota', 'warns ConnectionInsecure'],
     ],
     [
+      'without an address no VM moves',
+      looked([READY, condition('NoAddress', 'Warn', { items: ['destination'] })]),
+      ['Held', 'holds NoAddress'],
+    ],
+    [
       'what stops it comes first',
       looked([WARNING, FULL, MISSING]),
       ['NotReady', 'stops VMNotFound', 'holds OverQuota', 'warns ConnectionInsecure'],

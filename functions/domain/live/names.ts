@@ -249,6 +249,10 @@ export const LIVE_CONDITION = {
   migrationTypeNotValid: 'MigrationTypeNotValid',
   /** The source's Kubernetes is too old. */
   unsupportedVersion: 'UnsupportedVersion',
+  /** The synchronization controller of a KubeVirt has no address. */
+  noAddress: 'NoAddress',
+  /** KubeVirt is older on the target than on the source. */
+  versionsDiffer: 'VersionsDiffer',
   /** A VM of the plan has neither name nor id. */
   vmRefNotValid: 'VMRefNotValid',
   /** A VM of the plan is not on the source. */

@@ -68,8 +68,9 @@ export const isHeldUp = ({ spec, status }: Plan): boolean =>
   spec.archived !== true &&
   (!has(status, LIVE_CONDITION.ready) || OF_VMS.some((type) => has(status, type)));
 
-/** Of a plan: the VMs that it is about do not move, and the others do. */
+/** Of a plan: while it holds, the VMs that it is about do not move, and the others do. */
 export const HOLDS_VMS: readonly LiveConditionType[] = [
+  LIVE_CONDITION.noAddress,
   LIVE_CONDITION.overQuota,
   LIVE_CONDITION.instanceTypeDiffers,
 ];

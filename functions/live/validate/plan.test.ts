@@ -180,26 +180,6 @@ describe('what keeps a plan from running', () => {
   });
 });
 
-describe('the feature gate', () => {
-  const GATE = 'DecentralizedLiveMigration';
-  const disabled = {
-    ...aKubeVirt('v1.10.0'),
-    spec: { configuration: { developerConfiguration: { disabledFeatureGates: [GATE] } } },
-  };
-
-  test.each<[string, ReturnType<typeof aKubeVirt>, boolean]>([
-    ['is on where it is listed', aKubeVirt('v1.6.0', GATE), true],
-    ['is off before 1.10', aKubeVirt('v1.9.3'), false],
-    ['is on from 1.10 on', aKubeVirt('v1.10.0'), true],
-    ['is on in 2.0', aKubeVirt('v2.0.0'), true],
-    ['is off where it is disabled', disabled, false],
-    ['is off in a KubeVirt that is being installed', aKubeVirt(''), false],
-  ])('%s', (_what, kubevirt, isOn) => {
-    const findings = summary(view({ sourceCluster: aSource({ kubevirt }) }));
-    expect(findings).toEqual([isOn ? 'Ready' : 'MigrationTypeNotValid NotSupported']);
-  });
-});
-
 describe('VMs', () => {
   const vmWith = (change: Change<VirtualMachine>): PlanView =>
     view({ sourceCluster: aSource({ vms: [aVmView({ found: [aVm(change)] })] }) });

@@ -3,9 +3,9 @@ import type { NamedReference, Plan, Provider } from '../../domain/live/forklift.
 import { LIVE_CONDITION, type LiveConditionType } from '../../domain/live/names.ts';
 import type { PlanView } from '../../domain/live/plan-view.ts';
 import { shownName } from '../../domain/live/shown.ts';
+import { clusterFindings } from './clusters.ts';
 import { planHookFindings } from './hooks.ts';
 import { quotaFindings } from './quota.ts';
-import { canMigrateLive, isOldKubernetes } from './versions.ts';
 import { candidatesOf, vmFindings } from './vms.ts';
 
 /**
@@ -21,7 +21,7 @@ export function planFindings(view: PlanView): readonly Finding[] {
     ...inNamespace,
     ...maps(view),
     ...(inNamespace.length === 0 ? networksOfTarget(view) : []),
-    ...clusters(view),
+    ...clusterFindings(view),
     ...planHookFindings(view),
     ...(isExecuting ? [] : [...vmFindings(view), ...quotaFindings(view, candidatesOf(view))]),
   ];
@@ -159,26 +159,4 @@ function networksOfTarget({ plan, networks }: PlanView): Finding[] {
       suggestion: 'Map to a NetworkAttachmentDefinition of one of these namespaces.',
     }),
   );
-}
-
-function clusters({ sourceCluster, targetCluster }: PlanView): Finding[] {
-  const known = [
-    ...(sourceCluster === undefined ? [] : [{ name: 'source', ...sourceCluster }]),
-    ...(targetCluster === undefined ? [] : [{ name: 'destination', ...targetCluster }]),
-  ];
-  const without = known.filter(({ kubevirt }) => !canMigrateLive(kubevirt));
-  const gate = without.map(({ name }) =>
-    critical(LIVE_CONDITION.migrationTypeNotValid, 'NotSupported', {
-      message: '`live` migration from the source provider is not supported.',
-      suggestion: `Add DecentralizedLiveMigration to the featureGates of KubeVirt on the ${name}.`,
-    }),
-  );
-  if (sourceCluster === undefined || !isOldKubernetes(sourceCluster.version)) return gate;
-  return [
-    ...gate,
-    critical(LIVE_CONDITION.unsupportedVersion, 'NotSupported', {
-      message: 'Source version is not supported.',
-      suggestion: 'Update the source to Kubernetes 1.26 or later.',
-    }),
-  ];
 }

@@ -1,26 +1,44 @@
 import type { KubeVirt } from '../../domain/objects.ts';
 
 const GATE = 'DecentralizedLiveMigration';
-/** From here on the gate is on without being listed (facts/cross-cluster.md §C4). */
+/** Before it, KubeVirt does not know the gate; from the other one on it is on without being listed (facts/cross-cluster.md §C4). */
+const FIRST_KUBEVIRT = [1, 6] as const;
 const ON_BY_DEFAULT = [1, 10] as const;
 const OLDEST_KUBERNETES = [1, 26] as const;
+
+type Version = readonly [major: number, minor: number];
+
+/** Of "v1.34.1"; undefined: it cannot be read. */
+function parsed(version = ''): Version | undefined {
+  const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
+  return major === undefined ? undefined : [Number(major), Number(minor)];
+}
+
+const isBefore = ([major, minor]: Version, [otherMajor, otherMinor]: Version): boolean =>
+  major < otherMajor || (major === otherMajor && minor < otherMinor);
+
+/** "v1.9.0"; undefined: it is not deployed yet. */
+export const versionOf = (kubevirt: KubeVirt | undefined): string | undefined =>
+  kubevirt?.status?.observedKubeVirtVersion;
 
 /** Whether KubeVirt migrates VMs to another cluster. */
 export function canMigrateLive(kubevirt: KubeVirt | undefined): boolean {
   const { featureGates = [], disabledFeatureGates = [] } =
     kubevirt?.spec?.configuration?.developerConfiguration ?? {};
   if (disabledFeatureGates.includes(GATE)) return false;
-  return featureGates.includes(GATE) || isOnByDefault(kubevirt);
+  const isListed = featureGates.includes(GATE);
+  const version = parsed(versionOf(kubevirt));
+  // One that is being installed says its version later.
+  if (version === undefined) return isListed;
+  return !isBefore(version, isListed ? FIRST_KUBEVIRT : ON_BY_DEFAULT);
 }
 
-const isOnByDefault = (kubevirt: KubeVirt | undefined): boolean =>
-  !isBefore(kubevirt?.status?.observedKubeVirtVersion ?? '', ON_BY_DEFAULT);
-
-/** `version`: of the API server, such as "v1.34.1". */
-export const isOldKubernetes = (version: string): boolean => isBefore(version, OLDEST_KUBERNETES);
-
-/** A version that cannot be read counts as old. */
-function isBefore(version: string, [major, minor]: readonly [number, number]): boolean {
-  const [, foundMajor = '0', foundMinor = '0'] = /^v?(\d+)\.(\d+)/.exec(version) ?? [];
-  return Number(foundMajor) < major || (Number(foundMajor) === major && Number(foundMinor) < minor);
+/** By major and minor version; false where one cannot be read. */
+export function isOlder(one: string | undefined, other: string | undefined): boolean {
+  const [version, than] = [parsed(one), parsed(other)];
+  return version !== undefined && than !== undefined && isBefore(version, than);
 }
+
+/** `version`: of the API server, such as "v1.34.1". One that cannot be read counts as old. */
+export const isOldKubernetes = (version: string): boolean =>
+  isBefore(parsed(version) ?? [0, 0], OLDEST_KUBERNETES);

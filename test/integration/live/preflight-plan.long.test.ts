@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { reportAddresses } from '../../cluster/kubevirt/operator.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
 import { runWith, type RunPlugin } from '../../support/plugin.ts';
 
@@ -40,6 +41,16 @@ test('preflight plan says what stops a plan, that nobody has looked since, and t
     await crossing.sweep('Plan');
     const ready = await preflight();
     expect([ready.code, ready.stdout]).toEqual([0, expect.stringContaining('a Migration of it would start')]);
+
+    const { members } = crossings.clusters;
+    await reportAddresses(members.target.admin, []);
+    await crossing.sweep('Plan');
+    const unheard = await preflight();
+    expect([unheard.code, unheard.stdout]).toEqual([
+      1,
+      expect.stringMatching(/holds +NoAddress +destination/),
+    ]);
+    await reportAddresses(members.target.admin, [crossing.side('target').address]);
 
     await crossing.limitTarget({ 'requests.memory': '600Mi', 'requests.storage': '1Ti' });
     await crossing.sweep('Plan');

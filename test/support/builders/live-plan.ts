@@ -17,7 +17,7 @@ export const ready = <T extends object>(object: T): T & { status: { conditions: 
 export const aKubeVirt = (version = 'v1.9.0', ...featureGates: string[]): KubeVirt => ({
   metadata: { ...metadata('kubevirt'), namespace: 'kubevirt' },
   spec: { configuration: { developerConfiguration: { featureGates } } },
-  status: { observedKubeVirtVersion: version },
+  status: { observedKubeVirtVersion: version, synchronizationAddresses: ['10.0.0.1:9185'] },
 });
 
 const CLAIM: Claim = {
