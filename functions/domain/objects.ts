@@ -271,6 +271,8 @@ export interface KubeVirt extends KubernetesObject {
       evictionStrategy?: string;
       additionalGuestMemoryOverheadRatio?: string;
       developerConfiguration?: { featureGates?: string[]; disabledFeatureGates?: string[] };
+      /** Of VMIs that name none; left out: host-model. */
+      cpuModel?: string;
     };
   };
   status?: {

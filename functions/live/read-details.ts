@@ -6,25 +6,27 @@ import { runningPodsOf } from '../domain/live/target-quota.ts';
 import { LISTED_PODS } from '../cluster/listed.ts';
 import { PODS_OF_VMS } from '../cluster/snapshot.ts';
 import type { Reader } from '../kubernetes/cluster.ts';
+import { readMissingCpus, runningIn } from './read-cpus.ts';
 import { readResources } from './read-resources.ts';
 import { orUnknown } from './unknown-cluster.ts';
 
-type Details = Pick<PlanView, 'pods' | 'instanceTypes'>;
+type Details = Pick<PlanView, 'pods' | 'instanceTypes' | 'missingCpus'>;
 
 /** What is read about a plan's VMs only where both clusters answer, and only while they do not move. Rejects with UnknownCluster. */
 export async function readDetails(
   { plan, sourceCluster, targetCluster }: Pick<PlanView, 'plan' | 'sourceCluster' | 'targetCluster'>,
   { source, target }: Readonly<Record<'source' | 'target', Reader | undefined>>,
 ): Promise<Details> {
-  const none: Details = { pods: new Map(), instanceTypes: new Map() };
+  const none: Details = { pods: new Map(), instanceTypes: new Map(), missingCpus: new Map() };
   if (source === undefined || target === undefined || has(plan.status, LIVE_CONDITION.executing)) return none;
   if (sourceCluster === undefined || targetCluster === undefined) return none;
   const { vms } = sourceCluster;
-  const [pods, instanceTypes] = await Promise.all([
+  const [pods, instanceTypes, missingCpus] = await Promise.all([
     targetCluster.quotas.length === 0 ? none.pods : orUnknown('source', readPods(vms, source)),
     readNamed(vms, { source, target, namespace: plan.spec.targetNamespace }),
+    readMissingCpus(runningIn(vms), { source, target }),
   ]);
-  return { pods, instanceTypes };
+  return { pods, instanceTypes, missingCpus };
 }
 
 async function readNamed(
@@ -49,9 +51,7 @@ async function readNamed(
 
 /** Of the VMs that run. */
 async function readPods(vms: readonly VmView[], cluster: Reader): Promise<Details['pods']> {
-  const running = vms.flatMap(({ found: [vm], vmi }) =>
-    vm === undefined || vmi === undefined ? [] : [{ uid: vm.metadata.uid, vmi }],
-  );
+  const running = runningIn(vms);
   const namespaces = [...new Set(running.map(({ vmi }) => vmi.metadata.namespace ?? ''))];
   const pods = await Promise.all(
     namespaces.map((namespace) => cluster.list(LISTED_PODS, { namespace, labelSelector: PODS_OF_VMS })),

@@ -123,6 +123,12 @@ test.each<[string, object, object, string[]]>([
     ],
   ],
   [
+    'another CPU model',
+    { cpu: { model: 'host-model' } },
+    { cpu: { model: 'Haswell' } },
+    ['cpu.model is host-model on the source and Haswell on the target'],
+  ],
+  [
     'less memory',
     { memory: { guest: '8Gi' } },
     { memory: { guest: '4Gi' } },

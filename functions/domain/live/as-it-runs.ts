@@ -67,6 +67,7 @@ const HARDWARE = [
   'cpu.sockets',
   'cpu.cores',
   'cpu.threads',
+  'cpu.model',
   'cpu.dedicatedCpuPlacement',
   'memory.guest',
   'memory.hugepages.pageSize',
@@ -94,11 +95,13 @@ const cpuIn = ({
   sockets = 1,
   cores = 1,
   threads = 1,
+  model,
   dedicatedCpuPlacement = false,
 }: NonNullable<Domain['cpu']> = {}): Pick<Hardware, Extract<keyof Hardware, `cpu.${string}`>> => ({
   'cpu.sockets': String(sockets),
   'cpu.cores': String(cores),
   'cpu.threads': String(threads),
+  'cpu.model': model,
   'cpu.dedicatedCpuPlacement': String(dedicatedCpuPlacement),
 });
 

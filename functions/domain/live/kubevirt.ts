@@ -58,6 +58,7 @@ export interface VmiSpec {
       sockets?: number;
       cores?: number;
       threads?: number;
+      model?: string;
       dedicatedCpuPlacement?: boolean;
       [field: string]: unknown;
     };

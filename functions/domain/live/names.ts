@@ -281,6 +281,8 @@ export const LIVE_CONDITION = {
   macConflicts: 'MacConflicts',
   /** An instance type or preference of a VM is missing, or another one on the target. */
   instanceTypeDiffers: 'InstanceTypeDiffers',
+  /** No node of the target has the CPU of a VM's guest, or its KubeVirt gives the VM another one. */
+  cpuDiffers: 'CPUDiffers',
   /** The quotas of the target namespace have no room for VMs. */
   overQuota: 'OverQuota',
   /** A hook is not set, or not there. */

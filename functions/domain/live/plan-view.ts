@@ -21,6 +21,8 @@ export interface PlanView {
   readonly pods: ReadonlyMap<string, readonly Pod[]>;
   /** Instance types and preferences that VMs name, by the uid of the VM. */
   readonly instanceTypes: ReadonlyMap<string, FoundResources>;
+  /** Labels for the CPU of a guest that no node of the target has together, by the uid of its VM. */
+  readonly missingCpus: ReadonlyMap<string, readonly string[]>;
 }
 
 interface ClusterView {

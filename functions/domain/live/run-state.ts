@@ -73,6 +73,7 @@ export const HOLDS_VMS: readonly LiveConditionType[] = [
   LIVE_CONDITION.noAddress,
   LIVE_CONDITION.overQuota,
   LIVE_CONDITION.instanceTypeDiffers,
+  LIVE_CONDITION.cpuDiffers,
 ];
 
 /** What is about some VMs of a plan alone, and may go without an event. */

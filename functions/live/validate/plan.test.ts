@@ -371,6 +371,32 @@ describe('VMs', () => {
   });
 });
 
+test('VMs whose CPU the target lacks are named, and the others move', () => {
+  const labels = ['cpu-model-migration.node.kubevirt.io/Skylake', 'cpu-feature.node.kubevirt.io/vmx'];
+  expect(summary(view({ missingCpus: new Map([[aVm().metadata.uid, labels]]) }))).toEqual([
+    `CPUDiffers NotValid vms/web: no node there has ${labels.join(', ')}`,
+    'Ready',
+  ]);
+});
+
+test('a VM that gets its CPU by defaults, which differ, is named', () => {
+  const vmi = itsVmi((one) => ({
+    ...one,
+    spec: { ...one.spec, domain: { ...one.spec.domain, cpu: { model: 'host-model' } } },
+  }));
+  const { spec = {}, ...kubevirt } = aTarget().kubevirt ?? { metadata: metadata('kubevirt') };
+  const configuration = { ...spec.configuration, cpuModel: 'Haswell' };
+  const findings = summary(
+    view({
+      sourceCluster: aSource({ vms: [aVmView({ vmi })] }),
+      targetCluster: aTarget({ kubevirt: { ...kubevirt, spec: { ...spec, configuration } } }),
+    }),
+  );
+  expect(findings[0]).toBe(
+    'CPUDiffers NotValid vms/web: runs as host-model, and KubeVirt of the target would make it Haswell',
+  );
+});
+
 describe('instance types', () => {
   const large = (cpu: number): KubernetesObject =>
     ({ ...LIVE_KIND.instancetype, metadata: metadata('large'), spec: { cpu: { guest: cpu } } }) as never;

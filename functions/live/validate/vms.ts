@@ -1,5 +1,6 @@
 import { differencesOf } from '../../domain/live/as-it-runs.ts';
 import { findingOf, has, type Finding, type Problem } from '../../domain/live/conditions.ts';
+import { cpuProblems } from '../../domain/live/cpu.ts';
 import type { PlanVm } from '../../domain/live/forklift.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { LIVE_CONDITION, LIVE_LABEL } from '../../domain/live/names.ts';
@@ -219,6 +220,14 @@ const CHECKS: readonly Check[] = [
       const named = instanceTypes.get(vm.metadata.uid);
       return named === undefined ? [] : resourceProblems(resourcesOf(vm).filter(isNoSecret), named);
     },
+  },
+  {
+    type: LIVE_CONDITION.cpuDiffers,
+    category: 'Warn',
+    reason: 'NotValid',
+    message: 'VM has a CPU that the target does not have, or would have another one there.',
+    suggestion: 'Let the VMs name a cpu.model that nodes of both clusters have, or add such nodes.',
+    problemsOf: cpuProblems,
   },
   {
     type: LIVE_CONDITION.macConflicts,

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { FULL_NODES } from '../../cluster/kubevirt/node-objects.ts';
+import { FULL_VMIS } from '../../cluster/kubevirt/objects.ts';
 import { reportAddresses } from '../../cluster/kubevirt/operator.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
 import { runWith, type RunPlugin } from '../../support/plugin.ts';
@@ -58,5 +60,27 @@ test('preflight plan says what stops a plan, that nobody has looked since, and t
     expect(held.code).toBe(1);
     expect(held.stdout).toMatch(/holds +OverQuota .*web: ResourceQuota quota lacks requests\.memory=\d+/);
     expect(held.stdout).toContain('the VMs that are held would not move');
+  });
+});
+
+test('preflight plan names a VM whose CPU no node of the target has', async () => {
+  await crossings.within('cpu', async (crossing) => {
+    const preflight = async (): ReturnType<RunPlugin> => {
+      await crossing.sweep('Plan');
+      return plugin('preflight', 'plan', 'move', '-n', 'plans-cpu');
+    };
+    await crossing.createVm('web');
+    await crossing.createPlan([{ name: 'web' }]);
+    const source = crossing.side('source');
+    const { object: vmi } = await source.admin.get(FULL_VMIS, { namespace: source.namespace, name: 'web' });
+    const labels = { 'cpu-vendor.node.kubevirt.io/AMD': 'true' };
+    await source.admin.create(FULL_NODES, { metadata: { name: vmi.status?.nodeName ?? '', labels } });
+    const held = await preflight();
+    expect([held.code, held.stdout]).toEqual([
+      1,
+      expect.stringMatching(/holds +CPUDiffers .*web: no node there has cpu-vendor\.node\.kubevirt\.io\/AMD/),
+    ]);
+    await crossing.side('target').admin.create(FULL_NODES, { metadata: { name: 'target-node1', labels } });
+    expect(await preflight()).toMatchObject({ code: 0 });
   });
 });

@@ -67,5 +67,6 @@ export const aPlanView = (different: Partial<PlanView> = {}): PlanView => ({
   targetCluster: aTarget(),
   pods: new Map(),
   instanceTypes: new Map(),
+  missingCpus: new Map(),
   ...different,
 });

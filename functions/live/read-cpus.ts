@@ -1,0 +1,58 @@
+import { named } from '../cluster/listed.ts';
+import { cpuLabelsOf } from '../domain/live/cpu.ts';
+import type { Vmi } from '../domain/live/kubevirt.ts';
+import type { PlanView, VmView } from '../domain/live/plan-view.ts';
+import type { Node } from '../domain/objects.ts';
+import type { Reader } from '../kubernetes/cluster.ts';
+import { NODES } from '../kubernetes/resources.ts';
+import { found, ifAllowed } from './found.ts';
+import { orUnknown } from './unknown-cluster.ts';
+
+/** A VM that runs, by its uid. */
+export interface Running {
+  readonly uid: string;
+  readonly vmi: Vmi;
+}
+
+export const runningIn = (vms: readonly VmView[]): Running[] =>
+  vms.flatMap(({ found: [vm], vmi }) =>
+    vm === undefined || vmi === undefined ? [] : [{ uid: vm.metadata.uid, vmi }],
+  );
+
+/** Whose CPUs no node of the target has. Where a token may not read nodes, none is said to be missing. Rejects with UnknownCluster. */
+export async function readMissingCpus(
+  running: readonly Running[],
+  { source, target }: { readonly source: Reader; readonly target: Reader },
+): Promise<PlanView['missingCpus']> {
+  const needs = await Promise.all(
+    running.map(async ({ uid, vmi }) => ({
+      uid,
+      labels: cpuLabelsOf(vmi, await orUnknown('source', readNode(vmi, source))),
+    })),
+  );
+  const selectors = new Set(needs.map(({ labels }) => selectorOf(labels)));
+  const asked = [...selectors].map(async (selector) => {
+    const isThere = await orUnknown('destination', ifAllowed(hasNode(selector, target), true));
+    return isThere ? [] : [selector];
+  });
+  const missing = (await Promise.all(asked)).flat();
+  return new Map(
+    needs.flatMap(({ uid, labels }) =>
+      missing.includes(selectorOf(labels)) ? [[uid, Object.keys(labels)] as const] : [],
+    ),
+  );
+}
+
+async function readNode({ status }: Vmi, cluster: Reader): Promise<Node | undefined> {
+  const { nodeName: name = '' } = status ?? {};
+  return name === '' ? undefined : ifAllowed(found(cluster.get(NODES, { name })), undefined);
+}
+
+/** Of nodes with all these labels; '': any. */
+const selectorOf = (labels: Readonly<Record<string, string>>): string =>
+  Object.entries(labels)
+    .map((label) => label.join('='))
+    .join();
+
+const hasNode = async (labelSelector: string, cluster: Reader): Promise<boolean> =>
+  labelSelector === '' || (await cluster.list(named(NODES), { labelSelector })).items.length > 0;
