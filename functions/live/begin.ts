@@ -6,7 +6,8 @@ import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_FINALIZER, LIVE_REASON } from '../domain/live/names.ts';
 import type { SourceView } from '../domain/live/plan-view.ts';
 import { requesterOf } from '../domain/live/requester.ts';
-import { isHeld, isOfPlan } from '../domain/live/run-state.ts';
+import { migrationBefore } from '../domain/live/queue.ts';
+import { isHeld } from '../domain/live/run-state.ts';
 import { cannot, rightsToCopy, rightsToMove, rightToUse } from '../domain/live/rights.ts';
 import { PLAN_MIGRATIONS } from '../kubernetes/live-resources.ts';
 import { checkPlan, isForkliftHere } from './check.ts';
@@ -149,29 +150,10 @@ async function notNow({ migration, plan }: Pair, context: LiveContext): Promise<
     return done('Forklift runs the plans');
   }
   if (migration.status?.started !== undefined) return undefined;
-  const first = await firstInTurn({ migration, plan }, context);
+  const { items } = await hub.list(PLAN_MIGRATIONS, {});
+  const first = migrationBefore(migration, plan, items);
   return first === undefined ? undefined : done(`waiting for the end of Migration ${first.metadata.name}`);
 }
-
-/** Another Migration of the plan that runs, or is older. */
-async function firstInTurn(
-  { migration, plan }: Pair,
-  { hub }: LiveContext,
-): Promise<PlanMigration | undefined> {
-  const { items } = await hub.list(PLAN_MIGRATIONS, {});
-  const others = items.filter(
-    (other) => other.metadata.uid !== migration.metadata.uid && isOfPlan(other, plan),
-  );
-  const orderOf = ({ metadata }: PlanMigration): string => `${metadata.creationTimestamp} ${metadata.name}`;
-  return others.find((other) => isRunning(other) || (mayBegin(other) && orderOf(other) < orderOf(migration)));
-}
-
-/** The finalizer alone may be a copy of another one's. */
-const isRunning = (migration: PlanMigration): boolean =>
-  isHeld(migration) && migration.status?.started !== undefined;
-
-const mayBegin = ({ status, metadata }: PlanMigration): boolean =>
-  status?.completed === undefined && metadata.deletionTimestamp === undefined;
 
 /** Each as it is now; undefined: it is gone. */
 export async function readProviders({ spec, metadata }: Plan, context: LiveContext): Promise<PlanProviders> {

@@ -1,7 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { LIVE_ANNOTATION, LIVE_EVENT } from '../../../functions/domain/live/names.ts';
+import { PLAN_MIGRATIONS } from '../../../functions/kubernetes/live-resources.ts';
 import { FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
+import { askUntil } from '../../support/eventually.ts';
+import { removeClaims } from '../../support/live/claims.ts';
 import { accessOf, conditionsOf, type PlannedMove } from '../../support/live/crossing.ts';
 import { startInstalled, type Installed } from '../../support/live/installed.ts';
 
@@ -70,6 +73,40 @@ test.each<[string, (move: PlannedMove) => Promise<void>]>([
       await untilQuiet();
       await stop(move);
       await untilPhase(move, 'Undo');
+    });
+  } finally {
+    release();
+  }
+});
+
+test('a second Migration of a plan waits for its turn, and begins once the first one has ended', async () => {
+  const { clusters, environment } = installed;
+  loseSweeps();
+  const release = clusters.transfers.hold('transfer');
+  try {
+    await clusters.within('in-turn', async (pair) => {
+      const move = await installed.readyMove('plans-in-turn', pair);
+      await move.createMigration();
+      await untilPhase(move, 'WaitForStateTransfer');
+      const { admin, migrationAt: first } = move;
+      await move.createMigration({}, 'move-2');
+      await untilQuiet();
+      expect((await move.migration()).status?.started).toBeUndefined();
+      await admin.patch(PLAN_MIGRATIONS, first, { merge: { spec: { cancel: [{ name: 'web' }] } } });
+      await askUntil(
+        'the first one goes back',
+        () => admin.get(PLAN_MIGRATIONS, first),
+        ({ object }) => object.status?.vms?.[0]?.phase === 'Undo',
+      );
+      environment.cluster.eventing.broker.lose(undefined);
+      release();
+      const stopRemoving = removeClaims(pair.target);
+      const second = await move.untilEnded().finally(stopRemoving);
+      expect(conditionsOf(second)).toContain('Succeeded');
+      const { object: canceled } = await admin.get(PLAN_MIGRATIONS, first);
+      expect(conditionsOf(canceled)).toContain('Canceled');
+      const [started = '', completed = ''] = [second.status?.started, canceled.status?.completed];
+      expect(Date.parse(started)).toBeGreaterThanOrEqual(Date.parse(completed));
     });
   } finally {
     release();
