@@ -23,7 +23,7 @@ export const PURE = [
   'webhook/watchdog/missing-event.ts',
   'kubectl/explain/{arithmetic,explanation,render}.ts',
   'kubectl/preflight/{charges,namespace-run,outcome,plan-report,pods,preflight,render,slots,suggest,surroundings,task,what-if,worst-case}.ts',
-  'kubectl/progress/{choose,render}.ts',
+  'kubectl/progress/{bar,choose,migration,render,render-migration}.ts',
   'kubectl/status/{render,report}.ts',
   'kubectl/unlock/plan.ts',
   'kubectl/terminal/{age,table,verdict-style}.ts',

@@ -2,7 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import { aProgress, aStatus } from '../../test/support/builders/maintenance.ts';
 import { createdAt, named } from '../../test/support/builders/object.ts';
 import type { MaintenanceProgress, ProgressState } from '../../functions/domain/progress/progress-object.ts';
-import { chosen, endedAbout, endOf } from './choose.ts';
+import { chosen, endedAbout } from './choose.ts';
+import { endOf } from './kind.ts';
+import { MAINTENANCE } from './maintenance.ts';
 
 const drain = (name: string, state: ProgressState = 'Running', at = 0): MaintenanceProgress =>
   createdAt(at)(named(name)(aProgress('Drain', aStatus([1, 2], [1], { state }))));
@@ -45,9 +47,10 @@ test.each<[ProgressState[], string | undefined]>([
   [['Superseded'], 'failed'],
   [['Failed'], 'failed'],
 ])('%j ends as %s', (states, end) => {
-  expect(endOf(states.map((state, index) => drain(`drain-${String(index)}`, state)))).toBe(end);
+  const drains = states.map((state, index) => drain(`drain-${String(index)}`, state));
+  expect(endOf(drains, MAINTENANCE)).toBe(end);
 });
 
 test('one without a status is open', () => {
-  expect(endOf([aProgress('Drain')])).toBeUndefined();
+  expect(endOf([aProgress('Drain')], MAINTENANCE)).toBeUndefined();
 });

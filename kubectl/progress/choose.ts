@@ -20,9 +20,3 @@ export const endedAbout = (progresses: readonly MaintenanceProgress[], subject: 
     .map(({ metadata }) => metadata.name);
 
 const ageOf = ({ metadata }: MaintenanceProgress): number => Date.parse(metadata.creationTimestamp);
-
-/** How the followed ones ended together; undefined: one is still open. */
-export function endOf(progresses: readonly MaintenanceProgress[]): 'completed' | 'failed' | undefined {
-  if (progresses.some(isOpen)) return undefined;
-  return progresses.every(({ status }) => status?.state === 'Completed') ? 'completed' : 'failed';
-}

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { aProgress, aStatus, bucket } from '../../test/support/builders/maintenance.ts';
 import type { BucketEntry, ProgressStatus } from '../../functions/domain/progress/progress-object.ts';
-import { barOf, plainLine, renderProgress } from './render.ts';
+import { barOf } from './bar.ts';
+import { plainLine, renderProgress } from './render.ts';
 
 const linesOf = (status: ProgressStatus | undefined, columns = 120): string[] =>
   renderProgress(aProgress('Drain', status), { paint: (_, text) => text, columns });

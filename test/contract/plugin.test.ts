@@ -12,7 +12,8 @@ import { STATE_RIGHTS } from '../../kubectl/cluster/state.ts';
 import { rightsFor } from '../../kubectl/preflight/read.ts';
 import { MIGRATIONS, NODES } from '../../functions/kubernetes/resources.ts';
 import { PLANS } from '../../functions/kubernetes/live-resources.ts';
-import { PROGRESS_RIGHTS } from '../../kubectl/progress/progress.ts';
+import { MAINTENANCE_RIGHTS } from '../../kubectl/progress/maintenance.ts';
+import { planRights } from '../../kubectl/progress/plan.ts';
 import { WATCH_RIGHTS } from '../../kubectl/status/watch.ts';
 import { temporaryFolder } from '../cluster/controlplane/exit.ts';
 import { bindings, ofKind } from './rendered.ts';
@@ -42,7 +43,8 @@ test('the role of the plugin’s viewers grants what it asks for, and nothing el
     ...STATE_RIGHTS,
     ...snapshotRights(),
     ...WATCH_RIGHTS,
-    ...PROGRESS_RIGHTS,
+    ...MAINTENANCE_RIGHTS,
+    ...planRights(),
     ...rightsFor({ kind: 'node', nodes: [] }),
     { verb: 'get', type: MIGRATIONS } as const,
     { verb: 'get', type: PLANS } as const,

@@ -3,14 +3,16 @@ import { FULL_NODES } from '../../cluster/kubevirt/node-objects.ts';
 import { FULL_VMIS } from '../../cluster/kubevirt/objects.ts';
 import { reportAddresses } from '../../cluster/kubevirt/operator.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
-import { runWith, type RunPlugin } from '../../support/plugin.ts';
+import { runWith, startPlugin, type RunPlugin } from '../../support/plugin.ts';
 
 let crossings: Crossings;
+let kubeconfig: string;
 let plugin: RunPlugin;
 
 beforeAll(async () => {
   crossings = await startCrossings();
-  plugin = runWith(crossings.clusters.members.source.controlPlane.adminKubeconfig);
+  kubeconfig = crossings.clusters.members.source.controlPlane.adminKubeconfig;
+  plugin = runWith(kubeconfig);
 });
 
 afterAll(async () => {
@@ -60,6 +62,26 @@ test('preflight plan says what stops a plan, that nobody has looked since, and t
     expect(held.code).toBe(1);
     expect(held.stdout).toMatch(/holds +OverQuota .*web: ResourceQuota quota lacks requests\.memory=\d+/);
     expect(held.stdout).toContain('the VMs that are held would not move');
+  });
+});
+
+test('progress plan follows the Migration of a plan until it ends', async () => {
+  await crossings.within('followed', async (crossing) => {
+    const asked = ['progress', 'plan', 'move', '-n', 'plans-followed'];
+    await crossing.createVm('web');
+    await crossing.createPlan([{ name: 'web' }]);
+    expect(await plugin(...asked)).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'error: the plan move has no Migration in namespace plans-followed\n',
+    });
+    await crossing.createMigrationAs();
+    const { lines, ended } = startPlugin(kubeconfig, ...asked);
+    await lines.until('it is shown', () => lines.items.length > 0);
+    expect(lines.items[0]).toBe('move-1 Waiting 0%: it has not begun');
+    await crossing.untilEnded();
+    expect(await ended).toBe(0);
+    expect(lines.items.at(-1)).toMatch(/^move-1 Succeeded 100%: 1 of 1 VMs moved/);
   });
 });
 

@@ -1,0 +1,30 @@
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import type { ResourceType, Selection } from '../../functions/kubernetes/cluster.ts';
+import type { Paint } from '../terminal/table.ts';
+
+/** A kind of objects that are followed until they end. */
+export interface FollowedKind<T extends KubernetesObject> {
+  readonly type: ResourceType<T>;
+  readonly where: Selection;
+  readonly isOpen: (object: T) => boolean;
+  /** Of one that has ended. */
+  readonly hasSucceeded: (object: T) => boolean;
+  /** For a terminal. */
+  readonly render: (object: T, screen: ScreenWidth) => string[];
+  /** For a pipe: one line for each change. */
+  readonly plainLine: (object: T) => string;
+}
+
+export interface ScreenWidth {
+  readonly paint: Paint;
+  readonly columns: number;
+}
+
+/** How the followed ones ended together; undefined: one is still open. */
+export function endOf<T extends KubernetesObject>(
+  objects: readonly T[],
+  { isOpen, hasSucceeded }: Pick<FollowedKind<T>, 'isOpen' | 'hasSucceeded'>,
+): 'completed' | 'failed' | undefined {
+  if (objects.some(isOpen)) return undefined;
+  return objects.every(hasSucceeded) ? 'completed' : 'failed';
+}

@@ -1,0 +1,15 @@
+import { isOfPlan, isOfUse } from '../../functions/domain/live/run-state.ts';
+import { inTurn } from '../../functions/domain/live/queue.ts';
+import type { Plan, PlanMigration } from '../../functions/domain/live/forklift.ts';
+
+/**
+ * The Migration of the plan to follow: the one that runs, or the next one; where none may run any more, the newest. undefined: it has none.
+ * They run one after the other, and none after one that succeeded.
+ */
+export function migrationOf(plan: Plan, migrations: readonly PlanMigration[]): PlanMigration | undefined {
+  const own = inTurn(migrations.filter((migration) => isOfPlan(migration, plan)));
+  const open = own.filter(({ status }) => status?.completed === undefined);
+  const running = open.find(({ status }) => status?.started !== undefined);
+  const begun = own.filter(({ status }) => status?.started !== undefined);
+  return running ?? (isOfUse(plan) ? open[0] : undefined) ?? begun.at(-1) ?? own.at(-1);
+}
