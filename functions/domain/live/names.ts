@@ -148,8 +148,6 @@ export const LIVE_REASON = {
   transferFailed: 'TransferFailed',
   /** The guest was seen on the target, and its migration did not succeed. */
   cutOverUndecided: 'CutOverUndecided',
-  /** The guest has arrived, and the VM on the target does not run now. */
-  targetDown: 'TargetDown',
   /** The VM on the source is being turned off for good. */
   endingSource: 'EndingSource',
   /** The VM on the source was started again after its guest had left. */

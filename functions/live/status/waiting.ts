@@ -9,7 +9,6 @@ const BLOCKING: readonly LiveReason[] = [
   LIVE_REASON.planNotReady,
   LIVE_REASON.overQuota,
   LIVE_REASON.cutOverUndecided,
-  LIVE_REASON.targetDown,
   LIVE_REASON.sourceStartedAgain,
   LIVE_REASON.sourceDownUndecided,
   LIVE_REASON.sourceNotVerified,
