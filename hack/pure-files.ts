@@ -9,7 +9,7 @@ export const PURE = [
   'functions/lower/decide-seen.ts',
   'functions/*/can-skip.ts',
   'functions/live/*/decide.ts',
-  'functions/live/{lost-record,steps}.ts',
+  'functions/live/{give-up,lost-record,steps}.ts',
   'functions/live/validate/*.ts',
   'functions/live/status/*.ts',
   'functions/domain/**/*.ts',

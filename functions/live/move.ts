@@ -1,4 +1,5 @@
 import { missingRights } from '../cluster/requester-rights.ts';
+import { breakGlassCommand } from '../domain/live/break-glass.ts';
 import { LIMIT_MS } from '../domain/live/deadlines.ts';
 import { wait, type Side } from '../domain/live/decision.ts';
 import type {
@@ -76,13 +77,16 @@ export async function move(vm: RunVm, run: Run, clock: Clock): Promise<Moved> {
     return await moveOn(vm, run, clock);
   } catch (error) {
     const message = `nothing is known, so nothing is done: ${describeError(error)}`;
-    return { entry, decision: unknown(message), isMoreDue: false };
+    return { entry, decision: unknown(message, run.migration), isMoreDue: false };
   }
 }
 
 /** Nothing is done, on either side. The step that is shown stays. */
-export const unknown = (message: string): RunDecision => ({
-  ...wait(LIVE_REASON.clusterUnknown, message),
+export const unknown = (message: string, migration: PlanMigration): RunDecision => ({
+  ...wait(
+    LIVE_REASON.clusterUnknown,
+    `${message}. Only if a cluster is gone for good: ${breakGlassCommand(migration)}`,
+  ),
   step: FIRST_STEP,
 });
 

@@ -1,6 +1,7 @@
 import { critical, isBlocking } from '../domain/live/conditions.ts';
 import type { Side } from '../domain/live/decision.ts';
 import type { Plan, PlanMigration, PlanVm, VmStatus } from '../domain/live/forklift.ts';
+import { isGivenUp } from '../domain/live/break-glass.ts';
 import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_REASON } from '../domain/live/names.ts';
 import { hasEnded } from '../domain/live/run-state.ts';
 import { runSettings } from '../domain/live/settings.ts';
@@ -13,11 +14,13 @@ import { apply } from './apply.ts';
 import { begin, done, notBegun, readProviders, type PassResult } from './begin.ts';
 import type { LiveContext } from './context.ts';
 import { found } from './found.ts';
+import { giveUp } from './give-up.ts';
 import { hold, release, type Held } from './hold.ts';
 import { move, unknown, type Moved, type Run, type RunVm } from './move.ts';
 import { named } from './read-plan.ts';
 import type { ClusterIds } from './read-run.ts';
 import { showProblem, showRun, type Pair } from './show.ts';
+import { isUnknown } from './status/vm.ts';
 import { isHost } from './validate/providers.ts';
 import { startWatcher } from './watcher.ts';
 
@@ -85,12 +88,15 @@ async function goOn({ migration, plan }: Pair, context: LiveContext): Promise<Pa
   const vms = (migration.status?.vms ?? []).map((shown): RunVm => ({ shown, entry: entryOf(shown, plan) }));
   const [moved] = await Promise.all([moveAll(vms, held, context), startWatcher(context)]);
   for (const { entry, decision } of moved) {
-    if (decision.kind === 'wait' && decision.reason === LIVE_REASON.clusterUnknown)
+    if (isUnknown(decision))
       log('warn', decision.message, { migration: migration.metadata.name, vm: entry.name });
   }
   await showRun(held, moved, context);
   const areReleased = await releaseVms(moved, held, context);
-  const isOver = moved.every(({ decision }) => decision.kind === 'ended' && decision.leftovers.length === 0);
+  const isLeft = isGivenUp(migration);
+  const isOver = moved.every(
+    ({ decision }) => decision.kind === 'ended' && (isLeft || decision.leftovers.length === 0),
+  );
   if (!isOver) return stillOpen(moved, migration);
   if (!areReleased) return { message: 'the records of the VMs are to be taken off', isMoreDue: true };
   await release(held, hub);
@@ -120,12 +126,26 @@ const entryOf = (shown: VmStatus, { spec }: Plan): PlanVm => {
   return { ...entry, ...(id && { id }), ...(namespace && { namespace }), ...(name && { name }) };
 };
 
-/** A VM that has begun goes on whatever the limit is; one that is not to begin any more needs no turn. */
+/** What a cluster that does not answer keeps open ends where a user has given it up. */
 async function moveAll(vms: readonly RunVm[], held: Held, context: LiveContext): Promise<Moved[]> {
   const run = await runOf(held, context);
-  if (typeof run === 'string')
-    return vms.map(({ entry }) => ({ entry, decision: unknown(run), isMoreDue: false }));
-  const { clock, maxVmsInFlight: max } = context;
+  const moved =
+    typeof run === 'string'
+      ? vms.map(({ entry }): Moved => ({ entry, decision: unknown(run, held.migration), isMoreDue: false }))
+      : await moveInTurn(vms, run, context);
+  const now = context.clock.now().getTime();
+  return moved.map((one, index) => {
+    const shown = vms[index]?.shown;
+    return shown === undefined ? one : { ...one, decision: giveUp(one.decision, { ...held, shown, now }) };
+  });
+}
+
+/** A VM that has begun goes on whatever the limit is; one that is not to begin any more needs no turn. */
+async function moveInTurn(
+  vms: readonly RunVm[],
+  run: Run,
+  { clock, maxVmsInFlight: max }: Pick<LiveContext, 'clock' | 'maxVmsInFlight'>,
+): Promise<Moved[]> {
   const hasBegun = ({ shown }: RunVm): boolean => shown?.started !== undefined;
   const isInFlight = ({ shown }: RunVm): boolean =>
     shown?.started !== undefined && shown.completed === undefined;
@@ -200,8 +220,8 @@ function clustersOf(
 /** Once the end of a VM is in the status, its record goes. False: one could not be taken off now. */
 async function releaseVms(moved: readonly Moved[], held: Held, { hub, log }: LiveContext): Promise<boolean> {
   const clusters = clustersOf(held, hub);
-  if (clusters === undefined) return false;
   const writes = moved.flatMap(({ decision }) => (decision.kind === 'ended' ? [decision.release] : []));
+  if (clusters === undefined) return writes.flat().length === 0;
   const applied = await Promise.all(
     writes.map((release) =>
       apply(release, clusters).catch((error: unknown) => {

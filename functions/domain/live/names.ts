@@ -36,6 +36,8 @@ export const LIVE_ANNOTATION = {
   madeBy: 'live.mtq.kubevirt.io/made-by',
   /** VMIM on the target: how many minutes old it was when it was written, so that KubeVirt looks at it again. */
   touched: 'live.mtq.kubevirt.io/touched',
+  /** Migration: its own uid gives its run up. What cannot be undone, or cannot be asked, is left as it is, and nothing is held any more. */
+  breakGlass: 'live.mtq.kubevirt.io/break-glass',
 } as const;
 
 /** Finalizer of a Migration, its Plan, Providers and their Secrets while it runs: a deletion is a cancel, and comes after it. */
@@ -103,6 +105,8 @@ export const LIVE_REASON = {
   deleted: 'Deleted',
   /** The plan was archived. */
   archived: 'Archived',
+  /** A user gave the run up (LIVE_ANNOTATION.breakGlass). */
+  givenUp: 'GivenUp',
   /** A provider or a map of the plan is another object now. */
   modified: 'Modified',
   /** The run's record on the VM was removed. */

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { aPlan, aPlanMigration } from '../../../test/support/builders/live.ts';
-import { NOW } from '../../../test/support/builders/object.ts';
+import { annotated, NOW } from '../../../test/support/builders/object.ts';
 import type { MigrationStatus, Plan, PlanStatus } from './forklift.ts';
+import { LIVE_ANNOTATION } from './names.ts';
 import { isArchived, isMigrationAsSeen, isPlanAsSeen, isPlanLookedAt, isToCheck } from './run-state.ts';
 
 const TIME = new Date(NOW).toISOString();
@@ -19,6 +20,13 @@ describe('a change of a Migration says nothing new', () => {
     const migration = { ...one, metadata: { ...one.metadata, generation: 2 } };
     expect(isMigrationAsSeen(status === undefined ? migration : { ...migration, status })).toBe(wanted);
   });
+});
+
+test('a change of a Migration says something new once it is given up', () => {
+  const status = { started: TIME, observedGeneration: 2 };
+  const running = aPlanMigration((one) => ({ ...one, metadata: { ...one.metadata, generation: 2 }, status }));
+  expect(isMigrationAsSeen(running)).toBe(true);
+  expect(isMigrationAsSeen(annotated(LIVE_ANNOTATION.breakGlass, 'uid-of-migration')(running))).toBe(false);
 });
 
 describe('a change of a Plan says nothing new', () => {

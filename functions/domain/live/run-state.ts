@@ -1,4 +1,5 @@
 import type { KubernetesObject } from '../objects.ts';
+import { isGivenUp } from './break-glass.ts';
 import { has } from './conditions.ts';
 import type { Plan, PlanMigration, VmStatus } from './forklift.ts';
 import { LIVE_CONDITION, LIVE_FINALIZER, type LiveConditionType } from './names.ts';
@@ -19,11 +20,16 @@ export const isUnderWay = (migration: PlanMigration): boolean =>
 export const isWaiting = ({ status }: PlanMigration): boolean =>
   status?.started === undefined && status?.completed === undefined;
 
-/** Its run has begun, and has seen the spec as it is: it was neither canceled nor deleted. */
-export const isMigrationAsSeen = ({ metadata, status }: PlanMigration): boolean =>
-  status?.started !== undefined &&
-  status.completed === undefined &&
-  status.observedGeneration === metadata.generation;
+/** Its run has begun, and has seen the spec as it is: it was neither canceled nor deleted. Nor was it given up, which is no generation. */
+export const isMigrationAsSeen = (migration: PlanMigration): boolean => {
+  const { metadata, status } = migration;
+  return (
+    status?.started !== undefined &&
+    status.completed === undefined &&
+    status.observedGeneration === metadata.generation &&
+    !isGivenUp(migration)
+  );
+};
 
 /** What has changed of it since it was looked at is its status. */
 export const isPlanLookedAt = ({ metadata, status }: Plan): boolean =>

@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { aPlan, aPlanMigration } from '../../../test/support/builders/live.ts';
-import { seconds, type Change } from '../../../test/support/builders/object.ts';
+import { annotated, seconds, type Change } from '../../../test/support/builders/object.ts';
 import type { KubernetesObject } from '../objects.ts';
 import type { Plan, PlanMigration, VmReference } from './forklift.ts';
+import { LIVE_ANNOTATION } from './names.ts';
 import { isSameVm, stopOf } from './stop.ts';
 
 const VM = { id: 'uid-1', namespace: 'vms', name: 'web' };
@@ -58,6 +59,14 @@ const CASES: Record<string, Case> = {
   'the Migration is deleted': { migration: aPlanMigration(deleted), want: 'Deleted' },
   'the Plan is deleted': { plan: aPlan(deleted), want: 'Deleted' },
   'the Plan is archived': { plan: aPlan(archived), want: 'Archived' },
+  'it is given up': {
+    migration: aPlanMigration(annotated(LIVE_ANNOTATION.breakGlass, 'uid-of-migration')),
+    want: 'GivenUp',
+  },
+  'another Migration is given up': {
+    migration: aPlanMigration(annotated(LIVE_ANNOTATION.breakGlass, 'uid-of-another')),
+    want: undefined,
+  },
 };
 
 describe('stopOf', () => {

@@ -1,3 +1,4 @@
+import { isGivenUp } from './break-glass.ts';
 import type { Plan, PlanMigration, VmReference } from './forklift.ts';
 import { LIVE_REASON } from './names.ts';
 import type { Stop } from './run-snapshot.ts';
@@ -14,6 +15,8 @@ export function stopOf(
     return { reason: LIVE_REASON.deleted, message: 'The migration has been deleted.' };
   if (plan.spec.archived === true)
     return { reason: LIVE_REASON.archived, message: 'The migration plan has been archived.' };
+  if (isGivenUp(migration))
+    return { reason: LIVE_REASON.givenUp, message: 'The migration has been given up.' };
   if (!plan.spec.vms.some((entry) => isSameVm(entry, vm)))
     return { reason: LIVE_REASON.modified, message: 'The VM is not in the plan.' };
   const vms = migration.status?.vms ?? plan.spec.vms;

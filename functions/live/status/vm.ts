@@ -149,7 +149,8 @@ function standingOf(decision: RunDecision, known: VmStatus, now: number): Findin
 
 const NOT_KEPT: readonly (string | undefined)[] = [LIVE_REASON.clusterUnknown, LIVE_REASON.refused];
 
-const isUnknown = (decision: RunDecision): boolean =>
+/** A cluster does not answer. */
+export const isUnknown = (decision: RunDecision): boolean =>
   decision.kind === 'wait' && decision.reason === LIVE_REASON.clusterUnknown;
 
 /** What a VM waited for before it could not be read, it probably waits for still. What was refused is to be tried again. */

@@ -1,0 +1,57 @@
+import { isGivenUp } from '../domain/live/break-glass.ts';
+import { has } from '../domain/live/conditions.ts';
+import type { Plan, PlanMigration, VmStatus } from '../domain/live/forklift.ts';
+import { LIVE_CONDITION, LIVE_LABEL, LIVE_REASON } from '../domain/live/names.ts';
+import { shownSince } from '../domain/live/shown-wait.ts';
+import type { Ended, RunDecision } from './decide.ts';
+import { isUnknown } from './status/vm.ts';
+
+/** For so long nothing must be known of a VM: a cluster that only restarts is waited for. Milliseconds. */
+const UNKNOWN_MS = 60_000;
+
+interface Unknown {
+  readonly migration: PlanMigration;
+  /** undefined: it is gone. */
+  readonly plan: Plan | undefined;
+  /** What the Migration shows of the VM. */
+  readonly shown: VmStatus;
+  /** Milliseconds. */
+  readonly now: number;
+}
+
+/**
+ * The end of a VM of a run that a user has given up, where a cluster does not answer; any other decision is as it was: what can be asked
+ * is canceled. Nothing is written on either cluster, so no copy of the VM is lost.
+ */
+export function giveUp(decision: RunDecision, { migration, plan, shown, now }: Unknown): RunDecision {
+  if (!isGivenUp(migration) || !isUnknown(decision)) return decision;
+  if (shown.completed !== undefined) return ended(decision.message, shown.leftovers ?? []);
+  if (now - shownSince({ status: shown, now }, LIVE_REASON.clusterUnknown) < UNKNOWN_MS) return decision;
+  return ended(adviceOf(shown), leftOf(shown, { migration, plan }));
+}
+
+const ended = (message: string, leftovers: readonly string[]): Ended => ({
+  ...{ kind: 'ended', as: 'Failed', reason: LIVE_REASON.givenUp, message, leftovers, release: [] },
+});
+
+/** Which copy to keep, by the last that was seen. */
+const adviceOf = (shown: VmStatus): string =>
+  has(shown, LIVE_CONDITION.cutOver)
+    ? 'given up while a cluster did not answer, and its guest was seen on the target: keep the VM there, and halt the one on the ' +
+      'source before it runs a second time'
+    : 'given up while a cluster did not answer, and its guest was not seen on the target: look at the VM on both clusters, before you ' +
+      'start or delete one of them';
+
+/** What may be there, and how it is found. */
+function leftOf(
+  { id = '', namespace = '', name = '', newName = name }: VmStatus,
+  { migration, plan }: Pick<Unknown, 'migration' | 'plan'>,
+): string[] {
+  const labels = `${LIVE_LABEL.migration}=${migration.metadata.uid},${LIVE_LABEL.vm}=${id}`;
+  const { targetNamespace = '' } = plan?.spec ?? {};
+  return [
+    `perhaps the record of VirtualMachine ${namespace}/${name}`,
+    `perhaps VirtualMachine ${targetNamespace}/${newName} on the target`,
+    `perhaps what is labelled ${labels}, on both clusters`,
+  ];
+}

@@ -1,0 +1,361 @@
+import type {
+  LiveCondition,
+  Plan,
+  PlanMigration,
+  Provider,
+} from '../../../functions/domain/live/forklift.ts';
+import {
+  LIVE_ANNOTATION,
+  LIVE_EVENT,
+  LIVE_FINALIZER,
+  LIVE_KIND,
+  LIVE_LABEL,
+} from '../../../functions/domain/live/names.ts';
+import { recordOf, withRecord, type RunRecord } from '../../../functions/domain/live/run-record.ts';
+import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import { liveEvent } from '../../../functions/eventing/live-events.ts';
+import type { PostedEvent } from '../../../functions/eventing/posted-event.ts';
+import { referenceEventOf } from '../../../functions/eventing/reference-event.ts';
+import type { Answer, Handle } from '../../../functions/host/function.ts';
+import type { ApiServer, Cluster, New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import { ApiError, Unreachable } from '../../../functions/kubernetes/errors.ts';
+import {
+  NETWORK_MAPS,
+  PLAN_MIGRATIONS,
+  PLANS,
+  PROVIDERS,
+  SECRETS,
+  STORAGE_MAPS,
+  VIRTUAL_MACHINES,
+  WHOLE_CLAIMS,
+  WHOLE_VMIS,
+} from '../../../functions/kubernetes/live-resources.ts';
+import type { Remote } from '../../../functions/kubernetes/remote.ts';
+import { NAMESPACES, PODS } from '../../../functions/kubernetes/resources.ts';
+import { newLiveFunction } from '../../../functions/live/function.ts';
+import { aModel, type Model } from '../model/model.ts';
+import {
+  aNetworkMap,
+  aPlan,
+  aPlanMigration,
+  aProvider,
+  aRecord,
+  aStorageMap,
+  aVm,
+  itsVmi,
+} from '../../support/builders/live.ts';
+
+type Side = 'source' | 'destination';
+const SIDES: readonly Side[] = ['source', 'destination'];
+const NAMESPACE = 'tenant';
+const URL_OF: Readonly<Record<Side, string>> = {
+  source: 'https://source.example.com:6443',
+  destination: 'https://destination.example.com:6443',
+};
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+/** `live` on models of three API servers: the hub, the source and the destination, with a Plan that moves the VM `vms/web`. */
+export class ModelledRun {
+  readonly posted: PostedEvent[] = [];
+  /** These do not answer. */
+  readonly away = new Set<Side>();
+  /** What each accepts. */
+  readonly tokens: Record<Side, string> = { source: 'token', destination: 'token' };
+  readonly models: Readonly<Record<Side | 'hub', Model>>;
+  readonly #handle: Handle;
+  #events = 0;
+
+  private constructor(models: ModelledRun['models']) {
+    this.models = models;
+    this.#handle = newLiveFunction({
+      hub: this.#api('hub', () => undefined),
+      remotes: { allowLoopback: false, at: (remote) => this.#remote(remote) },
+      clock: { now: () => new Date(this.now), elapsed: () => 0, after: () => () => undefined },
+      log: () => undefined,
+      post: (event) => Promise.resolve(void this.posted.push(event)),
+      maxVmsInFlight: 20,
+    });
+  }
+
+  /** A Migration that waits. */
+  static async prepare(): Promise<ModelledRun> {
+    const run = new ModelledRun({ hub: aModel(), source: aModel(), destination: aModel() });
+    await run.#prepare();
+    return run;
+  }
+
+  /** `record`: what is different in the record of the VM. */
+  static async start(record: Partial<RunRecord> = {}): Promise<ModelledRun> {
+    const run = await ModelledRun.prepare();
+    await run.#begin(record);
+    return run;
+  }
+
+  get now(): number {
+    return this.models.hub.clock.now;
+  }
+
+  get hub(): Cluster {
+    return this.models.hub.admin;
+  }
+
+  wait(seconds: number): void {
+    for (const { clock } of Object.values(this.models)) clock.now += seconds * 1_000;
+  }
+
+  /** The guard's look at the Migration, or at the plan. */
+  async sweep(kind: 'Migration' | 'Plan' = 'Migration'): Promise<void> {
+    const about = { kind, namespace: NAMESPACE, name: kind.toLowerCase() };
+    await this.#send(liveEvent({ type: LIVE_EVENT.sweep, from: 'guard', about, cause: this.#nextId() }));
+  }
+
+  /** The event of a change of an object on the hub. */
+  async changed(
+    kind: keyof typeof TYPE_OF,
+    name = kind.toLowerCase(),
+    change: 'update' | 'delete' = 'update',
+  ): Promise<void> {
+    const id = this.#nextId();
+    const object = { metadata: { ...at(name), uid: name, resourceVersion: id, creationTimestamp: '' } };
+    await this.#send(referenceEventOf({ change, object, type: TYPE_OF[kind], cluster: 'hub' }));
+  }
+
+  async migration(): Promise<PlanMigration> {
+    return (await this.hub.get(PLAN_MIGRATIONS, at('migration'))).object;
+  }
+
+  async plan(): Promise<Plan> {
+    return (await this.hub.get(PLANS, at('plan'))).object;
+  }
+
+  async provider(side: Side): Promise<Provider> {
+    return (await this.hub.get(PROVIDERS, at(side))).object;
+  }
+
+  patchMigration(merge: Record<string, unknown>): Promise<unknown> {
+    return this.hub.patch(PLAN_MIGRATIONS, at('migration'), { merge });
+  }
+
+  patchPlan(merge: Record<string, unknown>): Promise<unknown> {
+    return this.hub.patch(PLANS, at('plan'), { merge });
+  }
+
+  /** As a user types it. */
+  async breakGlass(): Promise<void> {
+    const { metadata } = await this.migration();
+    await this.patchMigration({ metadata: { annotations: { [LIVE_ANNOTATION.breakGlass]: metadata.uid } } });
+  }
+
+  async renewToken(side: Side, token: string): Promise<void> {
+    this.tokens[side] = token;
+    await this.hub.patch(SECRETS, at(side), { merge: { data: { token: base64(token) } } });
+  }
+
+  /** The VMs on the destination. */
+  async onTarget(): Promise<string[]> {
+    const { items } = await this.models.destination.admin.list(VIRTUAL_MACHINES, { namespace: 'target' });
+    return items.map(({ metadata }) => metadata.name);
+  }
+
+  /** Objects of these names on the hub, as a run does at its beginning. */
+  async hold(...names: readonly string[]): Promise<void> {
+    for (const type of HOLDABLE) {
+      const { items } = await this.hub.list(type, {});
+      for (const { metadata } of items.filter((one) => names.includes(one.metadata.name)))
+        await this.hub.patch(type, at(metadata.name), {
+          merge: { metadata: { finalizers: [LIVE_FINALIZER] } },
+        });
+    }
+  }
+
+  /** What is held on the hub, by kind and name. */
+  async held(): Promise<string[]> {
+    const lists = await Promise.all(
+      HOLDABLE.map(async (type) => {
+        const { items } = await this.hub.list(type, {});
+        return items
+          .filter(({ metadata }) => metadata.finalizers?.includes(LIVE_FINALIZER))
+          .map(({ metadata }) => `${type.kind} ${metadata.name}`);
+      }),
+    );
+    return lists.flat();
+  }
+
+  async #prepare(): Promise<void> {
+    for (const [index, model] of Object.values(this.models).entries()) {
+      // Each cluster has its own uid.
+      for (let other = 0; other < index; other += 1) await createNamespace(model, `other-${String(other)}`);
+      for (const name of ['kube-system', NAMESPACE, 'vms', 'target']) await createNamespace(model, name);
+    }
+    for (const side of SIDES) {
+      await create(this.hub, PROVIDERS, aProvider(side));
+      const metadata = { ...at(side), labels: { [LIVE_LABEL.provider]: 'true' } };
+      const data = { token: base64('token'), url: base64(URL_OF[side]) };
+      await create(this.hub, SECRETS, { ...LIVE_KIND.secret, metadata, data });
+    }
+    await create(this.hub, STORAGE_MAPS, aStorageMap());
+    await create(this.hub, NETWORK_MAPS, aNetworkMap());
+    await create(this.hub, PLANS, aPlan());
+    await create(this.hub, PLAN_MIGRATIONS, aPlanMigration());
+    const source = this.models.source.admin;
+    const vmi = await create(source, WHOLE_VMIS, itsVmi());
+    await create(source, VIRTUAL_MACHINES, aVm());
+    const requests = { storage: '10Gi' };
+    await create(source, WHOLE_CLAIMS, {
+      metadata: { name: 'web-root', namespace: 'vms' },
+      spec: { storageClassName: 'fast', resources: { requests } },
+    });
+    const labels = { 'kubevirt.io': 'virt-launcher', 'kubevirt.io/created-by': vmi.metadata.uid };
+    await create(source, PODS, {
+      metadata: { name: 'launcher', namespace: 'vms', labels },
+      spec: { containers: [] },
+    });
+    const merge = { status: { phase: 'Running' } };
+    await source.patch(PODS, { namespace: 'vms', name: 'launcher' }, { merge, subresource: 'status' });
+  }
+
+  async #begin(record: Partial<RunRecord>): Promise<void> {
+    const [hub, source, target] = await Promise.all(
+      (['hub', 'source', 'destination'] as const).map((side) => this.#idOf(side)),
+    );
+    const annotations = {
+      [LIVE_ANNOTATION.clusters]: `${source ?? ''} ${target ?? ''}`,
+      [LIVE_ANNOTATION.requester]: JSON.stringify({ user: 'tom', groups: [] }),
+    };
+    await this.patchMigration({ metadata: { annotations } });
+    const vm = await this.vm();
+    if (vm === undefined) throw new Error('there is no VM');
+    const { uid: id } = vm.metadata;
+    const vms = [{ ...{ id, namespace: 'vms', name: 'web' }, phase: 'Validate', pipeline: [] }];
+    const status = { started: new Date(this.now).toISOString(), vms };
+    await this.hub.patch(PLAN_MIGRATIONS, at('migration'), { merge: { status }, subresource: 'status' });
+    const { metadata } = await this.plan();
+    const run = { migration: { uid: (await this.migration()).metadata.uid }, plan: { uid: metadata.uid } };
+    const history = { status: { migration: { history: [run] } } };
+    await this.hub.patch(PLANS, at('plan'), { merge: history, subresource: 'status' });
+    await this.hold('migration', 'plan', ...SIDES);
+    const vmi = (await this.models.source.admin.get(WHOLE_VMIS, { namespace: 'vms', name: 'web' })).object;
+    const own = aRecord((one) => ({
+      ...{ ...one, hub: hub ?? '', vm: id, vmi: vmi.metadata.uid },
+      migration: { ...one.migration, uid: run.migration.uid },
+      target: { ...one.target, cluster: target ?? '' },
+      startedAt: new Date(this.now).toISOString(),
+      ...record,
+    }));
+    await this.models.source.admin.replace(VIRTUAL_MACHINES, withRecord(vm, own));
+  }
+
+  async #idOf(side: Side | 'hub'): Promise<string> {
+    return (await this.models[side].admin.get(NAMESPACES, { name: 'kube-system' })).object.metadata.uid;
+  }
+
+  /** On the source; undefined: it is gone. */
+  async vm(): Promise<ReturnType<typeof aVm> | undefined> {
+    const { items } = await this.models.source.admin.list(VIRTUAL_MACHINES, { namespace: 'vms' });
+    return items[0];
+  }
+
+  /** Whether the VM on the source has a record. */
+  async isRecorded(): Promise<boolean> {
+    const [vm, migration] = [await this.vm(), await this.migration()];
+    const run = { plan: '', migration: migration.metadata.uid, vm: vm?.metadata.uid ?? '' };
+    return vm !== undefined && recordOf(vm, run).kind !== 'none';
+  }
+
+  /** An object of the run on the destination. */
+  async made(object: KubernetesObject, type: ResourceType): Promise<void> {
+    const [migration, plan, vm] = [await this.migration(), await this.plan(), await this.vm()];
+    const labels = {
+      [LIVE_LABEL.plan]: plan.metadata.uid,
+      [LIVE_LABEL.migration]: migration.metadata.uid,
+      [LIVE_LABEL.vm]: vm?.metadata.uid ?? '',
+    };
+    const { name } = object.metadata;
+    await create(this.models.destination.admin, type, {
+      ...object,
+      metadata: { name, namespace: 'target', labels },
+    });
+  }
+
+  #nextId(): string {
+    this.#events += 1;
+    return String(this.#events);
+  }
+
+  /** And the events of what is due by it. */
+  async #send(event: Parameters<Handle>[1]): Promise<void> {
+    for (let next = event, turn = 0; next !== undefined; turn += 1) {
+      if (turn > MAX_TURNS) throw new Error('it never becomes quiet');
+      const answer: Answer = await this.#handle({}, next);
+      if (answer !== undefined && 'statusCode' in answer)
+        throw new Error(`it answers ${String(answer.statusCode)}`);
+      next = answer;
+    }
+  }
+
+  #remote({ url, token }: Remote): ApiServer {
+    const side = SIDES.find((one) => URL_OF[one] === url);
+    if (side === undefined) throw new Error(`no cluster has the URL ${url}`);
+    return this.#api(side, () => {
+      if (this.away.has(side)) return new Unreachable('no answer');
+      const status = { code: 401, reason: 'Unauthorized', message: 'Unauthorized' };
+      return token === this.tokens[side]
+        ? undefined
+        : new ApiError('the request', status, new Date(this.now));
+    });
+  }
+
+  /** `refusal`: why it does not answer now. */
+  #api(of: Side | 'hub', refusal: () => Error | undefined): ApiServer {
+    const { admin } = this.models[of];
+    return new Proxy(admin, {
+      get: (_, verb: keyof Cluster | 'version') =>
+        verb === 'version'
+          ? () => Promise.resolve('v1.36.0')
+          : (...given: unknown[]) => {
+              const [type] = given as [ResourceType];
+              const error = refusal();
+              if (error !== undefined) return Promise.reject(error);
+              if (type.kind === 'SubjectAccessReview')
+                return Promise.resolve({ object: { status: { allowed: true } } });
+              return Reflect.apply(
+                Reflect.get(admin, verb) as (...given: unknown[]) => unknown,
+                admin,
+                given,
+              );
+            },
+    }) as unknown as ApiServer;
+  }
+}
+
+const MAX_TURNS = 20;
+const TYPE_OF = { Migration: PLAN_MIGRATIONS, Plan: PLANS } as const;
+const HOLDABLE: readonly ResourceType[] = [PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS];
+
+const at = (name: string): { namespace: string; name: string } => ({ namespace: NAMESPACE, name });
+
+async function createNamespace({ admin, server }: Model, name: string): Promise<void> {
+  await create(admin, NAMESPACES, { ...LIVE_KIND.namespace, metadata: { name } });
+  server.caches.namespaces.catchUpAll();
+}
+
+/** With a uid and a version of the model's own. */
+async function create<T extends KubernetesObject>(
+  cluster: Cluster,
+  type: ResourceType<T>,
+  object: New<T>,
+): Promise<T> {
+  const {
+    uid: _uid,
+    resourceVersion: _version,
+    creationTimestamp: _time,
+    ...metadata
+  } = object.metadata as T['metadata'];
+  return (await cluster.create(type, { ...object, metadata } as New<T>)).object;
+}
+
+/** The types of conditions, with what each says as reason. */
+export const conditionsOf = (
+  status: { readonly conditions?: readonly LiveCondition[] } | undefined,
+): string[] =>
+  (status?.conditions ?? []).map(({ type, reason }) => (reason === undefined ? type : `${type} ${reason}`));
