@@ -135,13 +135,14 @@ export const notBegun = (message: string): RunDecision => ({
   step: FIRST_STEP,
 });
 
-/** Why the run does not begin. A deletion then lets go of what an interrupted beginning holds. */
+/** Why the run does not begin. What an interrupted beginning holds is let go of where it never will. */
 async function notNow({ migration, plan }: Pair, context: LiveContext): Promise<PassResult | undefined> {
   const { hub, log } = context;
-  if ([migration, plan].some(({ metadata }) => metadata.deletionTimestamp !== undefined)) {
+  const isDeleted = [migration, plan].some(({ metadata }) => metadata.deletionTimestamp !== undefined);
+  if (isDeleted || migration.status?.completed !== undefined) {
     const providers = await readProviders(plan, context);
     if (isHeld(migration)) await release({ migration, plan, providers }, hub);
-    return done('deleted before it began');
+    return done('it ended before it began');
   }
   if (plan.spec.archived === true) return done('the plan is archived');
   if (has(plan.status, LIVE_CONDITION.succeeded)) return done('the plan has succeeded already');

@@ -1,10 +1,11 @@
-import { nextConditions, type Finding } from '../domain/live/conditions.ts';
+import type { Finding } from '../domain/live/conditions.ts';
 import type { Plan, PlanMigration } from '../domain/live/forklift.ts';
 import { describeError } from '../kubernetes/errors.ts';
 import { PLAN_MIGRATIONS, PLANS } from '../kubernetes/live-resources.ts';
 import { putStatus } from './check.ts';
 import type { LiveContext } from './context.ts';
 import type { Referred } from './status/plan-status.ts';
+import { problemStatus } from './status/problem-status.ts';
 import { reportRun } from './status/report.ts';
 import type { DecidedVm } from './status/vm.ts';
 
@@ -33,14 +34,12 @@ export async function showRun(
   await putStatus(hub, PLANS, { object: plan, status: planStatus });
 }
 
-/** Shows why a Migration does not begin. */
-export async function showProblem(
+/** Shows why a Migration does not begin; resolves with it. */
+export function showProblem(
   migration: PlanMigration,
   finding: Finding,
   { hub, clock }: LiveContext,
-): Promise<void> {
-  const { conditions = [] } = migration.status ?? {};
-  const next = nextConditions(conditions, [finding], clock.now().toISOString());
-  const status = { ...migration.status, conditions: next };
-  await putStatus(hub, PLAN_MIGRATIONS, { object: migration, status });
+): Promise<PlanMigration> {
+  const status = problemStatus(migration.status, finding, clock.now().getTime());
+  return putStatus(hub, PLAN_MIGRATIONS, { object: migration, status });
 }

@@ -6,6 +6,10 @@ const MINUTE = 60_000;
 
 /** How long a run waits for each thing, milliseconds. KubeVirt itself waits for ever until there is a pod (facts/cross-cluster.md §C7). */
 export const LIMIT_MS = {
+  /** Until a Migration may begin, and until its plan is Ready for a VM that has not begun. */
+  begin: 60 * MINUTE,
+  /** Until a target namespace that is being deleted is gone. */
+  namespace: 15 * MINUTE,
   /** A hook without a deadline of its own. */
   hook: 60 * MINUTE,
   volumes: 30 * MINUTE,

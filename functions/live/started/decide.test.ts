@@ -2,19 +2,23 @@ import { expect, test } from '@jest/globals';
 import {
   aRecordedRun,
   aRun,
+  firstAttempt,
   going,
   migrated,
   OWN_STATE,
+  showing,
   summary,
   writtenRecord,
 } from '../../../test/support/builders/live-run.ts';
 import { aPlan, aRecord, aVm, itsVmi, RUN } from '../../../test/support/builders/live.ts';
 import { metadata, seconds } from '../../../test/support/builders/object.ts';
 import type { RunSnapshot } from '../../domain/live/run-snapshot.ts';
+import type { Namespace } from '../../domain/objects.ts';
 import { decide } from './decide.ts';
 
 const HALTED = aVm((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Halted' } }));
-const NAMESPACE = { apiVersion: 'v1', kind: 'Namespace', metadata: metadata('target') };
+const NAMESPACE: Namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: metadata('target') };
+const GOING = { namespace: going()(NAMESPACE) };
 
 test.each<[string, RunSnapshot, string]>([
   ['a VM without a record gets one first', aRun(), 'replace VirtualMachine web on source'],
@@ -31,11 +35,19 @@ test.each<[string, RunSnapshot, string]>([
     aRecordedRun(aRecord(), { target: { namespace: undefined } }),
     'create Namespace target on target',
   ],
+  ['a namespace that is being deleted', aRecordedRun(aRecord(), { target: GOING }), 'wait ReceiverPending'],
   [
-    'a namespace that is being deleted',
-    aRecordedRun(aRecord(), { target: { namespace: going()(NAMESPACE) } }),
+    'a namespace that is being deleted for almost a quarter of an hour',
+    aRecordedRun(aRecord(), { target: GOING, hub: showing('ReceiverPending', 899) }),
     'wait ReceiverPending',
   ],
+  [
+    'a namespace that is being deleted for longer',
+    aRecordedRun(aRecord(), { target: GOING, hub: showing('ReceiverPending', 900) }),
+    'fail ReceiverFailed',
+  ],
+  ['a namespace that is being deleted with the VM in it', firstAttempt({ target: GOING }), 'done'],
+  ['a namespace that is gone with the VM in it', firstAttempt({ target: { namespace: undefined } }), 'done'],
 ])('%s', (_what, run, wanted) => {
   expect(summary(decide(run))).toBe(wanted);
 });

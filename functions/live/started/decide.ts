@@ -1,16 +1,18 @@
-import { transferSeconds } from '../../domain/live/deadlines.ts';
-import { DONE, fail, wait, write, type StepDecision } from '../../domain/live/decision.ts';
+import { LIMIT_MS, transferSeconds } from '../../domain/live/deadlines.ts';
+import { DONE, fail, waitUntil, write, type StepDecision } from '../../domain/live/decision.ts';
 import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import { LIVE_KIND, LIVE_LABEL, LIVE_REASON } from '../../domain/live/names.ts';
 import { recordOf, strategyOf, withRecord, type RunRecord } from '../../domain/live/run-record.ts';
 import type { RunSnapshot } from '../../domain/live/run-snapshot.ts';
+import { shownSince } from '../../domain/live/shown-wait.ts';
 
 /** The record on the source VM, before anything else is written on either cluster; then the namespace on the target. */
 export function decide(snapshot: RunSnapshot): StepDecision {
   const { source, run } = snapshot;
   const { vm, vmi } = source;
   if (vm === undefined) return fail(LIVE_REASON.sourceGone, 'the VM is not on the source');
-  if (recordOf(vm, run).kind === 'ours') return inNamespace(snapshot);
+  const state = recordOf(vm, run);
+  if (state.kind === 'ours') return state.record.attempt > 0 ? DONE : inNamespace(snapshot);
   const runStrategy = strategyOf(vm);
   if (runStrategy === undefined || vmi?.status?.phase !== 'Running')
     return fail(
@@ -59,7 +61,10 @@ function newRecord({ hub, source, target }: RunSnapshot, { vm, vmi, runStrategy 
   };
 }
 
-/** Several VMs need the same namespace, so it has the label of the plan alone, and stays. */
+/**
+ * Several VMs need the same namespace, so it has the label of the plan alone, and stays. From the first attempt on the VM is in it, whose
+ * own deletion ends the run.
+ */
 function inNamespace({ hub, target, run }: RunSnapshot): StepDecision {
   const { namespace } = target;
   const name = hub.plan.spec.targetNamespace;
@@ -70,5 +75,9 @@ function inNamespace({ hub, target, run }: RunSnapshot): StepDecision {
       object: { ...LIVE_KIND.namespace, metadata: { name, labels: { [LIVE_LABEL.plan]: run.plan } } },
     });
   if (namespace.metadata.deletionTimestamp === undefined) return DONE;
-  return wait(LIVE_REASON.receiverPending, `the namespace ${name} on the target is being deleted`);
+  return waitUntil(
+    { now: hub.now, until: shownSince(hub, LIVE_REASON.receiverPending) + LIMIT_MS.namespace },
+    { reason: LIVE_REASON.receiverPending, message: `the namespace ${name} on the target is being deleted` },
+    LIVE_REASON.receiverFailed,
+  );
 }

@@ -1,11 +1,14 @@
-import { DONE, wait, type StepDecision } from '../../domain/live/decision.ts';
+import { LIMIT_MS } from '../../domain/live/deadlines.ts';
+import { DONE, type StepDecision } from '../../domain/live/decision.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
 import { recordOf } from '../../domain/live/run-record.ts';
 import type { RunSnapshot } from '../../domain/live/run-snapshot.ts';
+import { waitAtMost } from '../../domain/live/shown-wait.ts';
 
 /** A VM starts only while its plan is Ready. Once it has started, a blocker is not its end. */
 export function decide({ hub, source: { vm }, run }: RunSnapshot): StepDecision {
   const isStarted = vm !== undefined && recordOf(vm, run).kind === 'ours';
   if (isStarted || hub.blockers.length === 0) return DONE;
-  return wait(LIVE_REASON.planNotReady, hub.blockers.join('; '));
+  const message = `the plan is not Ready: ${hub.blockers.join('; ')}`;
+  return waitAtMost(LIMIT_MS.begin, hub, { reason: LIVE_REASON.planNotReady, message });
 }

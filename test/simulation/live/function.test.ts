@@ -88,3 +88,34 @@ describe('a run that is given up', () => {
     expect(await run.onTarget()).toEqual(['web']);
   });
 });
+
+test('a Migration whose plan is not Ready for an hour has failed, and moves nothing when it is', async () => {
+  const run = await ModelledRun.prepare();
+  await run.sweep();
+  expect(conditionsOf((await run.migration()).status)).toEqual(['PlanNotReady NotFound']);
+  run.wait(3_599);
+  await run.sweep();
+  expect((await run.migration()).status).not.toHaveProperty('completed');
+  run.wait(1);
+  await run.sweep();
+  const { status, metadata } = await run.migration();
+  expect(conditionsOf(status)).toEqual(['PlanNotReady NotFound', 'Failed']);
+  expect(status?.message).toMatch(
+    /^too late: The `plan` does not have Ready condition. See the conditions of Plan plan/,
+  );
+  await run.sweep();
+  expect((await run.migration()).metadata.resourceVersion).toBe(metadata.resourceVersion);
+  expect(await run.held()).toEqual([]);
+  expect(await run.isRecorded()).toBe(false);
+});
+
+test('a beginning that was interrupted, and whose plan is not Ready for an hour, holds nothing afterwards', async () => {
+  const run = await ModelledRun.prepare();
+  await run.hold('migration', 'plan', 'source');
+  await run.sweep();
+  run.wait(3_600);
+  await run.sweep();
+  await run.changed('Migration');
+  expect(conditionsOf((await run.migration()).status)).toContain('Failed');
+  expect(await run.held()).toEqual([]);
+});

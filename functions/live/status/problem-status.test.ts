@@ -1,0 +1,59 @@
+import { expect, test } from '@jest/globals';
+import { NOW } from '../../../test/support/builders/object.ts';
+import { critical } from '../../domain/live/conditions.ts';
+import type { MigrationStatus } from '../../domain/live/forklift.ts';
+import { problemStatus } from './problem-status.ts';
+
+const NOT_READY = critical('PlanNotReady', 'NotFound', { message: 'Not ready.', suggestion: 'Look.' });
+const NOT_ALLOWED = critical('NotAllowed', 'Forbidden', { message: 'Not allowed.' });
+
+type Found = readonly [minute: number, finding: typeof NOT_READY];
+
+/** What the Migration shows after this was found, minutes after NOW. */
+function after(found: readonly Found[]): string {
+  const status = found.reduce<MigrationStatus | undefined>(
+    (before, [minute, finding]) => problemStatus(before, finding, NOW + minute * 60_000),
+    undefined,
+  );
+  const types = (status?.conditions ?? []).map(({ type }) => type);
+  return [...types, status?.completed ?? '', status?.message ?? ''].filter((text) => text !== '').join(' ');
+}
+
+const LATE = '2026-11-21T06:00:00Z too late: Not ready. Look.';
+
+test.each<[string, readonly Found[]]>([
+  ['PlanNotReady', [[0, NOT_READY]]],
+  [
+    'PlanNotReady',
+    [
+      [0, NOT_READY],
+      [59, NOT_READY],
+    ],
+  ],
+  [
+    `PlanNotReady Failed ${LATE}`,
+    [
+      [0, NOT_READY],
+      [59, NOT_READY],
+      [60, NOT_READY],
+    ],
+  ],
+  [
+    'NotAllowed',
+    [
+      [0, NOT_READY],
+      [59, NOT_ALLOWED],
+      [61, NOT_ALLOWED],
+    ],
+  ],
+  [
+    `Failed PlanNotReady ${LATE}`,
+    [
+      [0, NOT_READY],
+      [60, NOT_READY],
+      [90, NOT_READY],
+    ],
+  ],
+])('a Migration that does not begin shows %s', (wanted, found) => {
+  expect(after(found)).toBe(wanted);
+});

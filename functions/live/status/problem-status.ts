@@ -1,0 +1,32 @@
+import { nextConditions, type Finding } from '../../domain/live/conditions.ts';
+import { LIMIT_MS, timeOf } from '../../domain/live/deadlines.ts';
+import type { MigrationStatus } from '../../domain/live/forklift.ts';
+import { LIVE_CONDITION } from '../../domain/live/names.ts';
+import { timeText } from './vm.ts';
+
+const FAILED: Finding = {
+  ...{ type: LIVE_CONDITION.failed, category: 'Advisory', durable: true },
+  message: 'The migration has FAILED.',
+};
+
+/**
+ * The status of a Migration that does not begin by what was found. When that has been so for too long it has failed, so that no VM moves
+ * at a time that its user does not expect. `now`: milliseconds.
+ */
+export function problemStatus(
+  status: MigrationStatus | undefined,
+  finding: Finding,
+  now: number,
+): MigrationStatus {
+  const conditions = nextConditions(status?.conditions ?? [], [finding], timeText(now));
+  const since = conditions.find(({ type }) => type === finding.type)?.lastTransitionTime;
+  if (status?.completed !== undefined || now - timeOf(since) < LIMIT_MS.begin)
+    return { ...status, conditions };
+  const { message = '', suggestion = '' } = finding;
+  return {
+    ...status,
+    completed: timeText(now),
+    message: `too late: ${message} ${suggestion}`,
+    conditions: nextConditions(conditions, [finding, FAILED], timeText(now)),
+  };
+}
