@@ -1,4 +1,4 @@
-import { critical, isBlocking } from '../domain/live/conditions.ts';
+import { critical, has, isBlocking } from '../domain/live/conditions.ts';
 import type { Side } from '../domain/live/decision.ts';
 import type { Plan, PlanMigration, PlanVm, VmStatus } from '../domain/live/forklift.ts';
 import { isGivenUp } from '../domain/live/break-glass.ts';
@@ -12,6 +12,7 @@ import { NETWORK_MAPS, PLAN_MIGRATIONS, PLANS, STORAGE_MAPS } from '../kubernete
 import { NAMESPACES } from '../kubernetes/resources.ts';
 import { apply } from './apply.ts';
 import { begin, done, notBegun, readProviders, type PassResult } from './begin.ts';
+import { checkPlan } from './check.ts';
 import type { LiveContext } from './context.ts';
 import { found } from './found.ts';
 import { giveUp } from './give-up.ts';
@@ -81,8 +82,9 @@ async function withoutPlan(migration: PlanMigration, context: LiveContext): Prom
 }
 
 /** Moves every VM as far as it goes, shows it, and at the end of all lets go of everything. */
-async function goOn({ migration, plan }: Pair, context: LiveContext): Promise<PassResult> {
+async function goOn({ migration, plan: read }: Pair, context: LiveContext): Promise<PassResult> {
   const { hub, log } = context;
+  const plan = await checkedAgain(read, context);
   const providers = await readProviders(plan, context);
   const held = await hold({ migration, plan, providers }, hub);
   const vms = (migration.status?.vms ?? []).map((shown): RunVm => ({ shown, entry: entryOf(shown, plan) }));
@@ -91,7 +93,8 @@ async function goOn({ migration, plan }: Pair, context: LiveContext): Promise<Pa
     if (isUnknown(decision))
       log('warn', decision.message, { migration: migration.metadata.name, vm: entry.name });
   }
-  await showRun(held, moved, context);
+  const shown = await showRun(held, moved, context);
+  if (moved.some(isHeldUp)) await checkPlan(shown, context);
   const areReleased = await releaseVms(moved, held, context);
   const isLeft = isGivenUp(migration);
   const isOver = moved.every(
@@ -102,6 +105,19 @@ async function goOn({ migration, plan }: Pair, context: LiveContext): Promise<Pa
   await release(held, hub);
   return done('the Migration has ended');
 }
+
+/** While VMs move, no event has the plan checked: a cluster that did not answer may do so now, by a renewed token too. */
+async function checkedAgain(plan: Plan, context: LiveContext): Promise<Plan> {
+  const { executing, sourceProviderNotReady, destinationProviderNotReady } = LIVE_CONDITION;
+  const isBlind = [sourceProviderNotReady, destinationProviderNotReady].some((type) =>
+    has(plan.status, type),
+  );
+  return isBlind && has(plan.status, executing) ? (await checkPlan(plan, context)).plan : plan;
+}
+
+/** Whether Providers and Plan are to say what is wrong. */
+const isHeldUp = ({ decision }: Moved): boolean =>
+  isUnknown(decision) || (decision.kind === 'wait' && decision.reason === LIVE_REASON.planNotReady);
 
 /** A VM that has ended makes room for one that waits for its turn. */
 function stillOpen(moved: readonly Moved[], { status }: PlanMigration): PassResult {

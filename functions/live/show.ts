@@ -17,13 +17,13 @@ export interface Pair {
 
 /**
  * Shows the run, with the events of what is new. The Migration first: it is the log of the run, and what the plan shows is derived from
- * it. Rejects with a conflict where one has changed.
+ * it. Resolves with the Plan; rejects with a conflict where one has changed.
  */
 export async function showRun(
   { migration, plan, refers }: Pair & { readonly refers?: Referred | undefined },
   runs: readonly DecidedVm[],
   { hub, clock, post, log }: LiveContext,
-): Promise<void> {
+): Promise<Plan> {
   const now = clock.now().getTime();
   const { migrationStatus, planStatus, transitions } = reportRun({ plan, migration, runs, now, refers });
   for (const event of transitions) {
@@ -31,7 +31,7 @@ export async function showRun(
     await post(event).catch((error: unknown) => log('warn', `not posted: ${describeError(error)}`));
   }
   await putStatus(hub, PLAN_MIGRATIONS, { object: migration, status: migrationStatus });
-  await putStatus(hub, PLANS, { object: plan, status: planStatus });
+  return putStatus(hub, PLANS, { object: plan, status: planStatus });
 }
 
 /** Shows why a Migration does not begin; resolves with it. */

@@ -46,6 +46,12 @@ const CASES: Record<string, Case> = {
     migrations: [aPlanMigration(withStatus({ ...started, vms: [inStage('PostHook')] }))],
     migrationEvery: 60,
   },
+  'a run that waits for a cluster, whose token may be renewed, every minute': {
+    plan: aPlan(withConditions(LIVE_CONDITION.executing, LIVE_CONDITION.sourceProviderNotReady)),
+    migrations: [aPlanMigration(withStatus({ ...started, vms: [inStage('PrepareTarget')] }))],
+    migrationEvery: 60,
+    planEvery: 600,
+  },
   'a VM that has ended does not hurry the others': {
     migrations: [
       aPlanMigration(
@@ -69,6 +75,7 @@ const CASES: Record<string, Case> = {
     plan: aPlan(withConditions(LIVE_CONDITION.ready, LIVE_CONDITION.overQuota)),
     planEvery: 600,
   },
+  'a plan whose VMs have all moved never': { plan: aPlan(withConditions(LIVE_CONDITION.succeeded)) },
   'a plan that is archived never': {
     plan: aPlan((plan) => ({ ...plan, spec: { ...plan.spec, archived: true } })),
   },

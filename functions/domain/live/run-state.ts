@@ -72,6 +72,7 @@ export const livePlanOf = (migration: PlanMigration, plans: readonly Plan[]): Pl
 export const isHeldUp = ({ spec, status }: Plan): boolean =>
   spec.type === 'live' &&
   spec.archived !== true &&
+  !has(status, LIVE_CONDITION.succeeded) &&
   (!has(status, LIVE_CONDITION.ready) || OF_VMS.some((type) => has(status, type)));
 
 /** Of a plan: while it holds, the VMs that it is about do not move, and the others do. */
