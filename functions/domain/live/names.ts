@@ -341,6 +341,8 @@ export const LIVE_CONDITION = {
   cutOver: 'CutOver',
   /** A VM is over its quota for good, or would be: a VMMRQ let it in, and lets no restart in. */
   restartWouldBeRefused: 'RestartWouldBeRefused',
+  /** VM of a run: a migration that failed has left a state by which KubeVirt halts it at its next crash or restart. */
+  nextCrashHalts: 'NextCrashHalts',
 } as const;
 export type LiveConditionType = (typeof LIVE_CONDITION)[keyof typeof LIVE_CONDITION];
 

@@ -76,6 +76,13 @@ function isKeptDown(vm: VirtualMachine, vmi: Vmi, record: RunRecord): boolean {
 const hasEndedAfterFailure = (vmi: Vmi): boolean =>
   ['Succeeded', 'Failed'].includes(vmi.status?.phase ?? '') && hasFailedState(vmi);
 
+/**
+ * Whether KubeVirt halts the VM at its next crash or restart, which it else would start again: that is its rule after a failed migration
+ * between clusters, until another migration has replaced the state (recorded: cross-failed-then-source-crashes).
+ */
+export const isHaltedByNextCrash = (source: SourceSide): boolean =>
+  isWantedRunning(source) && hasFailedState(source.vmi);
+
 /** The last migration between clusters that the VMI knows has failed. */
 function hasFailedState(vmi: Vmi | undefined): boolean {
   const state = ownStateOf(vmi, undefined);

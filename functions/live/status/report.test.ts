@@ -1,6 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import { aRecordedRun, aRun, recorded } from '../../../test/support/builders/live-run.ts';
-import { aPlan, aPlanMigration, RUN } from '../../../test/support/builders/live.ts';
+import {
+  aRecordedRun,
+  aRun,
+  migrated,
+  OWN_STATE,
+  recorded,
+} from '../../../test/support/builders/live-run.ts';
+import { aPlan, aPlanMigration, aVm, itsVmi, RUN } from '../../../test/support/builders/live.ts';
 import { NOW } from '../../../test/support/builders/object.ts';
 import type { MigrationStatus, Plan, PlanMigration, PlanStatus, PlanVm } from '../../domain/live/forklift.ts';
 import { MOVE_EVENT_DATA } from '../../domain/live/move-events.ts';
@@ -86,6 +92,28 @@ test.each<[string, { as: Ended['as']; over: string }, string]>([
 ])('a namespace that is %s', (_, { as, over }, wanted) => {
   const { migrationStatus } = last([{ decision: ended(as), snapshot: aRun({ target: { over } }) }]);
   expect(types(migrationStatus.vms?.[0])).toBe(wanted);
+});
+
+describe('a VM that stays on the source', () => {
+  const FAILED_STATE = itsVmi(migrated({ ...OWN_STATE, completed: true, failed: true }));
+  const halted = aVm((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Halted' } }));
+  const local = { sourceState: { migrationUID: 'one' }, targetState: { migrationUID: 'one' } };
+
+  test.each<[string, Ended['as'], Partial<RunSnapshot['source']>, string]>([
+    ['after a failed attempt', 'Failed', { vmi: FAILED_STATE }, 'NextCrashHalts Failed'],
+    ['after a canceled one', 'Canceled', { vmi: FAILED_STATE }, 'NextCrashHalts Canceled'],
+    ['without an attempt', 'Failed', {}, 'Failed'],
+    [
+      'and has migrated within its cluster since',
+      ...(['Failed', { vmi: itsVmi(migrated({ ...local, completed: true })) }, 'Failed'] as const),
+    ],
+    ['and is halted already', 'Failed', { vmi: FAILED_STATE, vm: halted }, 'Failed'],
+    ['but one that has moved', 'Succeeded', { vmi: FAILED_STATE }, 'CutOver Succeeded'],
+  ])('%s', (_what, ...[as, source, wanted]) => {
+    const { migrationStatus, planStatus } = last([{ decision: ended(as), snapshot: aRun({ source }) }]);
+    expect(types(migrationStatus.vms?.[0])).toBe(wanted);
+    expect(types(planStatus.migration?.vms?.[0])).toBe(wanted);
+  });
 });
 
 describe('the pipeline of Forklift’s UI', () => {

@@ -1,6 +1,7 @@
 import { has, nextConditions, saysWait, type Finding } from '../../domain/live/conditions.ts';
 import type { PlanVm, RunTimes, StageError, VmReference, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
+import { isHaltedByNextCrash } from '../../domain/live/proofs.ts';
 import { isPastCutOver, recordIn, type RunRecord } from '../../domain/live/run-record.ts';
 import type { RunSnapshot } from '../../domain/live/run-snapshot.ts';
 import type { Ended, RunDecision } from '../decide.ts';
@@ -66,6 +67,7 @@ export function nextVm(
   const findings = [
     ...cutOverOf(record, decision),
     ...overOf(snapshot, decision),
+    ...haltsOf(snapshot, decision),
     ...standingOf(decision, known, now),
     ...(isUnknown(decision) ? waitsOf(known) : []),
   ];
@@ -135,6 +137,20 @@ function overOf(snapshot: RunSnapshot | undefined, decision: RunDecision): Findi
       ...{ type: LIVE_CONDITION.restartWouldBeRefused, category: 'Warn', durable: true },
       message: `The namespace of the VM is over its quota, so that the VM would not start again: ${over}.`,
       suggestion: 'Increase the quota, or stop what is not needed.',
+    },
+  ];
+}
+
+/** What a failed attempt leaves on the source. */
+function haltsOf(snapshot: RunSnapshot | undefined, decision: RunDecision): Finding[] {
+  if (snapshot === undefined || decision.kind !== 'ended' || decision.as === 'Succeeded') return [];
+  if (!isHaltedByNextCrash(snapshot.source)) return [];
+  return [
+    {
+      ...{ type: LIVE_CONDITION.nextCrashHalts, category: 'Warn', durable: true },
+      message:
+        'KubeVirt halts the VM on the source at its next crash or restart, because its last migration failed.',
+      suggestion: 'Migrate it once within its cluster (virtctl migrate), which clears that.',
     },
   ];
 }
