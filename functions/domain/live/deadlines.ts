@@ -25,6 +25,10 @@ export const LIMIT_MS = {
   silence: MINUTE,
   /** Until a migration whose guest was seen on the target has ended. */
   undecided: 10 * MINUTE,
+  /** For so long a source VM stays off, once an owner has started it again: tools that reconcile every few minutes are seen. */
+  staysOff: 10 * MINUTE,
+  /** Between two times that it is halted again, so that two writers make no storm. */
+  haltAgain: 10_000,
   /** Until all is undone; then what is left over is listed. */
   undo: 10 * MINUTE,
   /** Until a write is not refused any more. */

@@ -1,7 +1,9 @@
 import { runsOnTarget } from './cut-over.ts';
-import { DONE, wait, write, type StepDecision } from './decision.ts';
+import { LIMIT_MS, timeOf } from './deadlines.ts';
+import { DONE, wait, write, type StepDecision, type Wait } from './decision.ts';
+import type { VirtualMachine } from './kubevirt.ts';
 import { LIVE_REASON } from './names.ts';
-import { receiverOf, vmimOf } from './proofs.ts';
+import { receiverOf, strategyOwners, vmimOf } from './proofs.ts';
 import { withRecord, withStrategy } from './run-record.ts';
 import type { RecordedRun, RunSnapshot } from './run-snapshot.ts';
 import { shownName } from './shown.ts';
@@ -21,24 +23,53 @@ export function endSource(snapshot: RecordedRun): StepDecision {
         'not run: find out who started it, and stop one of them by hand',
     );
   if (vm.spec.runStrategy !== 'Halted' || vm.spec.running !== undefined) return halt(snapshot);
+  return requested(vm) ?? keepOff(snapshot);
+}
+
+function requested(vm: VirtualMachine): Wait | undefined {
   const [request] = vm.status?.stateChangeRequests ?? [];
-  if (request !== undefined)
-    return wait(
-      LIVE_REASON.sourceStartedAgain,
-      `a ${request.action} of the VM ${shownName(vm)} on the source is requested, whose guest has left: cancel it (virtctl stop)`,
-    );
-  return removeVmi(snapshot);
+  if (request === undefined) return undefined;
+  return wait(
+    LIVE_REASON.sourceStartedAgain,
+    `a ${request.action} of the VM ${shownName(vm)} on the source is requested, whose guest has left: cancel it (virtctl stop)`,
+  );
+}
+
+function keepOff(snapshot: RecordedRun): StepDecision {
+  const decision = removeVmi(snapshot);
+  return decision.kind === 'write' ? decision : (waitForOwner(snapshot, LIMIT_MS.staysOff) ?? decision);
 }
 
 /** In one write with the record, so that a later change back is known as somebody else's. */
-function halt({ source: { vm }, record }: RecordedRun): StepDecision {
-  const halted = withRecord(withStrategy(vm, 'Halted'), { ...record, halted: true });
-  const again = record.halted === true ? ' again: an owner of it has undone that, such as a GitOps tool' : '';
-  return write(`halting the VM ${shownName(vm)} on the source${again}`, {
+function halt(snapshot: RecordedRun): StepDecision {
+  const { source, record, hub } = snapshot;
+  const { vm } = source;
+  const waiting = waitForOwner(snapshot, LIMIT_MS.haltAgain);
+  if (waiting !== undefined) return waiting;
+  const by = strategyOwners(vm).join(', ') || 'unknown';
+  const undone = { at: new Date(hub.now).toISOString(), by };
+  const halted = { ...record, halted: true as const, ...(record.halted === true && { undone }) };
+  return write(`halting the VM ${shownName(vm)} on the source${record.halted === true ? ' again' : ''}`, {
     verb: 'replace',
     on: 'source',
-    object: halted,
+    object: withRecord(withStrategy(vm, 'Halted'), halted),
   });
+}
+
+/**
+ * For so long after an owner has started the VM again: one that does so without end is no end of the run, and is reported once. It is halted
+ * again all the same, because two copies must not run. undefined: none has, or long ago.
+ */
+function waitForOwner(
+  { source: { vm }, record: { undone }, hub }: RecordedRun,
+  ms: number,
+): Wait | undefined {
+  if (undone === undefined || hub.now - timeOf(undone.at) >= ms) return undefined;
+  return wait(
+    LIVE_REASON.sourceStartedAgain,
+    `an owner (field manager ${undone.by}) has started the VM ${shownName(vm)} on the source again, whose guest has left, and it was ` +
+      'halted again: set it to Halted there too, such as in the repository of a GitOps tool',
+  );
 }
 
 /** By its uid: the guest of this VMI has left. Of another one only while the guest runs on the target. */

@@ -107,13 +107,17 @@ const isWaiting = (vmi: Vmi | undefined): boolean =>
   vmi?.status?.phase === 'WaitingForSync' && isMigrationTarget(vmi);
 
 /** Whether this writer, and no other, set the VM to Halted. */
-function isHaltedBy({ spec, metadata }: VirtualMachine, manager: string): boolean {
-  if (spec.runStrategy !== 'Halted') return false;
-  const owners = (metadata.managedFields ?? []).filter(
-    ({ fieldsV1 }) => fieldsV1?.['f:spec']?.['f:runStrategy'] !== undefined,
-  );
-  return owners.length > 0 && owners.every((owner) => owner.manager === manager);
+function isHaltedBy(vm: VirtualMachine, manager: string): boolean {
+  if (vm.spec.runStrategy !== 'Halted') return false;
+  const owners = strategyOwners(vm);
+  return owners.length > 0 && owners.every((owner) => owner === manager);
 }
+
+/** Who set the VM's run strategy as it is: the names of their field managers. */
+export const strategyOwners = ({ metadata }: VirtualMachine): string[] =>
+  (metadata.managedFields ?? []).flatMap(({ fieldsV1, manager = 'unknown' }) =>
+    fieldsV1?.['f:spec']?.['f:runStrategy'] === undefined ? [] : [manager],
+  );
 
 /** Whether the VM is one that KubeVirt starts by itself, or keeps running. */
 export const isWantedRunning = ({ vm }: SourceSide): boolean =>

@@ -39,6 +39,8 @@ const recordSchema = z.object({
   arrivedAt: time.optional(),
   /** The run has halted the source VM; if it is not Halted later, an owner of it has undone that. */
   halted: z.literal(true).optional(),
+  /** An owner of it has undone that: when it was halted again last, and whose change that was. */
+  undone: z.object({ at: time, by: text }).optional(),
   /** How the run ends for this VM; it goes back from there unless the VM is past its cut-over. */
   end: z
     .object({

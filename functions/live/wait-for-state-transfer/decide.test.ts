@@ -180,6 +180,12 @@ describe('the guest has arrived', () => {
   const there = (different: Different, record: Partial<RunRecord> = {}): RecordedRun =>
     firstAttempt({ target: UP, ...different }, { arrivedAt: seconds(0), ...record });
   const RESTARTED = itsVmi(withUid('another'));
+  /** An owner has undone its halt so many seconds before NOW. */
+  const undone = (
+    since: number,
+    source: NonNullable<Different['source']>,
+    hub: Different['hub'] = {},
+  ): RecordedRun => there({ source, hub }, { halted: true, undone: { at: seconds(-since), by: 'argocd' } });
   const HALT = 'replace VirtualMachine web on source';
   const REMOVE = 'delete VirtualMachineInstance web on source';
 
@@ -217,9 +223,34 @@ describe('the guest has arrived', () => {
       there({ source: { vmi: RESTARTED }, target: DOWN, hub: { now: NOW + 86_401_000 } }, { halted: true }),
       'fail SourceNotVerified',
     ],
+    ['an owner starts it again in the next moment', undone(9, { vmi: RESTARTED }), 'wait SourceStartedAgain'],
+    ['an owner starts it again a while later', undone(10, { vmi: RESTARTED }), HALT],
+    ['what it started goes', undone(10, { vm: HALTED, vmi: RESTARTED }), REMOVE],
+    [
+      'what it started is going',
+      undone(10, { vm: HALTED, vmi: going()(RESTARTED) }),
+      'wait SourceStartedAgain',
+    ],
+    ['an owner may start it again', undone(599, { vm: HALTED, vmi: undefined }), 'wait SourceStartedAgain'],
+    ['an owner has left it off', undone(600, { vm: HALTED, vmi: undefined }), 'done'],
+    [
+      'an owner starts it again for a day',
+      undone(-86_392, { vmi: RESTARTED }, { now: NOW + 86_401_000 }),
+      'fail SourceNotVerified',
+    ],
     ['also after a day it is halted', there({ hub: { now: NOW + 86_401_000 } }), HALT],
   ])('%s', (_what, run, wanted) => {
     expect(summary(decide(run))).toBe(wanted);
+  });
+
+  test('what an owner does is recorded with its name, and said', () => {
+    const managedFields = [{ manager: 'argocd', fieldsV1: { 'f:spec': { 'f:runStrategy': {} } } }];
+    const vm = aVm((one) => ({ ...one, metadata: { ...one.metadata, managedFields } }));
+    const run = there({ source: { vm, vmi: RESTARTED } }, { halted: true });
+    expect(writtenRecord(decide(run))).toEqual({ ...run.record, undone: { at: seconds(0), by: 'argocd' } });
+    expect(decide(undone(0, { vm, vmi: RESTARTED }))).toMatchObject({
+      message: expect.stringMatching(/field manager argocd.*set it to Halted there too/),
+    });
   });
 
   const strategy = (spec: Partial<VirtualMachine['spec']>): VirtualMachine =>

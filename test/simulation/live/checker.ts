@@ -29,7 +29,13 @@ export interface Checked {
   readonly isTouched: boolean;
   /** The Migration shows the end of the VM. */
   readonly hasEnded: boolean;
+  /** When the run has halted the source VM, milliseconds. */
+  readonly halts: readonly number[];
 }
+
+/** An owner starts it again each time: the run does not do so at once, and does not end either. */
+const NOT_AT_ONCE_MS = 5_000;
+const NOT_OVER_MS = 300_000;
 
 /** What a write of the run would break; undefined: nothing. Asked just before it is sent. */
 export function brokenBy(checked: Checked, { verb, on, object }: LiveWrite): string | undefined {
@@ -42,6 +48,14 @@ export function brokenBy(checked: Checked, { verb, on, object }: LiveWrite): str
       : undefined;
   return kind === FULL_VMIS.kind ? (endsSource(checked) ?? startsAgain(checked)) : undefined;
 }
+
+/** Whether the write turns the source VM off, which was on. */
+export const haltsSource = ({ verb, on, object }: LiveWrite, clusters: Clusters): boolean =>
+  verb === 'replace' &&
+  on === 'source' &&
+  object.kind === VMS.kind &&
+  strategyIn(object as Vm) === 'Halted' &&
+  clusters.vm('source')?.spec.runStrategy !== 'Halted';
 
 function deletesOnTarget({ truth }: Checked, kind: string): string | undefined {
   if (kind === FULL_MIGRATIONS.kind) return undefined;
@@ -83,7 +97,9 @@ function changesSource(checked: Checked, after: Vm): string | undefined {
   const before = clusters.vm('source');
   if (before === undefined || strategyIn(before) === strategyIn(after)) return undefined;
   if (strategyIn(after) === 'Halted')
-    return truth.hasMoved ? endsSource(checked) : 'L3: the source is halted before its guest has moved';
+    return truth.hasMoved
+      ? (haltsAtOnce(checked) ?? endsSource(checked))
+      : 'L3: the source is halted before its guest has moved';
   if (truth.hasMoved) return 'L1: the source is started though its guest has moved';
   // A record that was removed is made again with a strategy that a user has set since.
   return [clusters.strategy, ...clusters.strategiesOfUser].includes(strategyIn(after))
@@ -91,18 +107,29 @@ function changesSource(checked: Checked, after: Vm): string | undefined {
     : 'L3: the source gets another strategy than it had';
 }
 
+function haltsAtOnce({ clusters, halts }: Checked): string | undefined {
+  const isAtOnce = halts.length > 1 && clusters.now - (halts.at(-1) ?? 0) < NOT_AT_ONCE_MS;
+  return isAtOnce ? 'L4: the source is halted again and again, as fast as its owner starts it' : undefined;
+}
+
 /** What an end with nothing left over breaks, when it is reached. What becomes of the VM afterwards is not the run's. */
 export function brokenByEnd(checked: Checked, { as }: Ended): string | undefined {
   const { clusters, truth, isTouched } = checked;
   const vm = clusters.vm('source');
-  if (truth.hasMoved)
-    return isOff(clusters, vm) || isTouched ? undefined : `L1: ${as}, and the source may start again`;
+  if (truth.hasMoved) return brokenByArrival(checked, as);
   if (as === 'Succeeded') return 'L3: a success, and the guest has not moved';
   const left = madeOnTarget(clusters);
   if (left.length > 0)
     return `L3: ${as}, and the target has ${left.map(({ kind }) => kind ?? '').join(', ')}`;
   if (vm === undefined || isTouched || strategyIn(vm) === clusters.strategy) return undefined;
   return `L3: ${as}, and the source VM is ${strategyIn(vm)}`;
+}
+
+function brokenByArrival({ clusters, isTouched, halts }: Checked, as: Ended['as']): string | undefined {
+  if (halts.length > 1 && clusters.now - (halts.at(-1) ?? 0) < NOT_OVER_MS)
+    return `L1: ${as}, and an owner has just started the source again`;
+  const isSettled = isOff(clusters, clusters.vm('source')) || isTouched;
+  return isSettled ? undefined : `L1: ${as}, and the source may start again`;
 }
 
 const MADE: readonly ResourceType[] = [VMS, DATA_VOLUMES, FULL_MIGRATIONS];

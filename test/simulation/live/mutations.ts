@@ -9,6 +9,7 @@ export interface LiveMutation {
   readonly edits: readonly Edit[];
 }
 
+const DEADLINES = 'functions/domain/live/deadlines.ts';
 const CUT_OVER = 'functions/domain/live/cut-over.ts';
 const END_SOURCE = 'functions/domain/live/end-source.ts';
 const UNDO = 'functions/live/undo/decide.ts';
@@ -132,7 +133,22 @@ export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'a drain of the source is waited for without end',
     ['L4'],
-    edit('functions/domain/live/deadlines.ts', 'busy: 60 * MINUTE,', 'busy: 60_000_000 * MINUTE,'),
+    edit(DEADLINES, 'busy: 60 * MINUTE,', 'busy: 60_000_000 * MINUTE,'),
+  ),
+  mutation(
+    'a target namespace that is being deleted is waited for without end',
+    ['L4'],
+    edit(DEADLINES, 'namespace: 15 * MINUTE,', 'namespace: 15_000_000 * MINUTE,'),
+  ),
+  mutation(
+    'a source VM is halted again as fast as its owner starts it',
+    ['L4'],
+    edit(DEADLINES, 'haltAgain: 10_000,', 'haltAgain: 0,'),
+  ),
+  mutation(
+    'the run ends when an owner has just started the source VM',
+    ['L1'],
+    edit(DEADLINES, 'staysOff: 10 * MINUTE,', 'staysOff: 0,'),
   ),
   mutation(
     'a VM of the older form stays down',

@@ -1,6 +1,7 @@
 import { beforeAll, expect, jest, test } from '@jest/globals';
 import { DISTURBANCES, USERS } from './disturbances.ts';
 import { simulateLive, type LiveSummary } from './pool.ts';
+import { NAMESPACE, OWNER } from './seldom.ts';
 
 const RUNS = 200;
 // They only compute, as those of the protocol.
@@ -22,6 +23,6 @@ test('many guests move, and many do not', () => {
 });
 
 test('everything that can happen happens', () => {
-  const wanted = ['crash', 'refused', ...Object.keys(DISTURBANCES), ...Object.keys(USERS)];
+  const wanted = ['crash', 'refused', NAMESPACE, OWNER, ...Object.keys(DISTURBANCES), ...Object.keys(USERS)];
   expect(wanted.filter((hit) => !summary.hits.has(hit))).toEqual([]);
 });

@@ -8,9 +8,10 @@ import { ApiError } from '../../../functions/kubernetes/errors.ts';
 import { decide, type Ended, type RunDecision } from '../../../functions/live/decide.ts';
 import type { Side } from '../../cluster/kubevirt/decentralized/sides.ts';
 import { Random } from '../random.ts';
-import { brokenAtLast, brokenBy, brokenByEnd, type Checked } from './checker.ts';
+import { brokenAtLast, brokenBy, brokenByEnd, haltsSource, type Checked } from './checker.ts';
 import { Refused, startClusters, type Clusters } from './clusters.ts';
 import { calm, DISTURBANCES, USERS } from './disturbances.ts';
+import { OWNER, Seldom } from './seldom.ts';
 import { newHub, readAll, type Hub } from './snapshot.ts';
 import { Truth } from './truth.ts';
 
@@ -46,6 +47,8 @@ class Run {
   readonly #clusters: Clusters;
   readonly #truth: Truth;
   readonly #hub: Hub;
+  readonly #seldom: Seldom;
+  readonly #halts: number[] = [];
   readonly #hits = new Map<string, number>();
   readonly #trace: string[] = [];
   readonly #rates: {
@@ -70,6 +73,7 @@ class Run {
     this.#clusters = clusters;
     this.#truth = new Truth(clusters);
     this.#hub = newHub(clusters);
+    this.#seldom = new Seldom({ seed, clusters, hub: this.#hub, onHit: (what) => this.#happens(what) });
     this.#rates = {
       fault: random.pick([0, 0.002, 0.005, 0.01]),
       user: random.pick([0, 0, 0, 0.002, 0.005]),
@@ -80,7 +84,10 @@ class Run {
   }
 
   async result(): Promise<RunResult> {
-    for (let step = 0; step < STEPS && this.#violation === undefined; step += 1) await this.#step();
+    for (let step = 0; step < STEPS && this.#violation === undefined; step += 1) {
+      this.#seldom.step(step);
+      await this.#step();
+    }
     await this.#settle();
     this.#hit(`end ${this.#outcome}`);
     const { hasMoved } = this.#truth;
@@ -189,7 +196,9 @@ class Run {
       // An answer that is lost: it happened, or it did not.
       if (away[side] && this.#random.chance(0.5)) throw new Ends();
       const broken = brokenBy(this.#checked, write);
+      const isHalt = haltsSource(write, this.#clusters);
       await this.#send(side, write);
+      if (isHalt) this.#halts.push(this.#clusters.now);
       // Only a write that was accepted breaks anything.
       this.#fail(broken);
       if (away[side]) throw new Ends();
@@ -205,13 +214,27 @@ class Run {
     this.#hit(`${write.verb} ${nameOf(write.object)} on ${side}`);
   }
 
+  /** By an owner of the VM, or of the namespace. */
+  #happens(what: string): void {
+    if (what === OWNER) this.#isTouched = true;
+    this.#hit(what);
+    this.#note(`! ${what}`);
+  }
+
   get #checked(): Checked {
     const hasEnded = this.#hub.status?.completed !== undefined;
-    return { clusters: this.#clusters, truth: this.#truth, isTouched: this.#isTouched, hasEnded };
+    return {
+      clusters: this.#clusters,
+      truth: this.#truth,
+      isTouched: this.#isTouched,
+      hasEnded,
+      halts: this.#halts,
+    };
   }
 
   /** The faults end. It must become quiet, and then be as it shall be. */
   async #settle(): Promise<void> {
+    this.#seldom.calm();
     await calm({ clusters: this.#clusters, hub: this.#hub, random: this.#random });
     this.#isCalm = true;
     let [quiet, idle] = [0, 0];

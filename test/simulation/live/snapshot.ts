@@ -24,6 +24,8 @@ export interface Hub {
   status: VmStatus | undefined;
   /** Of the Migration: a new one with each status. */
   version: number;
+  /** The target namespace is being deleted, and never goes. */
+  isNamespaceGoing: boolean;
 }
 
 export const newHub = (clusters: Clusters): Hub => ({
@@ -31,6 +33,7 @@ export const newHub = (clusters: Clusters): Hub => ({
   stop: undefined,
   status: undefined,
   version: 1,
+  isNamespaceGoing: false,
 });
 
 const CLAIM_ON_SOURCE: Claim = {
@@ -109,7 +112,13 @@ async function readTarget(clusters: Clusters, hub: Hub, { source, pause }: After
   return {
     now: clusters.now,
     cluster: 'target',
-    namespace: { ...LIVE_KIND.namespace, metadata: metadata('tenant-target') },
+    namespace: {
+      ...LIVE_KIND.namespace,
+      metadata: {
+        ...metadata('tenant-target'),
+        ...(hub.isNamespaceGoing && { deletionTimestamp: new Date(clusters.now).toISOString() }),
+      },
+    },
     vm,
     vmi,
     vmims: vmims.filter((vmim) => isOurs(hub, vmim)),
