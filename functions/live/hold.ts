@@ -115,8 +115,11 @@ async function heldSecrets(
       const isNeeded = ({ metadata }: KubernetesObject): boolean =>
         ofOthers.some(({ spec }) => spec.secret?.name === metadata.name);
       const ofProviders = own.filter(({ metadata }) => metadata.namespace === namespace);
-      const each = new Map([...secrets.items, ...ofProviders].map((one) => [one.metadata.uid, one]));
-      return [...each.values()].filter((secret) => isHeld(secret) && !isNeeded(secret));
+      // Those of the providers may have been read before they were held.
+      const each = new Map(
+        [...secrets.items.filter(isHeld), ...ofProviders].map((one) => [one.metadata.uid, one]),
+      );
+      return [...each.values()].filter((secret) => !isNeeded(secret));
     }),
   );
   return held.flat();

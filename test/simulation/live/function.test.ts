@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { aReceiver } from '../../support/builders/live-run.ts';
 import { seconds } from '../../support/builders/object.ts';
 import { conditionsOf, ModelledRun } from './modelled-run.ts';
-import { PROVIDERS, VIRTUAL_MACHINES } from '../../../functions/kubernetes/live-resources.ts';
+import { PROVIDERS, SECRETS, VIRTUAL_MACHINES } from '../../../functions/kubernetes/live-resources.ts';
 
 const HELD = [
   'Migration migration',
@@ -87,6 +87,18 @@ describe('a run that is given up', () => {
     expect((await run.migration()).status?.leftovers).toEqual(left);
     expect(await run.onTarget()).toEqual(['web']);
   });
+});
+
+test('what the last event of a run held again is let go of by it', async () => {
+  const run = await ModelledRun.start();
+  await run.hub.patch(
+    SECRETS,
+    { namespace: 'tenant', name: 'source' },
+    { merge: { metadata: { finalizers: null } } },
+  );
+  await run.breakGlass();
+  await run.changed('Migration');
+  expect(await run.held()).toEqual([]);
 });
 
 test('a Migration whose plan is not Ready for an hour has failed, and moves nothing when it is', async () => {
