@@ -135,20 +135,47 @@ export const notBegun = (message: string): RunDecision => ({
   step: FIRST_STEP,
 });
 
+/** It is being deleted, or its plan is; or it has failed before it began. */
+const isAtEnd = ({ migration, plan }: Pair): boolean =>
+  migration.status?.completed !== undefined ||
+  [migration, plan].some(({ metadata }) => metadata.deletionTimestamp !== undefined);
+
+async function letGo({ migration, plan }: Pair, context: LiveContext): Promise<void> {
+  if (!isHeld(migration)) return;
+  const providers = providersIn(await readProviders(plan, context));
+  await release({ migration, plan, providers }, context.hub);
+}
+
+/** Why no run of the plan begins any more; undefined: one may. */
+function endOf({ spec, status }: Plan): Finding | undefined {
+  if (spec.archived === true)
+    return critical(LIVE_CONDITION.planNotReady, 'Archived', {
+      message: 'The `plan` is archived.',
+      suggestion: 'Create another plan, or set spec.archived of this one to false.',
+    });
+  if (!has(status, LIVE_CONDITION.succeeded)) return undefined;
+  return critical(LIVE_CONDITION.planNotReady, 'Succeeded', {
+    message: 'The `plan` has moved its VMs already.',
+    suggestion: 'Create another plan for other VMs.',
+  });
+}
+
 /** Why the run does not begin. What an interrupted beginning holds is let go of where it never will. */
 async function notNow({ migration, plan }: Pair, context: LiveContext): Promise<PassResult | undefined> {
   const { hub, log } = context;
-  const isDeleted = [migration, plan].some(({ metadata }) => metadata.deletionTimestamp !== undefined);
-  if (isDeleted || migration.status?.completed !== undefined) {
-    const providers = await readProviders(plan, context);
-    if (isHeld(migration)) await release({ migration, plan, providers }, hub);
+  if (isAtEnd({ migration, plan })) {
+    await letGo({ migration, plan }, context);
     return done('it ended before it began');
   }
-  if (plan.spec.archived === true) return done('the plan is archived');
-  if (has(plan.status, LIVE_CONDITION.succeeded)) return done('the plan has succeeded already');
   if (await isForkliftHere(hub)) {
     log('warn', 'Forklift is installed, so its plans are left to it', { plan: plan.metadata.name });
     return done('Forklift runs the plans');
+  }
+  const never = endOf(plan);
+  if (never !== undefined) {
+    await showProblem(migration, never, context);
+    await letGo({ migration, plan }, context);
+    return done(never.message ?? 'the plan has ended');
   }
   if (migration.status?.started !== undefined) return undefined;
   const { items } = await hub.list(PLAN_MIGRATIONS, {});

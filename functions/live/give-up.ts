@@ -25,9 +25,19 @@ interface Unknown {
  */
 export function giveUp(decision: RunDecision, { migration, plan, shown, now }: Unknown): RunDecision {
   if (!isGivenUp(migration) || !isUnknown(decision)) return decision;
-  if (shown.completed !== undefined) return ended(decision.message, shown.leftovers ?? []);
-  if (now - shownSince({ status: shown, now }, LIVE_REASON.clusterUnknown) < UNKNOWN_MS) return decision;
-  return ended(adviceOf(shown), leftOf(shown, { migration, plan }));
+  const since = shownSince({ status: shown, now }, LIVE_REASON.clusterUnknown);
+  // One that has ended shows no wait any more.
+  if (shown.completed === undefined && now - since < UNKNOWN_MS) return decision;
+  return abandoned(shown, { migration, plan, why: 'given up while a cluster did not answer' });
+}
+
+/** The end of a VM that cannot be read; one that has ended before keeps what it had left over. `why`: the beginning of a sentence. */
+export function abandoned(
+  shown: VmStatus,
+  { migration, plan, why }: Pick<Unknown, 'migration' | 'plan'> & { readonly why: string },
+): Ended {
+  if (shown.completed !== undefined) return ended(why, shown.leftovers ?? []);
+  return ended(`${why}, and its guest was ${adviceOf(shown)}`, leftOf(shown, { migration, plan }));
 }
 
 const ended = (message: string, leftovers: readonly string[]): Ended => ({
@@ -37,10 +47,8 @@ const ended = (message: string, leftovers: readonly string[]): Ended => ({
 /** Which copy to keep, by the last that was seen. */
 const adviceOf = (shown: VmStatus): string =>
   has(shown, LIVE_CONDITION.cutOver)
-    ? 'given up while a cluster did not answer, and its guest was seen on the target: keep the VM there, and halt the one on the ' +
-      'source before it runs a second time'
-    : 'given up while a cluster did not answer, and its guest was not seen on the target: look at the VM on both clusters, before you ' +
-      'start or delete one of them';
+    ? 'seen on the target: keep the VM there, and halt the one on the source before it runs a second time'
+    : 'not seen on the target: look at the VM on both clusters, before you start or delete one of them';
 
 /** What may be there, and how it is found. */
 function leftOf(
@@ -48,10 +56,10 @@ function leftOf(
   { migration, plan }: Pick<Unknown, 'migration' | 'plan'>,
 ): string[] {
   const labels = `${LIVE_LABEL.migration}=${migration.metadata.uid},${LIVE_LABEL.vm}=${id}`;
-  const { targetNamespace = '' } = plan?.spec ?? {};
+  const target = plan === undefined ? newName : `${plan.spec.targetNamespace}/${newName}`;
   return [
     `perhaps the record of VirtualMachine ${namespace}/${name}`,
-    `perhaps VirtualMachine ${targetNamespace}/${newName} on the target`,
+    `perhaps VirtualMachine ${target} on the target`,
     `perhaps what is labelled ${labels}, on both clusters`,
   ];
 }

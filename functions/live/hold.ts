@@ -22,6 +22,13 @@ export const providersIn = ({ source, destination }: PlanProviders): FoundProvid
     source?.provider.metadata.uid === destination?.provider.metadata.uid ? undefined : destination,
   ].filter((provider) => provider !== undefined);
 
+/** The Providers and their Secrets. */
+export const accessOf = (providers: PlanProviders): KubernetesObject[] =>
+  providersIn(providers).flatMap(({ provider, secretObject }) => [
+    provider,
+    ...(secretObject === undefined ? [] : [secretObject]),
+  ]);
+
 /**
  * Holds all of them, the Migration first, so that a deletion is a cancel. In each event again: another run that has ended may have let one
  * go that it took for its own alone. Resolves with the versions that are held; rejects with a conflict where one has changed.
@@ -59,15 +66,25 @@ function ownedBy(migration: PlanMigration, { metadata: { name, uid } }: Plan): P
   return { ...migration, metadata: { ...migration.metadata, ownerReferences: [...ownerReferences, owner] } };
 }
 
+interface Released extends Pick<Held, 'migration'> {
+  /** undefined: it is gone. */
+  readonly plan: Plan | undefined;
+  /** Each once. */
+  readonly providers: readonly FoundProvider[];
+}
+
 /** Lets go of what no other run needs, the Migration last. Rejects with a conflict where one has changed. */
-export async function release({ migration, plan, providers }: Held, hub: Cluster): Promise<void> {
+export async function release(
+  { migration, plan, providers: released }: Released,
+  hub: Cluster,
+): Promise<void> {
   const others = await plansOfOthers(migration, hub);
   const needed = new Set(others.flatMap(providersOf));
-  const released = providersIn(providers);
   for (const secret of await heldSecrets(released, { needed, hub })) await letGo(hub, SECRETS, secret);
   for (const { provider } of released)
     if (!needed.has(keyOf(provider))) await letGo(hub, PROVIDERS, provider);
-  if (!others.some(({ metadata }) => metadata.uid === plan.metadata.uid)) await letGo(hub, PLANS, plan);
+  if (plan !== undefined && !others.some(({ metadata }) => metadata.uid === plan.metadata.uid))
+    await letGo(hub, PLANS, plan);
   await letGo(hub, PLAN_MIGRATIONS, migration);
 }
 

@@ -15,9 +15,8 @@ import { requesterOf } from '../domain/live/requester.ts';
 import { cannot, rightsToCopy } from '../domain/live/rights.ts';
 import { hookName, type RunId } from '../domain/live/run-names.ts';
 import { isPastCutOver, recordIn } from '../domain/live/run-record.ts';
-import type { HookView, HubSide, RunSettings, RunSnapshot } from '../domain/live/run-snapshot.ts';
+import type { HookView, HubSide, RunSettings, RunSnapshot, Stop } from '../domain/live/run-snapshot.ts';
 import { shownSince } from '../domain/live/shown-wait.ts';
-import { stopOf } from '../domain/live/stop.ts';
 import type { ApiServer, Reader } from '../kubernetes/cluster.ts';
 import { describeError } from '../kubernetes/errors.ts';
 import { HOOKS, JOBS, PLAN_MIGRATIONS } from '../kubernetes/live-resources.ts';
@@ -51,6 +50,8 @@ export interface RunVm {
   /** As in the plan, with id, namespace and name. */
   readonly entry: PlanVm;
   readonly shown: VmStatus | undefined;
+  /** Why it is to end; left out: it is not. */
+  readonly stop?: Stop | undefined;
 }
 
 export interface Moved {
@@ -162,7 +163,7 @@ function isRefusedForLong(snapshot: RunSnapshot): boolean {
 }
 
 async function readSnapshot(
-  { entry, shown }: RunVm,
+  { entry, shown, stop }: RunVm,
   run: Run,
   refused: string | undefined,
 ): Promise<RunSnapshot> {
@@ -177,7 +178,7 @@ async function readSnapshot(
     networks: run.networks,
     settings: run.settings,
     hooks: await readHooks(clusters.hub, { entry, run: runId, plan }),
-    stop: stopOf(entry, { migration, plan }),
+    stop,
     status: shown,
     refused,
     blockers: run.blockers,

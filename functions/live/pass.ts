@@ -1,4 +1,4 @@
-import { critical, has, isBlocking } from '../domain/live/conditions.ts';
+import { has, isBlocking } from '../domain/live/conditions.ts';
 import type { Side } from '../domain/live/decision.ts';
 import type { Plan, PlanMigration, PlanVm, VmStatus } from '../domain/live/forklift.ts';
 import { isGivenUp } from '../domain/live/break-glass.ts';
@@ -16,14 +16,15 @@ import { checkPlan } from './check.ts';
 import type { LiveContext } from './context.ts';
 import { found } from './found.ts';
 import { giveUp } from './give-up.ts';
-import { hold, release, type Held } from './hold.ts';
+import { accessOf, hold, providersIn, release, type Held } from './hold.ts';
 import { move, unknown, type Moved, type Run, type RunVm } from './move.ts';
 import { named } from './read-plan.ts';
 import type { ClusterIds } from './read-run.ts';
-import { showProblem, showRun, type Pair } from './show.ts';
+import { showRun, type Pair } from './show.ts';
 import { isUnknown } from './status/vm.ts';
 import { isHost } from './validate/providers.ts';
 import { startWatcher } from './watcher.ts';
+import { withoutPlan } from './without-plan.ts';
 
 export interface MigrationAt {
   readonly namespace: string;
@@ -72,22 +73,17 @@ function isUnderWay({ migration: { metadata, status }, plan }: Pair): boolean {
   return isShown || isMoving || isToEnd || plan.spec.archived === true;
 }
 
-async function withoutPlan(migration: PlanMigration, context: LiveContext): Promise<PassResult> {
-  const finding = critical(LIVE_CONDITION.planNotValid, migration.spec.plan.name ? 'NotFound' : 'NotSet', {
-    message: 'The `plan` is not valid.',
-    suggestion: 'Set spec.plan to a Plan.',
-  });
-  await showProblem(migration, finding, context);
-  return done('the Migration has no plan');
-}
-
 /** Moves every VM as far as it goes, shows it, and at the end of all lets go of everything. */
 async function goOn({ migration, plan: read }: Pair, context: LiveContext): Promise<PassResult> {
   const { hub, log } = context;
   const plan = await checkedAgain(read, context);
   const providers = await readProviders(plan, context);
   const held = await hold({ migration, plan, providers }, hub);
-  const vms = (migration.status?.vms ?? []).map((shown): RunVm => ({ shown, entry: entryOf(shown, plan) }));
+  const access = accessOf(providers);
+  const vms = (migration.status?.vms ?? []).map((shown): RunVm => {
+    const entry = entryOf(shown, plan);
+    return { shown, entry, stop: stopOf(entry, { ...held, access }) };
+  });
   const [moved] = await Promise.all([moveAll(vms, held, context), startWatcher(context)]);
   for (const { entry, decision } of moved) {
     if (isUnknown(decision))
@@ -102,7 +98,7 @@ async function goOn({ migration, plan: read }: Pair, context: LiveContext): Prom
   );
   if (!isOver) return stillOpen(moved, migration);
   if (!areReleased) return { message: 'the records of the VMs are to be taken off', isMoreDue: true };
-  await release(held, hub);
+  await release({ ...held, providers: providersIn(held.providers) }, hub);
   return done('the Migration has ended');
 }
 
@@ -170,7 +166,7 @@ async function moveInTurn(
   const message = `Waiting to start migration: in-flight limit reached (max ${String(max)}).`;
   return Promise.all(
     vms.map(async (vm): Promise<Moved> => {
-      const mayMove = hasBegun(vm) || next.has(vm) || stopOf(vm.entry, held) !== undefined;
+      const mayMove = hasBegun(vm) || next.has(vm) || vm.stop !== undefined;
       return mayMove
         ? move(vm, run, clock)
         : { entry: vm.entry, decision: notBegun(message), isMoreDue: false };

@@ -77,8 +77,11 @@ async function ofPlan(
   { namespace, name, isChange }: LiveRequest,
   context: LiveContext,
 ): Promise<readonly MigrationAt[]> {
-  const plan = await found(context.hub.get(PLANS, { namespace, name }));
-  if (plan?.spec.type !== 'live' || (isChange && isPlanAsSeen(plan))) return [];
+  const at = { namespace, name };
+  const plan = await found(context.hub.get(PLANS, at));
+  if (plan === undefined)
+    return unfinished(context.hub, (migration) => isOfPlan(migration, { metadata: at }));
+  if (plan.spec.type !== 'live' || (isChange && isPlanAsSeen(plan))) return [];
   // What `live` itself says of the plan comes back as an event too.
   const isNew = !isChange || !isPlanLookedAt(plan);
   if (isNew) await checkIdle(plan, context);

@@ -70,6 +70,16 @@ const CASES: Record<string, Case> = {
     plan: aPlan((plan) => ({ ...plan, spec: { ...plan.spec, type: 'cold' } })),
     migrations: [aPlanMigration(withStatus(started))],
   },
+  'a run whose plan was removed every minute': {
+    plan: aPlan(ready, (plan) => ({ ...plan, metadata: { ...plan.metadata, name: 'other' } })),
+    migrations: [aPlanMigration(held, withStatus(started))],
+    migrationEvery: 60,
+  },
+  'a run that waits for a plan that is gone every ten minutes': {
+    plan: aPlan(ready, (plan) => ({ ...plan, metadata: { ...plan.metadata, name: 'other' } })),
+    migrations: [aPlanMigration()],
+    migrationEvery: 600,
+  },
   'a plan that is not ready every ten minutes': { plan: aPlan(), planEvery: 600 },
   'a plan some of whose VMs have no room every ten minutes': {
     plan: aPlan(withConditions(LIVE_CONDITION.ready, LIVE_CONDITION.overQuota)),

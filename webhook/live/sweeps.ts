@@ -3,9 +3,9 @@ import type { Plan, PlanMigration } from '../../functions/domain/live/forklift.t
 import { FORKLIFT_KIND } from '../../functions/domain/live/names.ts';
 import {
   isHeldUp,
+  isOfOtherType,
   isUnderWay,
   isWaiting,
-  livePlanOf,
   vmsUnderWay,
 } from '../../functions/domain/live/run-state.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
@@ -45,7 +45,7 @@ export function sweepsDue({ migrations, plans, sweptAt, now }: SweepView): Sweep
     next.set(metadata.uid, isDue ? now : before);
   };
   for (const migration of migrations) {
-    if (livePlanOf(migration, plans) === undefined) continue;
+    if (isOfOtherType(migration, plans)) continue;
     const everyMs = intervalOf(migration);
     if (everyMs !== undefined) look(FORKLIFT_KIND.migration.kind, migration, everyMs);
   }

@@ -60,9 +60,16 @@ export const vmsUnderWay = ({ status }: PlanMigration): VmStatus[] =>
   (status?.vms ?? []).filter(({ started, completed }) => started !== undefined && completed === undefined);
 
 /** Whether the Migration is a run of this plan. */
-export const isOfPlan = ({ spec, metadata }: PlanMigration, plan: Plan): boolean =>
+export const isOfPlan = (
+  { spec, metadata }: PlanMigration,
+  plan: { readonly metadata: Pick<Plan['metadata'], 'namespace' | 'name'> },
+): boolean =>
   spec.plan.name === plan.metadata.name &&
   (spec.plan.namespace ?? metadata.namespace) === plan.metadata.namespace;
+
+/** It is of a plan of another type, which Forklift runs. Of one whose plan is gone nobody knows: then it may be held. */
+export const isOfOtherType = (migration: PlanMigration, plans: readonly Plan[]): boolean =>
+  plans.some((plan) => plan.spec.type !== 'live' && isOfPlan(migration, plan));
 
 /** undefined: it is not of a plan for live migrations; Forklift's other types are not ours. */
 export const livePlanOf = (migration: PlanMigration, plans: readonly Plan[]): Plan | undefined =>

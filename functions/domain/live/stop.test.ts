@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { aPlan, aPlanMigration } from '../../../test/support/builders/live.ts';
+import { aHost, aPlan, aPlanMigration, aProvider } from '../../../test/support/builders/live.ts';
 import { annotated, seconds, type Change } from '../../../test/support/builders/object.ts';
 import type { KubernetesObject } from '../objects.ts';
 import type { Plan, PlanMigration, VmReference } from './forklift.ts';
@@ -29,6 +29,7 @@ const without: Change<Plan> = (plan) => ({ ...plan, spec: { ...plan.spec, vms: [
 interface Case {
   readonly migration?: PlanMigration;
   readonly plan?: Plan;
+  readonly access?: readonly KubernetesObject[];
   readonly want: string | undefined;
 }
 
@@ -58,6 +59,8 @@ const CASES: Record<string, Case> = {
   'it is no VM of the plan': { plan: aPlan(without), want: 'Modified' },
   'the Migration is deleted': { migration: aPlanMigration(deleted), want: 'Deleted' },
   'the Plan is deleted': { plan: aPlan(deleted), want: 'Deleted' },
+  'its Providers are there': { access: [aProvider(), aHost()], want: undefined },
+  'a Provider is deleted': { access: [aProvider(), deleted(aHost())], want: 'Deleted' },
   'the Plan is archived': { plan: aPlan(archived), want: 'Archived' },
   'it is given up': {
     migration: aPlanMigration(annotated(LIVE_ANNOTATION.breakGlass, 'uid-of-migration')),
@@ -70,9 +73,12 @@ const CASES: Record<string, Case> = {
 };
 
 describe('stopOf', () => {
-  test.each(Object.entries(CASES))('%s', (_, { migration = aPlanMigration(), plan = aPlan(), want }) => {
-    expect(stopOf(VM, { migration, plan })?.reason).toBe(want);
-  });
+  test.each(Object.entries(CASES))(
+    '%s',
+    (_, { migration = aPlanMigration(), plan = aPlan(), access = [], want }) => {
+      expect(stopOf(VM, { migration, plan, access })?.reason).toBe(want);
+    },
+  );
 
   test('two VMs without a name are not the same', () => {
     expect(isSameVm({}, {})).toBe(false);

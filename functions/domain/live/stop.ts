@@ -1,31 +1,43 @@
 import { isGivenUp } from './break-glass.ts';
 import type { Plan, PlanMigration, VmReference } from './forklift.ts';
 import { LIVE_REASON } from './names.ts';
+import type { KubernetesObject } from '../objects.ts';
 import type { Stop } from './run-snapshot.ts';
+import { shown } from './shown.ts';
+
+interface StopView {
+  readonly migration: PlanMigration;
+  readonly plan: Plan;
+  /** The Providers with their Secrets: who deletes one takes back that it is used. */
+  readonly access?: readonly KubernetesObject[];
+}
 
 /**
  * Why the run of this VM is to end; undefined: it is not. The texts are Forklift's (facts/cross-cluster.md §A1). What the status of a Migration
  * names beside the plan's VMs does not move.
  */
-export function stopOf(
-  vm: VmReference,
-  { migration, plan }: { readonly migration: PlanMigration; readonly plan: Plan },
-): Stop | undefined {
+export function stopOf(vm: VmReference, { migration, plan, access = [] }: StopView): Stop | undefined {
   if ([migration, plan].some(({ metadata }) => metadata.deletionTimestamp !== undefined))
     return { reason: LIVE_REASON.deleted, message: 'The migration has been deleted.' };
+  const [withdrawn] = access.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
+  if (withdrawn !== undefined)
+    return { reason: LIVE_REASON.deleted, message: `The ${shown(withdrawn)} has been deleted.` };
   if (plan.spec.archived === true)
     return { reason: LIVE_REASON.archived, message: 'The migration plan has been archived.' };
   if (isGivenUp(migration))
     return { reason: LIVE_REASON.givenUp, message: 'The migration has been given up.' };
   if (!plan.spec.vms.some((entry) => isSameVm(entry, vm)))
     return { reason: LIVE_REASON.modified, message: 'The VM is not in the plan.' };
-  const vms = migration.status?.vms ?? plan.spec.vms;
-  const isCanceled = (migration.spec.cancel ?? []).some(
-    (reference) => isSameVm(reference, vm) && !isAmbiguous(reference, vms),
-  );
-  return isCanceled
+  return isCanceled(vm, { migration, plan })
     ? { reason: LIVE_REASON.userRequested, message: 'The migration has been canceled.' }
     : undefined;
+}
+
+function isCanceled(vm: VmReference, { migration, plan }: StopView): boolean {
+  const vms = migration.status?.vms ?? plan.spec.vms;
+  return (migration.spec.cancel ?? []).some(
+    (reference) => isSameVm(reference, vm) && !isAmbiguous(reference, vms),
+  );
 }
 
 /** Several VMs fit the reference: which one its user means is not known. */

@@ -20,7 +20,7 @@ const BEFORE: readonly LiveReason[] = [
     LIVE_REASON.hardwareDiffers,
   ],
   ...[LIVE_REASON.vmAlreadyExists, LIVE_REASON.receiverFailed, LIVE_REASON.targetGone, LIVE_REASON.noAddress],
-  ...[LIVE_REASON.transferFailed],
+  ...[LIVE_REASON.transferFailed, LIVE_REASON.planNotReady],
 ];
 /** Waits for an end that is late: what they wait for is left over. */
 const LATE: readonly LiveReason[] = [
@@ -35,6 +35,7 @@ const ROWS: readonly (readonly string[])[] = [
   [LIVE_REASON.sourceDownUndecided],
   [LIVE_REASON.sourceGone],
   ['status.leftovers'],
+  [LIVE_REASON.givenUp],
 ];
 
 const CODE = globSync('functions/{live,domain/live}/**/*.ts', { cwd: ROOT, exclude: ['**/*.test.ts'] });

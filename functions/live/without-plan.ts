@@ -1,0 +1,72 @@
+import { breakGlassCommand, isGivenUp } from '../domain/live/break-glass.ts';
+import { critical, nextConditions, type Finding } from '../domain/live/conditions.ts';
+import type { MigrationStatus, PlanMigration } from '../domain/live/forklift.ts';
+import { LIVE_CONDITION } from '../domain/live/names.ts';
+import { isHeld, isUnderWay } from '../domain/live/run-state.ts';
+import { PLAN_MIGRATIONS, PROVIDERS } from '../kubernetes/live-resources.ts';
+import { done, type PassResult } from './begin.ts';
+import { isForkliftHere, putStatus } from './check.ts';
+import { readProvider } from './connect.ts';
+import type { LiveContext } from './context.ts';
+import { abandoned } from './give-up.ts';
+import { release } from './hold.ts';
+import { showProblem } from './show.ts';
+import { migrationStatusOf } from './status/migration-status.ts';
+import { runOf } from './status/run.ts';
+import { nextVm, timeText } from './status/vm.ts';
+
+/**
+ * A Migration whose Plan is not there. A run holds its Plan, so somebody took the finalizer off: then nothing says any more which clusters
+ * its VMs are on. It waits for the Plan, or until a user gives it up.
+ */
+export async function withoutPlan(migration: PlanMigration, context: LiveContext): Promise<PassResult> {
+  if (await isForkliftHere(context.hub)) return done('Forklift runs the plans');
+  if (isUnderWay(migration)) return holdOut(migration, context);
+  await showProblem(migration, notValid(migration, 'Set spec.plan to a Plan.'), context);
+  if (isHeld(migration)) await releaseAll(migration, context);
+  return done('the Migration has no plan');
+}
+
+const notValid = ({ spec }: PlanMigration, suggestion: string): Finding =>
+  critical(LIVE_CONDITION.planNotValid, spec.plan.name ? 'NotFound' : 'NotSet', {
+    message: 'The `plan` is not valid.',
+    suggestion,
+  });
+
+async function holdOut(migration: PlanMigration, context: LiveContext): Promise<PassResult> {
+  const now = context.clock.now().getTime();
+  const isLeft = isGivenUp(migration);
+  const status = isLeft ? endedStatus(migration, now) : heldStatus(migration, now);
+  await putStatus(context.hub, PLAN_MIGRATIONS, { object: migration, status });
+  if (isLeft) await releaseAll(migration, context);
+  return done(isLeft ? 'the Migration was given up' : 'the Plan of the Migration is gone');
+}
+
+function heldStatus(migration: PlanMigration, now: number): MigrationStatus {
+  const { status } = migration;
+  const advice = `Create the Plan again, to end its run. Only if that cannot be: ${breakGlassCommand(migration)}`;
+  const conditions = nextConditions(status?.conditions ?? [], [notValid(migration, advice)], timeText(now));
+  return { ...status, conditions };
+}
+
+function endedStatus(migration: PlanMigration, now: number): MigrationStatus {
+  const why = 'given up after its Plan was removed';
+  const vms = (migration.status?.vms ?? []).map((vm) =>
+    nextVm({ entry: vm, decision: abandoned(vm, { migration, plan: undefined, why }) }, vm, now),
+  );
+  const time = timeText(now);
+  return migrationStatusOf(migration, runOf(migration, vms, { isDue: true, time }), time);
+}
+
+/** The Plan named the Providers, so all that are held are looked at. */
+async function releaseAll(migration: PlanMigration, context: LiveContext): Promise<void> {
+  const { hub } = context;
+  const { items } = await hub.list(PROVIDERS, {});
+  const providers = await Promise.all(
+    items
+      .filter(isHeld)
+      .map(({ metadata: { namespace = '', name } }) => readProvider({ namespace, name }, context)),
+  );
+  const held = providers.filter((provider) => provider !== undefined);
+  await release({ migration, plan: undefined, providers: held }, hub);
+}
