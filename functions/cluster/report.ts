@@ -1,11 +1,12 @@
 import type { Clock } from '../runtime/clock.ts';
 import { ANNOTATION, FIELD_MANAGER } from '../domain/names.ts';
 import { isSame } from '../domain/same.ts';
+import { isClusterWide } from '../domain/vmmrq-name.ts';
 import type { EventReport } from '../domain/verdict/report.ts';
 import { eventMessage, eventName, unwritten } from '../domain/verdict/written.ts';
 import type { KubernetesEvent, Vmmrq, VmmrqStatus } from '../domain/objects.ts';
 import type { Log } from '../runtime/log.ts';
-import type { Cluster } from '../kubernetes/cluster.ts';
+import type { Cluster, ResourceType } from '../kubernetes/cluster.ts';
 import {
   describeError,
   isAlreadyExists,
@@ -13,7 +14,7 @@ import {
   isNotFound,
   isTerminating,
 } from '../kubernetes/errors.ts';
-import { EVENTS, VMMRQS } from '../kubernetes/resources.ts';
+import { CLUSTER_VMMRQS, EVENTS, VMMRQS } from '../kubernetes/resources.ts';
 import { inGroups } from './in-groups.ts';
 import { LISTED_OWN_EVENTS, OWN_EVENTS } from './listed-events.ts';
 
@@ -122,19 +123,24 @@ const latestOf = (
 });
 
 /**
- * Updates a VMMRQ's status to `next` of the newest version. After a conflict the status is computed again; an unchanged one is
- * not written.
+ * Updates the status of a VMMRQ of either kind to `next` of the newest version. After a conflict the status is computed again; an
+ * unchanged one is not written. After ATTEMPTS conflicts the report is dropped: many namespaces may write to a cluster-wide VMMRQ.
  */
 export async function writeVmmrqStatus(
   { cluster, log }: Reporter,
   vmmrq: Vmmrq,
   next: (newest: Vmmrq) => VmmrqStatus,
 ): Promise<void> {
-  const { name, namespace = '' } = vmmrq.metadata;
+  const { name, namespace } = vmmrq.metadata;
   try {
-    let newest: Vmmrq | undefined = vmmrq;
-    for (let attempt = 1; newest !== undefined && attempt <= ATTEMPTS; attempt += 1) {
-      newest = await tryStatus(cluster, newest, next(newest));
+    let newest = vmmrq;
+    for (
+      let attempt = 1;
+      !(await isWritten(cluster, newest, next(newest))) && attempt < ATTEMPTS;
+      attempt += 1
+    ) {
+      newest = (await cluster.get(typeOf(vmmrq), { name, ...(namespace === undefined ? {} : { namespace }) }))
+        .object;
     }
   } catch (error) {
     if (isNotFound(error)) return;
@@ -142,15 +148,16 @@ export async function writeVmmrqStatus(
   }
 }
 
-/** undefined: written, or nothing to write; else the newest object, to try again with. */
-async function tryStatus(cluster: Cluster, vmmrq: Vmmrq, status: VmmrqStatus): Promise<Vmmrq | undefined> {
-  if (isSame(status, vmmrq.status)) return undefined;
+const typeOf = (vmmrq: Vmmrq): ResourceType<Vmmrq> => (isClusterWide(vmmrq) ? CLUSTER_VMMRQS : VMMRQS);
+
+/** False: another writer was first. */
+async function isWritten(cluster: Cluster, vmmrq: Vmmrq, status: VmmrqStatus): Promise<boolean> {
+  if (isSame(status, vmmrq.status)) return true;
   try {
-    await cluster.replace(VMMRQS, { ...vmmrq, status }, { subresource: 'status' });
-    return undefined;
+    await cluster.replace(typeOf(vmmrq), { ...vmmrq, status }, { subresource: 'status' });
+    return true;
   } catch (error) {
     if (!isConflict(error)) throw error;
+    return false;
   }
-  const { name, namespace = '' } = vmmrq.metadata;
-  return (await cluster.get(VMMRQS, { name, namespace })).object;
 }

@@ -222,6 +222,8 @@ export interface ClusterVmmrq extends Vmmrq {
   status?: VmmrqStatus & {
     /** What locks may raise by it now, where it has a total: the truth about who has what of the total. */
     reserved?: Reservation[];
+    /** What was raised by it lately, newest first (quota/given.ts). */
+    given?: Given[];
   };
 }
 
@@ -239,6 +241,12 @@ export interface Reservation {
   /** It is about to be removed: no raise may rely on it any more. */
   closed?: boolean;
 }
+
+/**
+ * By what a lock raised one ResourceQuota, through all VMMRQs that give to it together: the time, amounts by key as the quota spells
+ * it, and names of the lock's migrations, not all where they are many.
+ */
+export type Given = Omit<Reservation, 'token' | 'until' | 'closed'> & { at: string; migrations: string[] };
 
 /** metav1.LabelSelector; an empty one selects all. */
 export interface LabelSelector {

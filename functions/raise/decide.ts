@@ -90,7 +90,7 @@ function blockerOf(snapshot: RaiseSnapshot): End | undefined {
 }
 
 /** Of the VMMRQs that the lock names, those that still select the namespace and give to each of its migrations (I5). */
-const giversOf = ({ vmmrqs, lock }: Pick<RaiseSnapshot, 'vmmrqs' | 'lock'>): readonly Vmmrq[] =>
+export const giversOf = ({ vmmrqs, lock }: Pick<RaiseSnapshot, 'vmmrqs' | 'lock'>): readonly Vmmrq[] =>
   givingToAll(inForce(vmmrqs, lock.labels), lock.migrations);
 
 interface QuotaRaise {

@@ -14,6 +14,7 @@ import { ignoreNotFound } from '../cluster/snapshot.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { decide, isRaisedAlready, type RaiseSnapshot } from './decide.ts';
 import { endLock, type Ending } from './end-lock.ts';
+import { report } from './report.ts';
 import { writeAll } from './write.ts';
 
 /** Rounds after lost races, each from the quotas' GET; then the Broker retries. */
@@ -126,6 +127,7 @@ async function attempt(raiseAttempt: RaiseAttempt, context: StepContext): Promis
     return end({ ...about, reason: REASON.refusedByPolicy, message: written.reason }, context);
   }
   if (written.kind === 'again') return 'again';
+  context.inBackground(() => report(gathered, written.quotas, context));
   return {
     reason: decision.reason,
     message: decision.message,

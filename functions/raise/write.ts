@@ -9,7 +9,8 @@ import { raiseOf, type RaiseSnapshot } from './decide.ts';
 const ROUNDS = 5;
 
 export type Written =
-  | { readonly kind: 'done' }
+  /** The quotas as they were written. */
+  | { readonly kind: 'done'; readonly quotas: readonly ResourceQuota[] }
   /** Something else changed: decide again. */
   | { readonly kind: 'again' }
   | { readonly kind: 'refused'; readonly reason: string };
@@ -34,25 +35,29 @@ export async function writeAll(
     return { kind: 'refused', reason: refusalOf('a write to a ResourceQuota', rejection) };
   const [failure] = failures;
   if (failure !== undefined) throw new Error('a ResourceQuota could not be raised', { cause: failure });
-  const isDone = results.every((result) => result.status === 'fulfilled' && result.value);
-  return { kind: isDone ? 'done' : 'again' };
+  const quotas = results.flatMap((result) => (result.status === 'fulfilled' ? (result.value ?? []) : []));
+  return quotas.length === writes.length ? { kind: 'done', quotas } : { kind: 'again' };
 }
 
-/** Whether it was written. After a conflict only the amounts are computed again, as long as the proof is still valid. */
-async function write(first: ResourceQuota, snapshot: RaiseSnapshot, writer: Writer): Promise<boolean> {
+/** The quota as it was written; undefined: it was not. After a conflict only the amounts are computed again, as long as the proof is still valid. */
+async function write(
+  first: ResourceQuota,
+  snapshot: RaiseSnapshot,
+  writer: Writer,
+): Promise<ResourceQuota | undefined> {
   let next: ResourceQuota | undefined = first;
   for (let round = 1; next !== undefined && round <= ROUNDS; round += 1) {
     try {
       await writer.cluster.replace(RESOURCE_QUOTAS, next, { subresource: 'status' });
-      return true;
+      return next;
     } catch (error) {
-      if (isNotFound(error)) return false;
+      if (isNotFound(error)) return undefined;
       if (!isConflict(error)) throw error;
     }
     const now = await readAgain(first, writer);
     next = now && raiseOf(now, snapshot).write;
   }
-  return false;
+  return undefined;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { API_SERVERS, CONDITION, GROUP, PURPOSES, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
+import { MAX_GIVEN, MAX_GIVEN_TO } from '../../functions/domain/quota/given.ts';
 import { MAX_RESERVATIONS } from '../../functions/domain/total/reservation.ts';
 import { BLOCKED_BY } from '../../functions/domain/progress/names.ts';
 import { BUCKETS } from '../../functions/domain/progress/progress-object.ts';
@@ -47,9 +48,29 @@ describe('every object', () => {
 });
 
 interface Crd {
-  spec: { versions: { schema: { openAPIV3Schema: { properties: { spec: { properties: Properties } } } } }[] };
+  spec: {
+    versions: {
+      schema: { openAPIV3Schema: Schema & { properties: { spec: { properties: Properties } } } };
+      additionalPrinterColumns: Column[];
+    }[];
+  };
 }
 type Properties = Readonly<Record<string, object>>;
+
+interface Schema {
+  readonly type?: string;
+  readonly format?: string;
+  readonly maxItems?: number;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly items?: Schema;
+}
+
+interface Column {
+  readonly name: string;
+  readonly type: string;
+  readonly jsonPath: string;
+  readonly priority?: number;
+}
 
 const crdOf = (plural: string): Crd => {
   const crd = ofKind('CustomResourceDefinition').find(
@@ -57,6 +78,9 @@ const crdOf = (plural: string): Crd => {
   );
   return found(crd, `CRD ${plural}`) as unknown as Crd;
 };
+
+const schemaOf = (plural: string): Schema =>
+  found(crdOf(plural).spec.versions[0], 'version').schema.openAPIV3Schema;
 
 /** The properties of `spec`. */
 const specOf = (plural: string): Properties =>
@@ -108,6 +132,50 @@ test('both kinds of VMMRQ have the same fields and rules, but for the selector a
   );
 });
 
-test('the CRD of cluster-wide VMMRQs bounds the reservations as the code does', () => {
-  expect(JSON.stringify(crdOf(CLUSTER_VMMRQS.plural))).toContain(`"maxItems":${String(MAX_RESERVATIONS)}`);
+test('the CRD of cluster-wide VMMRQs bounds the lists of its status as the code does', () => {
+  const { reserved, given } = schemaOf(CLUSTER_VMMRQS.plural).properties?.['status']?.properties ?? {};
+  expect(reserved?.maxItems).toBe(MAX_RESERVATIONS);
+  expect(given?.maxItems).toBe(MAX_GIVEN);
+  expect(given?.items?.properties?.['migrations']?.maxItems).toBe(MAX_GIVEN_TO);
+});
+
+describe('kubectl get shows', () => {
+  const columnsOf = (plural: string): readonly Column[] =>
+    crdOf(plural).spec.versions.flatMap(({ additionalPrinterColumns }) => additionalPrinterColumns);
+
+  const COLUMNS: readonly [string, string, readonly string[]][] = [
+    [VMMRQS.kind, VMMRQS.plural, ['Given', 'Waiting', 'State', 'Age']],
+    [
+      CLUSTER_VMMRQS.kind,
+      CLUSTER_VMMRQS.plural,
+      ['Given', 'Percentage', 'Purposes', 'Total', 'Last Given', 'To', 'Age'],
+    ],
+    [PROGRESSES.kind, PROGRESSES.plural, ['Kind', 'Subject', 'Done', 'Blocked', 'Reason', 'State', 'Age']],
+  ];
+  test.each(COLUMNS)('of a %s what matters, and the rest with -o wide', (_, plural, want) => {
+    const shown = columnsOf(plural).filter(({ priority = 0 }) => priority === 0);
+    expect(shown.map(({ name }) => name)).toEqual(want);
+  });
+
+  /** The schema at `.status.given[0].at`; undefined: there is no such field. */
+  const schemaAt = (plural: string, jsonPath: string): Schema | undefined =>
+    jsonPath
+      .slice(1)
+      .split(/\.(?![^[]*\])/)
+      .reduce<Schema | undefined>((schema, step) => {
+        const [name = ''] = step.split('[');
+        const found = schema?.properties?.[name];
+        return step === name ? found : found?.items;
+      }, schemaOf(plural));
+
+  test.each(COLUMNS)('of a %s fields that it has', (_, plural) => {
+    for (const { name, type, jsonPath } of columnsOf(plural)) {
+      if (jsonPath === '.metadata.creationTimestamp') continue;
+      const schema = schemaAt(plural, jsonPath);
+      expect([name, schema]).toEqual([name, expect.objectContaining({ type: expect.any(String) })]);
+      // Whatever is no single value is printed as JSON.
+      if (type !== 'string')
+        expect([name, schema?.format === 'date-time' ? 'date' : schema?.type]).toEqual([name, type]);
+    }
+  });
 });

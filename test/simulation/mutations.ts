@@ -134,9 +134,9 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/raise/write.ts',
-        find: "      await writer.cluster.replace(RESOURCE_QUOTAS, next, { subresource: 'status' });\n      return true;",
+        find: "      await writer.cluster.replace(RESOURCE_QUOTAS, next, { subresource: 'status' });\n      return next;",
         replace:
-          "      const { metadata } = snapshot.quotas.find((quota) => quota.metadata.uid === first.metadata.uid) ?? next;\n      const bare = { ...next, metadata: { ...metadata, resourceVersion: next.metadata.resourceVersion } };\n      const { object } = await writer.cluster.replace(RESOURCE_QUOTAS, bare, { subresource: 'status' });\n      const { resourceVersion } = object.metadata;\n      const marked = { ...next, status: object.status ?? {}, metadata: { ...next.metadata, resourceVersion } };\n      await writer.cluster.replace(RESOURCE_QUOTAS, marked, { subresource: 'status' });\n      return true;",
+          "      const { metadata } = snapshot.quotas.find((quota) => quota.metadata.uid === first.metadata.uid) ?? next;\n      const bare = { ...next, metadata: { ...metadata, resourceVersion: next.metadata.resourceVersion } };\n      const { object } = await writer.cluster.replace(RESOURCE_QUOTAS, bare, { subresource: 'status' });\n      const { resourceVersion } = object.metadata;\n      const marked = { ...next, status: object.status ?? {}, metadata: { ...next.metadata, resourceVersion } };\n      await writer.cluster.replace(RESOURCE_QUOTAS, marked, { subresource: 'status' });\n      return next;",
       },
     ],
   },

@@ -1,9 +1,14 @@
 import type { StepRequest } from '../../functions/eventing/step-request.ts';
-import { KIND, SOURCE_EVENT, userOf } from '../../functions/domain/names.ts';
+import { lockOf } from '../../functions/domain/lock.ts';
+import { EVENT, KIND, SOURCE_EVENT, userOf, WEBHOOK } from '../../functions/domain/names.ts';
+import type { Namespace } from '../../functions/domain/objects.ts';
+import { proofOf } from '../../functions/domain/proof.ts';
 import { parseEventObject } from '../../functions/eventing/event-object.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import { ApiError } from '../../functions/kubernetes/errors.ts';
 import { newExclusively } from '../../functions/host/exclusive.ts';
 import type { Outcome, Step, StepContext } from '../../functions/host/step.ts';
+import { raise } from '../../functions/raise/handle.ts';
 import { aView } from '../support/builders/snapshot.ts';
 import { aModel, type Model } from './model/model.ts';
 import type { ApiServerParts } from './model/api-server.ts';
@@ -50,6 +55,24 @@ export interface Reached {
 /** The step's answer; by default to the source's event for the refused migration. */
 export const runStep = (step: Step, model: Reached, request: StepRequest = refusedNow()): Promise<Outcome> =>
   step.handle(request, contextOn(step, model));
+
+/** `raise` for the lock of this namespace, where the guard proves it. */
+export function raiseFor(namespace: Namespace, { server, clock, ...rest }: Reached): Promise<Outcome> {
+  const state = lockOf(namespace);
+  if (state.kind !== 'held') throw new Error(state.kind);
+  const { now } = clock;
+  const proof = proofOf({ lock: state.lock, namespace, now, incumbent: { kind: 'absent' } });
+  const causes = [{ reason: WEBHOOK.locked, message: JSON.stringify(proof) }];
+  const create = (): Promise<never> =>
+    Promise.reject(new ApiError('POST', { code: 403, details: { causes } }, new Date(now)));
+  const as = (user: string): Cluster => Object.assign(server.as(user), { create });
+  const about = { namespace: namespace.metadata.name, token: state.lock.token };
+  return runStep(
+    raise,
+    { server: { as }, clock, ...rest },
+    { type: EVENT.namespaceLocked, id: 'event-2', ...about },
+  );
+}
 
 function refusedNow(): StepRequest {
   const eventObject = parseEventObject(BLOCKED, { kind: KIND.migration.kind, namespace: TENANT });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { lockOf } from '../../functions/domain/lock.ts';
-import { EVENT, REASON, SERVICE_ACCOUNT, WEBHOOK } from '../../functions/domain/names.ts';
+import { EVENT, REASON, SERVICE_ACCOUNT } from '../../functions/domain/names.ts';
 import type {
   ClusterVmmrq,
   KubernetesObject,
@@ -9,14 +9,11 @@ import type {
   ResourceList,
   ResourceQuota,
 } from '../../functions/domain/objects.ts';
-import { proofOf } from '../../functions/domain/proof.ts';
 import type { Outcome, StepContext } from '../../functions/host/step.ts';
-import type { Cluster } from '../../functions/kubernetes/cluster.ts';
-import { ApiError, Unreachable } from '../../functions/kubernetes/errors.ts';
+import { Unreachable } from '../../functions/kubernetes/errors.ts';
 import { CLUSTER_VMMRQS, NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { lock } from '../../functions/lock/handle.ts';
 import { lower } from '../../functions/lower/handle.ts';
-import { raise } from '../../functions/raise/handle.ts';
 import { unlock } from '../../functions/unlock/handle.ts';
 import { aLock, lockedBy } from '../support/builders/namespace.ts';
 import { seconds } from '../support/builders/object.ts';
@@ -25,7 +22,7 @@ import { aReservation, aView } from '../support/builders/snapshot.ts';
 import type { Model } from './model/model.ts';
 import type { Point } from './model/request.ts';
 import { clusterVmmrq, quota, TENANT, tenantNamespace } from './objects.ts';
-import { aBlockedTenant, GIVES, runStep } from './one-step.ts';
+import { aBlockedTenant, GIVES, raiseFor, runStep } from './one-step.ts';
 
 const CPU = { 'requests.cpu': '1' };
 const context: Partial<StepContext> = { view: () => Promise.resolve(aView({ clusterWide: true })) };
@@ -228,7 +225,7 @@ describe('an entry past its time', () => {
     const outcomes: Outcome[] = [];
     const lockAndRaise = async (): Promise<void> => {
       model.store.put(namespace);
-      outcomes.push(await raiseFor(model, namespace));
+      outcomes.push(await raiseFor(namespace, { ...model, context }));
     };
     // The namespace was read without the lock, and the entry is about to be removed.
     seen.before = {
@@ -248,24 +245,6 @@ describe('an entry past its time', () => {
     expect(after?.status?.hard).toEqual(CPU);
   });
 });
-
-/** Where the guard proves the lock. */
-function raiseFor(model: Model, namespace: Namespace): Promise<Outcome> {
-  const state = lockOf(namespace);
-  if (state.kind !== 'held') throw new Error(state.kind);
-  const { now } = model.clock;
-  const proof = proofOf({ lock: state.lock, namespace, now, incumbent: { kind: 'absent' } });
-  const causes = [{ reason: WEBHOOK.locked, message: JSON.stringify(proof) }];
-  const create = (): Promise<never> =>
-    Promise.reject(new ApiError('POST', { code: 403, details: { causes } }, new Date(now)));
-  const as = (user: string): Cluster => Object.assign(model.server.as(user), { create });
-  const { name } = namespace.metadata;
-  return runStep(
-    raise,
-    { server: { as }, clock: model.clock, context },
-    { type: EVENT.namespaceLocked, id: 'event-2', namespace: name, token: state.lock.token },
-  );
-}
 
 describe('unlock', () => {
   const about = { id: 'event-1', namespace: TENANT, token: 'token' };

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { KUBEVIRT, REASON } from '../../../functions/domain/names.ts';
+import { parseQuantity } from '../../../functions/domain/quantity.ts';
 import type { ClusterVmmrq } from '../../../functions/domain/objects.ts';
 import {
   CLUSTER_VMMRQS,
@@ -100,6 +101,15 @@ describe('a cluster-wide VMMRQ for drains', () => {
     );
     expect(new Set(grants.flatMap(({ vmmrqs }) => vmmrqs.map(({ name }) => name)))).toEqual(
       new Set(['cvmmrq/drains']),
+    );
+    await askUntil(
+      'its status says so too',
+      () => environment.admin.get(CLUSTER_VMMRQS, { name: 'drains' }),
+      ({ object: { status } }) => {
+        const [last] = status?.given ?? [];
+        const isOf = last?.namespace === namespace && last.quota === 'quota' && last.migrations[0] === 'mig0';
+        return isOf && parseQuantity(last.amounts['requests.cpu'] ?? '0') > 0n;
+      },
     );
     await expectAsBefore(environment.admin, tenant);
   });
