@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type {
   ClusterVmmrq,
   Condition,
+  Given,
   KubernetesObject,
   ResourceQuota,
   Vmmrq,
@@ -147,20 +148,56 @@ describe('what is given', () => {
   });
 });
 
-describe('the total of a cluster-wide VMMRQ', () => {
-  const amounts = { additionalMigrationResources: { 'requests.memory': '5Gi', pods: 1 } };
-  const createShared = (spec: object): Promise<ApiAnswer> =>
-    request({
-      method: 'POST',
-      path: `${CLUSTER_PATH}?dryRun=All`,
-      body: {
-        apiVersion: CLUSTER_VMMRQS.apiVersion,
-        kind: CLUSTER_VMMRQS.kind,
-        metadata: { name: 'shared' },
-        spec: { namespaceSelector: {}, ...spec },
-      },
-    });
+const amounts = { additionalMigrationResources: { 'requests.memory': '5Gi', pods: 1 } };
+const createShared = (spec: object): Promise<ApiAnswer> =>
+  request({
+    method: 'POST',
+    path: `${CLUSTER_PATH}?dryRun=All`,
+    body: {
+      apiVersion: CLUSTER_VMMRQS.apiVersion,
+      kind: CLUSTER_VMMRQS.kind,
+      metadata: { name: 'shared' },
+      spec: { namespaceSelector: {}, ...spec },
+    },
+  });
 
+describe('the selector of a cluster-wide VMMRQ', () => {
+  const NAME = 'kubernetes.io/metadata.name';
+  test.each<[string, object]>([
+    ['of all namespaces', {}],
+    ['by labels', { matchLabels: { [NAME]: 'tenant-a', 'team_1.x': '', T: 'A-b_c.9' } }],
+    ['by expressions', { matchExpressions: [{ key: NAME, operator: 'In', values: ['a', ''] }] }],
+    ['by a label that is absent', { matchExpressions: [{ key: 'team', operator: 'DoesNotExist' }] }],
+  ])('%s: accepted', async (_what, namespaceSelector) => {
+    expect(await createShared({ ...amounts, namespaceSelector })).toMatchObject({ code: 201 });
+  });
+
+  const one = (expression: object): object => ({ matchExpressions: [expression] });
+  const SELECTOR = 'spec.namespaceSelector';
+  const EXPRESSION = `${SELECTOR}.matchExpressions[0]`;
+  test.each<[string, object | undefined, string]>([
+    ['none', undefined, `${SELECTOR}: Required value`],
+    [
+      'a key that no label can have',
+      { matchLabels: { 'a b': 'c' } },
+      'every key must be the name of a label',
+    ],
+    ['a value that no label can have', { matchLabels: { a: 'b c' } }, `${SELECTOR}.matchLabels.a in body`],
+    ['a value that is too long', { matchLabels: { a: 'b'.repeat(64) } }, `${SELECTOR}.matchLabels.a`],
+    ['an expression’s key', one({ key: 'a=b', operator: 'Exists' }), `${EXPRESSION}.key in body`],
+    ['an empty key', one({ key: '', operator: 'Exists' }), `${EXPRESSION}.key in body`],
+    ['an expression’s value', one({ key: 'a', operator: 'In', values: ['-'] }), `${EXPRESSION}.values[0] in`],
+    ['In without values', one({ key: 'a', operator: 'In' }), 'In and NotIn need values'],
+    ['Exists with values', one({ key: 'a', operator: 'Exists', values: ['b'] }), 'In and NotIn need values'],
+    ['another operator', one({ key: 'a', operator: 'Like' }), `${EXPRESSION}.operator: Unsupported value`],
+  ])('%s: refused', async (_what, namespaceSelector, message) => {
+    const answer = await createShared({ ...amounts, namespaceSelector });
+    expect(answer.code).toBe(422);
+    expect(answer.body['message']).toContain(message);
+  });
+});
+
+describe('the total of a cluster-wide VMMRQ', () => {
   test.each<[string, object]>([
     ['of a resource that it gives', { ...amounts, total: { 'requests.memory': '64Gi' } }],
     ['of any resource, beside a percentage', { additionalMigrationPercentage: '50%', total: { cpu: 1 } }],
@@ -322,6 +359,31 @@ describe('kubectl', () => {
     });
   });
 
+  test('get shows when a cluster-wide VMMRQ gave something last, and to whom', async () => {
+    const spec = { namespaceSelector: {}, ...amounts };
+    const { object } = await admin.create(CLUSTER_VMMRQS, { metadata: { name: 'shown' }, spec });
+    const fresh = await table('shown', CLUSTER_PATH);
+    expect(fresh).toMatchObject({ Given: '{"pods":1,"requests.memory":"5Gi"}', To: null });
+    const one: Given = {
+      at: new Date().toISOString(),
+      namespace: 'tenant-b',
+      quota: 'compute',
+      amounts: { pods: '1' },
+      migrations: ['mig0'],
+    };
+    const given = [one, { ...one, namespace: 'tenant-c' }];
+    const written = await admin.replace(
+      CLUSTER_VMMRQS,
+      { ...object, status: { given } },
+      { subresource: 'status' },
+    );
+    expect(written.object).toMatchObject({ status: { given }, metadata: { generation: 1 } });
+    expect(await table('shown', CLUSTER_PATH)).toMatchObject({
+      'Last Given': expect.stringMatching(/^\d+s$/),
+      To: 'tenant-b',
+    });
+  });
+
   test('get works for a new VMMRQ, before any function has seen it', async () => {
     await create({ additionalMigrationResources: { pods: 1 } }, { name: 'new' });
     expect(await table('new')).toMatchObject({ Given: '{"pods":1}', Waiting: null, State: null });
@@ -381,9 +443,9 @@ interface Table {
 }
 
 /** The table that `kubectl get` requests and prints, by column. */
-async function table(name: string): Promise<Record<string, unknown>> {
+async function table(name: string, of = PATH): Promise<Record<string, unknown>> {
   const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
-  const { body } = await request({ path: `${PATH}/${name}`, accept });
+  const { body } = await request({ path: `${of}/${name}`, accept });
   const { columnDefinitions, rows } = body as unknown as Table;
   return Object.fromEntries(columnDefinitions.map((column, index) => [column.name, rows[0]?.cells[index]]));
 }
