@@ -86,12 +86,19 @@ describe('rights', () => {
     expect(bindings().map(({ roleRef }) => roleRef?.name)).not.toContain(role);
   });
 
-  test('the role to write VMMRQs exists, and no binding grants it: the administrator decides', () => {
-    const edit = ofKind('ClusterRole').find(
-      ({ metadata }) => metadata.name === 'managed-tenant-quota-vmmrq-edit',
-    );
-    expect(edit?.rules?.flatMap(({ resources }) => resources)).toEqual([VMMRQS.plural]);
-    expect(edit?.rules?.flatMap(({ verbs }) => verbs)).toContain('create');
-    expect(bindings().map(({ roleRef }) => roleRef?.name)).not.toContain('managed-tenant-quota-vmmrq-edit');
-  });
+  test.each([VMMRQS, CLUSTER_VMMRQS])(
+    'the role to write a $kind exists, and no binding grants it: the administrator decides',
+    ({ plural }) => {
+      const edits = ofKind('ClusterRole').filter(({ rules = [] }) =>
+        rules.some(({ resources, verbs }) => resources.includes(plural) && verbs.includes('create')),
+      );
+      const short = plural.startsWith('cluster') ? 'cvmmrq' : 'vmmrq';
+      const role = `managed-tenant-quota-${short}-edit`;
+      expect(edits.map(({ metadata }) => metadata.name)).toEqual([role]);
+      expect(edits.flatMap(({ rules = [] }) => rules.flatMap(({ resources }) => resources))).toEqual([
+        plural,
+      ]);
+      expect(bindings().map(({ roleRef }) => roleRef?.name)).not.toContain(role);
+    },
+  );
 });

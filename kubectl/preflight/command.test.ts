@@ -1,0 +1,216 @@
+import { PassThrough } from 'node:stream';
+import { describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import { WatchedCluster } from '../../test/support/builders/cluster.ts';
+import { aLauncher } from '../../test/support/builders/kubevirt.ts';
+import { aNamespace } from '../../test/support/builders/namespace.ts';
+import { annotated, labelled, metadata } from '../../test/support/builders/object.ts';
+import { aKubeVirt, aTenant, aVm, tight } from '../../test/support/builders/preflight.ts';
+import { ANNOTATION } from '../../functions/domain/names.ts';
+import type { VirtualMachineInstance } from '../../functions/domain/objects.ts';
+import type { ApiServer } from '../../functions/kubernetes/cluster.ts';
+import {
+  KUBEVIRTS,
+  NAMESPACES,
+  NODES,
+  PODS,
+  RESOURCE_QUOTAS,
+  VMIS,
+  VMMRQS,
+} from '../../functions/kubernetes/resources.ts';
+import { Terminal } from '../terminal/terminal.ts';
+import { preflightSubcommand } from './command.ts';
+import type { NamespaceFacts } from './facts.ts';
+
+interface World {
+  readonly tenant?: Partial<NamespaceFacts>;
+  /** "create virtualmachinemigrationresourcequotas" */
+  readonly denied?: readonly string[];
+}
+
+/** A tenant with two VMs on node1. */
+function apiServer({ tenant = {}, denied = [] }: World): ApiServer {
+  const { namespace, quotas, pods, vmis } = aTenant({
+    namespace: labelled('kubernetes.io/metadata.name', 'tenant')(aNamespace()),
+    ...tenant,
+  });
+  const stored = new WatchedCluster();
+  stored.put(NAMESPACES, namespace);
+  const { namespace: _, ...node } = metadata('node1');
+  stored.put(NODES, { metadata: node });
+  stored.put(KUBEVIRTS, aKubeVirt());
+  for (const quota of quotas) stored.put(RESOURCE_QUOTAS, quota);
+  for (const pod of pods) stored.put(PODS, pod);
+  for (const vmi of vmis) stored.put(VMIS, vmi);
+  const reader = stored.asCluster();
+  const create = (_: unknown, { spec }: ReviewOf): Promise<object> => {
+    const { verb, resource } = spec.resourceAttributes;
+    return Promise.resolve({ object: { status: { allowed: !denied.includes(`${verb} ${resource}`) } } });
+  };
+  const listAny: ApiServer['list'] = (type, { labelSelector, ...where }) =>
+    // Selectors of sets are not known there, and all objects are of the right ones.
+    reader.list(type, labelSelector?.includes(' in ') === false ? { ...where, labelSelector } : where);
+  return { ...reader, list: listAny, create } as unknown as ApiServer;
+}
+
+interface ReviewOf {
+  readonly spec: { readonly resourceAttributes: { readonly verb: string; readonly resource: string } };
+}
+
+interface Said {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function preflightNode(world: World, flags: Record<string, unknown> = {}): Promise<Said> {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const code = await preflightSubcommand.run({
+    session: { cluster: apiServer(world), namespace: 'default' },
+    terminal: new Terminal({ stdin, stdout, stderr } as unknown as NodeJS.Process),
+    args: ['node', 'node1'],
+    flags,
+  });
+  const textOf = (stream: PassThrough): string => (stream.read() as Buffer | null)?.toString() ?? '';
+  return { code, stdout: textOf(stdout), stderr: textOf(stderr) };
+}
+
+const STUCK: Partial<NamespaceFacts> = { quotas: [tight(400)] };
+/** Without a launcher the size of vm0 is unknown. */
+const UNKNOWN: Partial<NamespaceFacts> = { pods: [aLauncher('vm1')] };
+const immovable: VirtualMachineInstance = {
+  ...aVm('vm0'),
+  status: {
+    ...aVm('vm0').status,
+    conditions: [{ type: 'LiveMigratable', status: 'False', reason: 'Disks' }],
+  },
+};
+
+describe('preflight exits with', () => {
+  test.each<[number, string, Partial<NamespaceFacts>]>([
+    [0, 'every VM passes', {}],
+    [0, 'no VM runs there', { vmis: [], pods: [] }],
+    [1, 'a VM is stuck', STUCK],
+    [1, 'a VM cannot be migrated', { vmis: [immovable] }],
+    [1, 'one is stuck, and another unknown', { ...STUCK, ...UNKNOWN }],
+    [2, 'one is unknown, and the others pass', UNKNOWN],
+  ])('%d where %s', async (want, _, tenant) => {
+    expect((await preflightNode({ tenant })).code).toBe(want);
+  });
+
+  test('no code of its own where rights are missing: it names them', async () => {
+    const answer = preflightNode({ denied: ['list resourcequotas'] });
+    await expect(answer).rejects.toThrow('you lack these rights:\n  list resourcequotas');
+  });
+});
+
+describe('preflight prints', () => {
+  const SEEN = {
+    task: { kind: 'node', nodes: ['node1'] },
+    counts: { Stuck: 2 },
+    vms: [
+      {
+        namespace: 'tenant',
+        name: 'vm0',
+        node: 'node1',
+        outcome: 'Stuck',
+        reason: 'NoVirtualMachineMigrationResourceQuota',
+        missing: [{ quota: 'quota', amounts: { 'requests.cpu': '605m' } }],
+      },
+      { name: 'vm1', outcome: 'Stuck' },
+    ],
+  };
+
+  test.each([
+    ['json', (text: string): unknown => JSON.parse(text)],
+    ['yaml', (text: string): unknown => parse(text)],
+  ])('the whole report as %s, and nothing else', async (output, parsed) => {
+    const { code, stdout, stderr } = await preflightNode({ tenant: STUCK }, { output });
+    expect([code, stderr]).toEqual([1, '']);
+    expect(parsed(stdout)).toMatchObject(SEEN);
+  });
+
+  test('a table for people: what each VM lacks, then the sum', async () => {
+    const { stdout, stderr } = await preflightNode({ tenant: STUCK });
+    expect(stderr).toBe('');
+    expect(stdout.split('\n')).toEqual([
+      'NAMESPACE   VM    NODE    OUTCOME   WHY',
+      'tenant      vm0   node1   stuck     quota lacks requests.cpu=605m',
+      'tenant      vm1   node1   stuck     quota lacks requests.cpu=605m',
+      '',
+      'drain of node1: 2 stuck.',
+      'At most 2 at once: KubeVirt migrates 5, and 2 from one node.',
+      '',
+    ]);
+  });
+
+  test('-o wide: the reason too, and the message', async () => {
+    const { stdout } = await preflightNode({ tenant: STUCK }, { output: 'wide' });
+    const [headers = '', first = ''] = stdout.split('\n');
+    expect(headers).toMatch(/^NAMESPACE +VM +NODE +OUTCOME +REASON +WHY$/);
+    expect(first).toMatch(/^tenant +vm0 +node1 +stuck +NoVirtualMachineMigrationResourceQuota +\S+ .*quota/);
+  });
+});
+
+describe('--suggest', () => {
+  const suggest = (world: World, flags: Record<string, unknown> = {}): Promise<Said> =>
+    preflightNode({ tenant: STUCK, ...world }, { suggest: true, ...flags });
+
+  test('prints what to create, after what it is for and who may create it', async () => {
+    const { code, stdout, stderr } = await suggest({});
+    expect([code, stderr]).toEqual([1, '']);
+    expect(stdout).toBe(`# drain of node1: 2 stuck.
+# At most 2 at once: KubeVirt migrates 5, and 2 from one node.
+# With this, drain of node1: 1 passes, 1 passes in turn.
+# Who may create it: cluster-admin, and who is bound to managed-tenant-quota-cvmmrq-edit; you may. Delete it afterwards.
+apiVersion: mtq.kubevirt.io/v1alpha1
+kind: ClusterVirtualMachineMigrationResourceQuota
+metadata:
+  name: drain-node1
+spec:
+  namespaceSelector:
+    matchExpressions:
+      - key: kubernetes.io/metadata.name
+        operator: In
+        values:
+          - tenant
+  purposes:
+    - Evacuation
+  raisePolicy: Exact
+  additionalMigrationResources:
+    requests.cpu: 605m
+`);
+  });
+
+  test('-o json: only the object to stdout, the comments to stderr', async () => {
+    const { stdout, stderr } = await suggest({}, { output: 'json' });
+    expect(JSON.parse(stdout)).toMatchObject({ metadata: { name: 'drain-node1' } });
+    expect(stderr).toContain('you may. Delete it afterwards.\n');
+  });
+
+  const ofCluster = 'create clustervirtualmachinemigrationresourcequotas';
+  const ofNamespace = `create ${VMMRQS.plural}`;
+  test.each<[string, readonly string[], RegExp]>([
+    [
+      'VMMRQs of the namespaces to a user who may write those only',
+      [ofCluster],
+      /you may\..*\n.*\nkind: Virtual/,
+    ],
+    [
+      'a cluster-wide one to a user who may write neither, and says so',
+      [ofCluster, ofNamespace],
+      /you may not\..*\n.*\nkind: Cluster/,
+    ],
+  ])('prints %s', async (_, denied, want) => {
+    expect((await suggest({ denied })).stdout).toMatch(want);
+  });
+
+  test.each<[string, number, Partial<NamespaceFacts>]>([
+    ['every VM passes', 0, { quotas: [] }],
+    ['the namespace opts out', 1, { ...STUCK, namespace: annotated(ANNOTATION.skip, 'true')(aNamespace()) }],
+  ])('prints no object where %s', async (_, want, tenant) => {
+    const { code, stdout, stderr } = await suggest({ tenant });
+    expect([code, stdout]).toEqual([want, '']);
+    expect(stderr).toMatch(/^drain of node1: .*\n(.*\n)*No VMMRQ would change that\.\n$/);
+  });
+});
