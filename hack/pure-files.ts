@@ -27,7 +27,7 @@ export const PURE = [
   'kubectl/status/{render,report}.ts',
   'kubectl/unlock/plan.ts',
   'kubectl/terminal/{age,table,verdict-style}.ts',
-  'hack/demo/timeline-events/{kubevirt,migration,namespace,of-change,quota,reports}.ts',
+  'hack/demo/timeline-events/{kubevirt,migration,namespace,of-change,progress,quota,reports}.ts',
   'test/cluster/kubevirt/{attachment-pod,compute-resources,names,pods,release}.ts',
   'test/cluster/kubevirt/{automated-backoff,automated-migrations,evacuation,eviction-review,migration-review,vmi-reports}.ts',
   'test/cluster/kubevirt/{migration-phases,node-steps,parallel-limits,vmi-phases,workload-update}.ts',

@@ -2,6 +2,7 @@ import { CONDITION, EVENT_REASON } from '../../functions/domain/names.ts';
 import { grantOf } from '../../functions/domain/quota/grant.ts';
 import { lockOf } from '../../functions/domain/lock.ts';
 import { isRejectedByQuota } from '../../functions/domain/migration.ts';
+import type { ProgressStatus } from '../../functions/domain/progress/progress-object.ts';
 import type { KubernetesEvent, Vmmrq } from '../../functions/domain/objects.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { cordon } from '../../test/cluster/kubevirt/node-objects.ts';
@@ -118,7 +119,8 @@ const DRAIN: ScenarioRunner = {
   async run(tenants, environment, signal) {
     const kubectl = drain(DRAINED_NODE, environment, signal);
     const isThrough = await untilThrough(tenants, environment, signal);
-    return (await kubectl) && isThrough;
+    const isReported = untilProgress(environment, signal, ({ state }) => state === 'Completed');
+    return (await kubectl) && isThrough && isReported;
   },
 };
 
@@ -139,9 +141,22 @@ const UPGRADE: ScenarioRunner = {
     const isCounted = (): boolean =>
       watching.find('KubeVirt', 'kubevirt', 'kubevirt')?.status?.outdatedVirtualMachineInstanceWorkloads ===
       0;
-    return watching.until(isCounted, signal);
+    // It is completed only when KubeVirt has been quiet for a minute.
+    const isReported = untilProgress(environment, signal, ({ total, left }) => total > 0 && left === 0);
+    return (await watching.until(isCounted, signal)) && isReported;
   },
 };
+
+/** The only MaintenanceProgress of the cluster has come so far. */
+const untilProgress = (
+  { watching }: DemoEnvironment,
+  signal: AbortSignal,
+  holds: (status: ProgressStatus) => boolean,
+): Promise<boolean> =>
+  watching.until(
+    () => watching.all('MaintenanceProgress', '').some(({ status }) => status !== undefined && holds(status)),
+    signal,
+  );
 
 /** Every VM's migration has succeeded, and every namespace is free and reported. */
 const untilThrough = (

@@ -5,9 +5,16 @@ import type {
   ResourceQuota,
   Vmmrq,
 } from '../../functions/domain/objects.ts';
+import type { MaintenanceProgress } from '../../functions/domain/progress/progress-object.ts';
 import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { follow } from '../../functions/kubernetes/follow.ts';
-import { EVENTS, NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
+import {
+  EVENTS,
+  NAMESPACES,
+  PROGRESSES,
+  RESOURCE_QUOTAS,
+  VMMRQS,
+} from '../../functions/kubernetes/resources.ts';
 import {
   FULL_KUBEVIRTS,
   FULL_MIGRATIONS,
@@ -27,6 +34,7 @@ interface Kinds {
   readonly Pod: LauncherPod;
   readonly Event: KubernetesEvent;
   readonly KubeVirt: FullKubeVirt;
+  readonly MaintenanceProgress: MaintenanceProgress;
 }
 export type Kind = keyof Kinds;
 
@@ -39,6 +47,7 @@ const TYPES: { readonly [K in Kind]: ResourceType<Kinds[K]> } = {
   Pod: LAUNCHER_PODS,
   Event: EVENTS,
   KubeVirt: FULL_KUBEVIRTS,
+  MaintenanceProgress: PROGRESSES,
 };
 
 /** One version of an object and the previous one. Without `before` it is new, without `after` it is gone. */

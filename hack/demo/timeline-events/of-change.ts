@@ -3,6 +3,7 @@ import type { EventDetails, TimelineEvent } from './timeline-event.ts';
 import { ofKubeVirt } from './kubevirt.ts';
 import { ofMigration, ofPod } from './migration.ts';
 import { ofNamespace } from './namespace.ts';
+import { ofProgress } from './progress.ts';
 import { ofQuota } from './quota.ts';
 import { ofEvent, ofVmmrq } from './reports.ts';
 
@@ -35,6 +36,8 @@ function found(change: Change): EventDetails[] {
       return ofVmmrq(change);
     case 'KubeVirt':
       return ofKubeVirt(change);
+    case 'MaintenanceProgress':
+      return ofProgress(change);
     case 'VirtualMachineInstance':
       return [];
   }

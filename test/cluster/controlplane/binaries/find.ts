@@ -1,5 +1,5 @@
 import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { cacheFolder } from './cache.ts';
 import { PARTS, type BinaryName } from './parts.ts';
 import { probeVersion } from './probe.ts';
@@ -8,11 +8,11 @@ import { probeVersion } from './probe.ts';
 const MIN_BYTES = 1024 * 1024;
 
 /**
- * The path of an existing binary: in KUBEBUILDER_ASSETS (kube-controller-manager may be there too), on the PATH (kubectl only),
- * or in the cache. Undefined when it must be built. Throws when KUBEBUILDER_ASSETS is set but unusable.
+ * The path of an existing binary: in KUBEBUILDER_ASSETS (kube-controller-manager may be there too), or in the cache; never the
+ * machine's own, which may be of any version. Undefined when it must be built. Throws when KUBEBUILDER_ASSETS is set but unusable.
  */
 export function findBinary(name: BinaryName, env: NodeJS.ProcessEnv = process.env): string | undefined {
-  return fromAssets(name, env) ?? fromPath(name, env) ?? fromCache(name, env);
+  return fromAssets(name, env) ?? fromCache(name, env);
 }
 
 function fromAssets(name: BinaryName, env: NodeJS.ProcessEnv): string | undefined {
@@ -28,24 +28,9 @@ function fromAssets(name: BinaryName, env: NodeJS.ProcessEnv): string | undefine
   throw new Error(`KUBEBUILDER_ASSETS is ${folder}, but there is no executable ${name} in it`);
 }
 
-function fromPath(name: BinaryName, env: NodeJS.ProcessEnv): string | undefined {
-  if (!PARTS[name].onPath) return undefined;
-  const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
-  return folders.map((folder) => join(folder, name)).find((path) => isExecutable(path) && runs(name, path));
-}
-
 function fromCache(name: BinaryName, env: NodeJS.ProcessEnv): string | undefined {
   const path = join(cacheFolder(PARTS[name].module, env), name);
   return isExecutable(path) && statSync(path).size >= MIN_BYTES ? path : undefined;
-}
-
-function runs(name: BinaryName, path: string): boolean {
-  try {
-    probeVersion(name, path);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Whether the file exists and is executable. */

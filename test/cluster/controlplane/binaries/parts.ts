@@ -12,13 +12,11 @@ export interface Part {
   readonly usual: string;
   /** Whether KUBEBUILDER_ASSETS holds it: envtest's own download has etcd, kube-apiserver and kubectl. */
   readonly inAssets: 'always' | 'maybe' | 'never';
-  /** The machine's own binary is usable. */
-  readonly onPath: boolean;
 }
 
 const versionOf = 'k8s.io/kubernetes';
 const fromKubernetes = { module: 'kubernetes', versionOf } as const;
-const server = { onPath: false, versionArgs: ['--version'] };
+const server = { versionArgs: ['--version'] };
 
 export const PARTS = {
   etcd: {
@@ -49,7 +47,6 @@ export const PARTS = {
     versionArgs: ['version', '--client'],
     usual: '0.5 min',
     inAssets: 'maybe',
-    onPath: true,
   },
   kustomize: {
     module: 'kustomize',
@@ -58,7 +55,6 @@ export const PARTS = {
     versionArgs: ['version'],
     usual: '0.3 min',
     inAssets: 'never',
-    onPath: false,
   },
 } as const satisfies Record<string, Part>;
 
