@@ -94,7 +94,7 @@ const leftOnNode = (node: string, facts: MaintenanceFacts): VmLeft[] =>
 /**
  * Running VMIs with KubeVirt's label, as KubeVirt counts them (facts/kubevirt.md §3.1): it corrects the label of no other, so a user
  * may have set it. And those that an upgrade migrates now: the label may be missing (test/recorded/README.md). A change of a VM,
- * which has another priority, is no upgrade.
+ * which has another priority, is no upgrade. Before KubeVirt 1.7 a migration has no priority, so only the label counts.
  */
 export function outdated(facts: Pick<MaintenanceFacts, 'vmis' | 'migrations' | 'more'>): VmLeft[] {
   const labelled = facts.vmis.filter(isRunning).map((vmi) => leftOf(vmi, facts));
