@@ -6,7 +6,7 @@ import type { ResourceQuota } from '../../functions/domain/objects.ts';
 import { parseQuantity, type Amount } from '../../functions/domain/quantity.ts';
 import { sizeOf, sizeOfNext } from '../../functions/domain/sizing/missing-pod.ts';
 import type { NamespaceSnapshot } from '../../functions/domain/snapshot.ts';
-import type { Evaluated } from '../../functions/domain/verdict/raise-verdict.ts';
+import type { Evaluated } from '../../functions/domain/verdict/allocation.ts';
 import { vmmrqName } from '../../functions/domain/vmmrq-name.ts';
 
 /** One key of one quota that counts the missing pod. */

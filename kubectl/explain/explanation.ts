@@ -4,7 +4,7 @@ import { REASON, type Purpose, type Reason } from '../../functions/domain/names.
 import type { Migration } from '../../functions/domain/objects.ts';
 import type { NamespaceSnapshot, Rules } from '../../functions/domain/snapshot.ts';
 import { assess } from '../../functions/domain/verdict/assessment.ts';
-import type { Evaluated } from '../../functions/domain/verdict/raise-verdict.ts';
+import type { Evaluated } from '../../functions/domain/verdict/allocation.ts';
 import type { VerdictName } from '../../functions/domain/verdict/verdict.ts';
 import { vmmrqName } from '../../functions/domain/vmmrq-name.ts';
 import { arithmeticOf, type KeyArithmetic } from './arithmetic.ts';

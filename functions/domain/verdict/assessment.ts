@@ -17,13 +17,8 @@ import { blockerOf, type BlockerInput } from './blocker.ts';
 import { formatQuantity } from '../quantity.ts';
 import { purposeOf } from '../policy/purpose.ts';
 import { givingTo } from '../policy/policy.ts';
-import {
-  evaluateRaise,
-  lacked,
-  type Allocation,
-  type Evaluated,
-  type RaiseCandidate,
-} from './raise-verdict.ts';
+import type { Allocation, Evaluated, RaiseCandidate } from './allocation.ts';
+import { evaluateRaise, lacked } from './raise-verdict.ts';
 import { isStatusKnown, reserve } from '../quota/headroom.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
 import type { NamespaceSnapshot, Rules } from '../snapshot.ts';

@@ -1,5 +1,4 @@
 import { allowanceFrom } from '../quota/allowance.ts';
-import type { Backoff } from './attempt.ts';
 import {
   canonicalKey,
   describeShortfalls,
@@ -9,8 +8,8 @@ import {
   type Shortfall,
 } from '../quota/charged.ts';
 import type { Estimate } from '../sizing/estimate.ts';
-import { MAX_LOCKED, type Reference, type BlockedMigration, type LockedMigration } from '../lock.ts';
-import { isReceiving, hasTarget, type Candidate } from '../migration.ts';
+import { MAX_LOCKED, type Reference } from '../lock.ts';
+import { isReceiving, hasTarget } from '../migration.ts';
 import { growthOver, sizeOfNext, type MissingPod } from '../sizing/missing-pod.ts';
 import { ANNOTATION, REASON } from '../names.ts';
 import type { Amount } from '../quantity.ts';
@@ -20,38 +19,8 @@ import { blockingOf, type Reserved } from '../quota/headroom.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
 import { afterOtherLocks, beyondTotals, type Wanted } from './total-verdict.ts';
+import type { Allocation, Lack, RaiseCandidate } from './allocation.ts';
 import { verdictResult, type VerdictResult } from './verdict.ts';
-
-/** State of an evaluation in order of precedence: what the earlier migrations leave. */
-export interface Allocation {
-  readonly snapshot: NamespaceSnapshot;
-  readonly backoff: Backoff | undefined;
-  /** Other migrations are under way: their second pod is charged until they are through. */
-  readonly headroomReturns: boolean;
-  /** What the earlier migrations need of each quota, by quota uid and canonical key. */
-  readonly reserved: Map<string, Map<string, Amount>>;
-  /** The same, for those that need a raise. */
-  readonly raisedFor: Map<string, Map<string, Amount>>;
-  /** The earlier migrations that get through now, with the nodes that they leave, and of them those that need a raise. */
-  readonly accepted: (BlockedMigration & { readonly node: string | undefined })[];
-  readonly raising: (RaiseCandidate & Pick<Lack, 'blocking'>)[];
-  /** See `assess`. */
-  readonly onEvaluate: (evaluated: Evaluated) => void;
-  /** Migrations that have their targets and wait for more: KubeVirt counts them among its parallel ones. */
-  readonly withTarget: readonly Candidate[];
-}
-
-/** A migration as a lock would name it, and the VMMRQs that give to it. */
-export interface RaiseCandidate {
-  readonly locked: LockedMigration;
-  readonly givers: readonly Vmmrq[];
-}
-
-/** A blocked migration as it is evaluated: the pod that it lacks, the VMMRQs that give to it, and what the earlier ones take. */
-export interface Evaluated extends MissingPod, RaiseCandidate {
-  /** It changes when the next migration is evaluated. */
-  readonly reserved: Reserved;
-}
 
 /** What these pods together lack of the quotas that count them, after the reserved amounts. */
 export const lacked = (
@@ -63,12 +32,6 @@ export const lacked = (
     const counted = pods.filter(({ pod }) => quotaCoversPod(quota, pod));
     return blockingOf(quota, sumOf(counted.map(({ need }) => need)), reserved);
   });
-
-/** What the pod needs, and what it lacks of which quotas. */
-export interface Lack {
-  readonly size: Estimate;
-  readonly blocking: readonly Blocking[];
-}
 
 /** Whether we may raise the quotas that block a migration, and do so now. */
 export function evaluateRaise(

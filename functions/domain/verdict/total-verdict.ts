@@ -7,7 +7,7 @@ import { describeShortfalls, sumOf, type Amounts, type Blocking, type Shortfall 
 import { quotaCoversPod } from '../quota/scopes.ts';
 import type { Estimate } from '../sizing/estimate.ts';
 import { vmmrqName } from '../vmmrq-name.ts';
-import type { Allocation } from './raise-verdict.ts';
+import type { Allocation } from './allocation.ts';
 import { verdictResult, type VerdictResult } from './verdict.ts';
 
 /** A lock for one more migration: the pods of that migration, the quotas that block them, and the VMMRQs that give to it. */

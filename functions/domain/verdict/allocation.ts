@@ -1,0 +1,47 @@
+import type { Backoff } from './attempt.ts';
+import type { LockedMigration, BlockedMigration } from '../lock.ts';
+import type { Candidate } from '../migration.ts';
+import type { Vmmrq } from '../objects.ts';
+import type { Amount } from '../quantity.ts';
+import type { Blocking } from '../quota/charged.ts';
+import type { Reserved } from '../quota/headroom.ts';
+import type { Estimate } from '../sizing/estimate.ts';
+import type { MissingPod } from '../sizing/missing-pod.ts';
+import type { NamespaceSnapshot } from '../snapshot.ts';
+
+/** State of an evaluation in order of precedence: what the earlier migrations leave. */
+export interface Allocation {
+  readonly snapshot: NamespaceSnapshot;
+  readonly backoff: Backoff | undefined;
+  /** Other migrations are under way: their second pod is charged until they are through. */
+  readonly headroomReturns: boolean;
+  /** What the earlier migrations need of each quota, by quota uid and canonical key. */
+  readonly reserved: Map<string, Map<string, Amount>>;
+  /** The same, for those that need a raise. */
+  readonly raisedFor: Map<string, Map<string, Amount>>;
+  /** The earlier migrations that get through now, with the nodes that they leave, and of them those that need a raise. */
+  readonly accepted: (BlockedMigration & { readonly node: string | undefined })[];
+  readonly raising: (RaiseCandidate & Pick<Lack, 'blocking'>)[];
+  /** See `assess`. */
+  readonly onEvaluate: (evaluated: Evaluated) => void;
+  /** Migrations that have their targets and wait for more: KubeVirt counts them among its parallel ones. */
+  readonly withTarget: readonly Candidate[];
+}
+
+/** A migration as a lock would name it, and the VMMRQs that give to it. */
+export interface RaiseCandidate {
+  readonly locked: LockedMigration;
+  readonly givers: readonly Vmmrq[];
+}
+
+/** A blocked migration as it is evaluated: the pod that it lacks, the VMMRQs that give to it, and what the earlier ones take. */
+export interface Evaluated extends MissingPod, RaiseCandidate {
+  /** It changes when the next migration is evaluated. */
+  readonly reserved: Reserved;
+}
+
+/** What the pod needs, and what it lacks of which quotas. */
+export interface Lack {
+  readonly size: Estimate;
+  readonly blocking: readonly Blocking[];
+}
