@@ -17,7 +17,15 @@ test('a hundred items, twenty at once, the results in their order', async () => 
   expect(most).toBe(20);
 });
 
-test('an error ends it', async () => {
-  await expect(inGroups([1], () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+test('an error keeps no other item back, and is the result', async () => {
+  const done: number[] = [];
+  const items = Array.from({ length: 30 }, (_, index) => index);
+  const work = (item: number): Promise<void> => {
+    if (item === 3) return Promise.reject(new Error('no'));
+    done.push(item);
+    return Promise.resolve();
+  };
+  await expect(inGroups(items, work)).rejects.toThrow('no');
+  expect(done).toHaveLength(29);
   expect(await inGroups([], () => Promise.reject(new Error('no')))).toEqual([]);
 });

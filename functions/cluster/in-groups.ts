@@ -1,11 +1,13 @@
 /** At most this many at once: a tenant's many migrations must not fill the memory with requests. */
 const GROUP = 20;
 
-/** Does `work` for each item, a group after the other; rejects with the first error of a group. */
+/** Does `work` for each item, a group after the other. Rejects with the first error, after all of them. */
 export async function inGroups<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
+  const settled: PromiseSettledResult<R>[] = [];
   for (let from = 0; from < items.length; from += GROUP) {
-    results.push(...(await Promise.all(items.slice(from, from + GROUP).map(work))));
+    settled.push(...(await Promise.allSettled(items.slice(from, from + GROUP).map(work))));
   }
-  return results;
+  const failed = settled.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  return settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
 }

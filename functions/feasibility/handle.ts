@@ -17,12 +17,10 @@ import { rulesOf } from '../host/step.ts';
 import { decide, type Nudge } from './decide.ts';
 import { hasNothingOpen, closedBy } from './nothing-open.ts';
 import { canSkip, mayHaveBeenRefused } from './can-skip.ts';
-import { nudgeIn } from './own-nudge.ts';
 import { forwardRejection } from './forward-rejection.ts';
 import { headroomDueWithin } from './headroom-wait.ts';
 import { logVerdicts, report } from './report.ts';
 
-const OWN_NUDGE: Outcome = { reason: REASON.nothingBlocked, message: 'our own nudge changed the migration' };
 const NOTHING: Outcome = { reason: REASON.nothingBlocked, message: 'no quota refuses a migration' };
 
 /** Minimum time between two assessments of a run that waits. Each takes about eight requests, and a busy quota changes often. */
@@ -48,8 +46,6 @@ export const feasibility: Step = {
 };
 
 async function handle(request: StepRequest, context: StepContext): Promise<Outcome> {
-  const nudgeSeen = nudgeIn(request);
-  if (nudgeSeen !== undefined && context.sinceFirst(nudgeSeen) === 0) return OWN_NUDGE;
   const forwarded = await forwardRejection(request, context);
   if (forwarded !== undefined) return forwarded;
   const assessed = await assessIfNeeded(request, context);

@@ -5,7 +5,7 @@ import { ApiError, describeError } from '../kubernetes/errors.ts';
 import { PROVIDERS, SECRETS, type Secret } from '../kubernetes/live-resources.ts';
 import type { Remotes } from '../kubernetes/remote.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
-import { found } from './found.ts';
+import { found, ifAllowed } from './found.ts';
 import { isHost, providerFindings, type Answer, type ProviderView } from './validate/providers.ts';
 
 /** The cluster of the plans, and the way to the others. */
@@ -45,7 +45,8 @@ export async function readProvider(
 async function readSecret({ metadata, spec }: Provider, hub: Cluster): Promise<Secret | undefined> {
   const { name = '', namespace = metadata.namespace } = spec.secret ?? {};
   if (name === '' || namespace === undefined || namespace !== metadata.namespace) return undefined;
-  return found(hub.get(SECRETS, { namespace, name }));
+  // The Role of a namespace that is being deleted is gone: then the cluster cannot be asked, and the run says so.
+  return ifAllowed(found(hub.get(SECRETS, { namespace, name })), undefined);
 }
 
 const textOf = ({ data = {} }: Secret, key: string): string | undefined => {

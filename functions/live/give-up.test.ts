@@ -40,6 +40,15 @@ describe('it goes on', () => {
   });
 });
 
+test.each([
+  [59, 'wait'],
+  [60, 'ended'],
+])('where a cluster has refused its writes for %i s: %s', (since, want) => {
+  const [condition] = shown(since).conditions ?? [];
+  const refused = shown(since, { conditions: condition ? [{ ...condition, reason: 'Refused' }] : [] });
+  expect(given(refused, GIVEN_UP, waiting('Refused')).kind).toBe(want);
+});
+
 describe('it ends, and nothing is written', () => {
   const LEFT = [
     'perhaps the record of VirtualMachine vms/web',

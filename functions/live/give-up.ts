@@ -4,10 +4,15 @@ import type { Plan, PlanMigration, VmStatus } from '../domain/live/forklift.ts';
 import { LIVE_CONDITION, LIVE_LABEL, LIVE_REASON } from '../domain/live/names.ts';
 import { shownSince } from '../domain/live/shown-wait.ts';
 import type { Ended, RunDecision } from './decide.ts';
-import { isUnknown } from './status/vm.ts';
 
-/** For so long nothing must be known of a VM: a cluster that only restarts is waited for. Milliseconds. */
+/** For so long nothing must be known of a VM, or be possible: a cluster that only restarts is waited for. Milliseconds. */
 const UNKNOWN_MS = 60_000;
+
+/** What a run waits for without an end of its own. */
+const WHY: Readonly<Record<string, string>> = {
+  [LIVE_REASON.clusterUnknown]: 'given up while a cluster did not answer',
+  [LIVE_REASON.refused]: 'given up while a cluster refused its writes',
+};
 
 interface Unknown {
   readonly migration: PlanMigration;
@@ -20,15 +25,17 @@ interface Unknown {
 }
 
 /**
- * The end of a VM of a run that a user has given up, where a cluster does not answer; any other decision is as it was: what can be asked
+ * The end of a VM of a run that a user has given up, where a cluster does not answer or refuses what is to be written; any other decision is as it was: what can be asked
  * is canceled. Nothing is written on either cluster, so no copy of the VM is lost.
  */
 export function giveUp(decision: RunDecision, { migration, plan, shown, now }: Unknown): RunDecision {
-  if (!isGivenUp(migration) || !isUnknown(decision)) return decision;
-  const since = shownSince({ status: shown, now }, LIVE_REASON.clusterUnknown);
+  if (!isGivenUp(migration) || decision.kind !== 'wait') return decision;
+  const why = WHY[decision.reason];
+  if (why === undefined) return decision;
+  const since = shownSince({ status: shown, now }, decision.reason);
   // One that has ended shows no wait any more.
   if (shown.completed === undefined && now - since < UNKNOWN_MS) return decision;
-  return abandoned(shown, { migration, plan, why: 'given up while a cluster did not answer' });
+  return abandoned(shown, { migration, plan, why });
 }
 
 /** The end of a VM that cannot be read; one that has ended before keeps what it had left over. `why`: the beginning of a sentence. */

@@ -91,13 +91,14 @@ async function goOn({ migration, plan: read }: Pair, context: LiveContext): Prom
   }
   const shown = await showRun(held, moved, context);
   if (moved.some(isHeldUp)) await checkPlan(shown, context);
-  const areReleased = await releaseVms(moved, held, context);
+  const released = await releaseVms(moved, held, context);
   const isLeft = isGivenUp(migration);
   const isOver = moved.every(
     ({ decision }) => decision.kind === 'ended' && (isLeft || decision.leftovers.length === 0),
   );
   if (!isOver) return stillOpen(moved, migration);
-  if (!areReleased) return { message: 'the records of the VMs are to be taken off', isMoreDue: true };
+  if (released !== 'all' && !isLeft)
+    return { message: 'the records of the VMs are to be taken off', isMoreDue: released === 'changed' };
   await release({ ...held, providers: providersIn(held.providers) }, hub);
   return done('the Migration has ended');
 }
@@ -229,18 +230,27 @@ function clustersOf(
   return { hub, source: source.cluster, target: destination.cluster };
 }
 
-/** Once the end of a VM is in the status, its record goes. False: one could not be taken off now. */
-async function releaseVms(moved: readonly Moved[], held: Held, { hub, log }: LiveContext): Promise<boolean> {
+/**
+ * Once the end of a VM is in the status, its record goes. changed: a VM has changed, so that it is tried again at once; stays: a record
+ * cannot be taken off now.
+ */
+async function releaseVms(
+  moved: readonly Moved[],
+  held: Held,
+  { hub, log }: LiveContext,
+): Promise<'all' | 'changed' | 'stays'> {
   const clusters = clustersOf(held, hub);
   const writes = moved.flatMap(({ decision }) => (decision.kind === 'ended' ? [decision.release] : []));
-  if (clusters === undefined) return writes.flat().length === 0;
+  if (clusters === undefined) return writes.flat().length === 0 ? 'all' : 'stays';
   const applied = await Promise.all(
     writes.map((release) =>
       apply(release, clusters).catch((error: unknown) => {
         log('warn', `a record stays for now: ${describeError(error)}`);
-        return { kind: 'changed' as const };
+        return { kind: 'failed' as const };
       }),
     ),
   );
-  return applied.every(({ kind }) => kind === 'written');
+  const kinds = applied.map(({ kind }) => kind);
+  if (kinds.every((kind) => kind === 'written')) return 'all';
+  return kinds.includes('changed') ? 'changed' : 'stays';
 }

@@ -9,9 +9,9 @@ export interface BadBody {
 }
 
 /** Any pod may post. More values than in any object of etcd: their memory does not depend on the length of their text. */
-const MAX_VALUES = 200_000;
+const MAX_VALUES = 600_000;
 /** Larger than nearly every review. So few are read at once that their bodies fit in the container. */
-const LARGE = { bytes: 256 * 1024, atOnce: 4 } as const;
+const LARGE = { bytes: 256 * 1024, atOnce: 8 } as const;
 
 const raw: RequestHandler = express.raw({ type: 'application/json', limit: MAX_BODY_BYTES, inflate: false });
 
@@ -58,13 +58,15 @@ function parsed(body: unknown): { readonly body: unknown } | BadBody {
 }
 
 /** Each value but the first of a list or an object follows one of these. */
-const MARKS: readonly number[] = [',', '[', '{'].map((mark) => mark.charCodeAt(0));
+const MARKS = [',', '[', '{'] as const;
 
+/** By the search of Node itself: a loop over 8 MiB would take 330 ms without the optimizing compiler. */
 function hasTooManyValues(body: Buffer): boolean {
   if (body.length <= MAX_VALUES) return false;
   let values = 0;
-  for (let at = 0; at < body.length && values <= MAX_VALUES; at += 1) {
-    if (MARKS.includes(body[at] ?? 0)) values += 1;
+  for (const mark of MARKS) {
+    for (let at = body.indexOf(mark); at >= 0 && values <= MAX_VALUES; at = body.indexOf(mark, at + 1))
+      values += 1;
   }
   return values > MAX_VALUES;
 }

@@ -261,7 +261,7 @@ describe('POST /review', () => {
     expect((await guard.review(reviewOf())).status).toBe(200);
   });
 
-  test('reads four large bodies at once: a fifth is refused, a small one is not', async () => {
+  test('reads eight large bodies at once: a ninth is refused, a small one is not', async () => {
     const guard = await start({});
     const headers = { 'content-type': 'application/json', 'content-length': '1000000' };
     const tls = {
@@ -270,7 +270,7 @@ describe('POST /review', () => {
       servername: SERVERNAME,
       agent: false,
     } as const;
-    const slow = Array.from({ length: 4 }, () =>
+    const slow = Array.from({ length: 8 }, () =>
       httpsRequest({ method: 'POST', path: '/review', headers, ...tls }).on('error', () => undefined),
     );
     for (const request of slow) request.write('{');
@@ -278,7 +278,7 @@ describe('POST /review', () => {
     let refused = await guard.review(large);
     // A slow one may arrive later than this.
     for (let tries = 0; refused.status !== 503 && tries < 50; tries += 1) refused = await guard.review(large);
-    expect(refused).toMatchObject({ status: 503, body: '4 large bodies are being read already\n' });
+    expect(refused).toMatchObject({ status: 503, body: '8 large bodies are being read already\n' });
     expect((await guard.review(reviewOf())).status).toBe(200);
     for (const request of slow) request.destroy();
     while ((await guard.review(large)).status === 503);

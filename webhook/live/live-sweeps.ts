@@ -1,4 +1,4 @@
-import { isUnderWay, livePlanOf } from '../../functions/domain/live/run-state.ts';
+import { isOfOtherType, isUnderWay } from '../../functions/domain/live/run-state.ts';
 import type { ReadyEvent } from '../../functions/eventing/post.ts';
 import { sweepEventOf, type LiveSubject } from '../../functions/eventing/sweep-event.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
@@ -32,7 +32,7 @@ export class LiveSweeps {
   /** Migrations that have started, and have not ended. */
   underWay(): number {
     const { plans, migrations } = this.#watches;
-    return migrations.filter((one) => isUnderWay(one) && livePlanOf(one, plans) !== undefined).length;
+    return migrations.filter((one) => isUnderWay(one) && !isOfOtherType(one, plans)).length;
   }
 
   /** Runs until `signal` aborts. */

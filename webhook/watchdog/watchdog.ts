@@ -1,9 +1,10 @@
 import type { Clock } from '../../functions/runtime/clock.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
-import { grantBy, grantOf } from '../../functions/domain/quota/grant.ts';
+import { grantBy } from '../../functions/domain/quota/grant.ts';
 import { isRefusedByPolicy, lockOf, type Lock } from '../../functions/domain/lock.ts';
 import { EVENT, LABEL } from '../../functions/domain/names.ts';
 import type { Namespace, ResourceQuota } from '../../functions/domain/objects.ts';
+import { isSame } from '../../functions/domain/same.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { follow } from '../../functions/kubernetes/follow.ts';
@@ -21,6 +22,7 @@ import {
   lockKey,
   migrationEndedEvent,
   quotaKey,
+  raisedFor,
   stalledEvent,
   stallKey,
   QUOTA_CHAIN,
@@ -240,7 +242,7 @@ export class Watchdog {
     const known = this.#locks.get(namespace);
     if (known !== undefined) this.#locks.set(namespace, withRaised(known, quota));
     // Another token than before: the watch missed that the quota was lowered.
-    for (const each of [before ?? quota, quota]) this.#watchStall(each);
+    if (!isSame(before, quota)) for (const each of [before ?? quota, quota]) this.#watchStall(each);
     this.#timers.start(`${key}orphan`, () => this.#onOrphan(uid, namespace), {
       firstMs: ORPHAN_MS,
       nextMs: doubling(MAX_WAIT_MS),
@@ -249,10 +251,9 @@ export class Watchdog {
 
   /** One timer for each token, as long as a raise of it stands: a lock may have many quotas. */
   #watchStall(quota: ResourceQuota): void {
-    const state = grantOf(quota);
     const { namespace = '' } = quota.metadata;
-    if (state.kind !== 'held') return;
-    const { token } = state.grant;
+    const token = raisedFor(quota);
+    if (token === undefined) return;
     const key = stallKey(namespace, token);
     if (!this.#raisedBy(namespace, token).some((raised) => isStanding(raised, token))) {
       this.#timers.clear(key);
@@ -265,8 +266,7 @@ export class Watchdog {
   /** Handles a raised quota without its lock: an admin removed the lock by hand, or a forged event unlocked it. */
   async #onOrphan(uid: string, namespace: string): Promise<void> {
     const quota = this.#raised.get(uid);
-    const state = quota === undefined ? undefined : grantOf(quota);
-    const token = state?.kind === 'held' ? state.grant.token : undefined;
+    const token = quota && raisedFor(quota);
     const known = this.#locks.get(namespace);
     if (quota === undefined || (known !== undefined && (token === undefined || known.token === token)))
       return;

@@ -3,7 +3,7 @@ import { fingerprint } from '../../functions/domain/fingerprint.ts';
 import type { Lock, LockState } from '../../functions/domain/lock.ts';
 import { EVENT } from '../../functions/domain/names.ts';
 import type { ResourceQuota } from '../../functions/domain/objects.ts';
-import { grantBy } from '../../functions/domain/quota/grant.ts';
+import { grantBy, grantOf } from '../../functions/domain/quota/grant.ts';
 import { isUndone } from '../../functions/domain/quota/raise.ts';
 import { MAX_LOCK_SECONDS } from '../../functions/runtime/limits.ts';
 
@@ -101,6 +101,12 @@ export const stalledEvent = (namespace: string, token: string): OurEvent => ({
   namespace,
   token,
 });
+
+/** The token of the lock that the quota is raised for, as far as it can be read. */
+export function raisedFor(quota: ResourceQuota): string | undefined {
+  const state = grantOf(quota);
+  return state.kind === 'held' ? state.grant.token : undefined;
+}
 
 /** Whether a raise of this token is in effect: no recount undid it. */
 export function isStanding(quota: ResourceQuota, token: string): boolean {

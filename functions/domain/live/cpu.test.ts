@@ -79,7 +79,22 @@ test.each<[string, Parameters<typeof cpuProblems>, string[]]>([
     [{ vm: vmWith('host-model'), vmi: running('host-model') }, OTHER],
     [],
   ],
-  ['other defaults, and an instance type names it', [{ vm: vmWith(), vmi: running('Skylake') }, OTHER], []],
+  [
+    'other defaults, and an instance type names it',
+    [
+      {
+        vm: { ...vmWith(), spec: { ...vmWith().spec, instancetype: { name: 'large' } } },
+        vmi: running('Skylake'),
+      },
+      OTHER,
+    ],
+    [],
+  ],
+  [
+    'another default of the source since it was started',
+    [{ vm: vmWith(), vmi: running('Haswell') }, OTHER],
+    [],
+  ],
   ['other defaults, and it does not run', [{ vm: vmWith(), vmi: undefined }, OTHER], []],
   [
     'no node with two labels',

@@ -45,18 +45,18 @@ const renamed = (
 /** Why the guest may find no such CPU on the target, in words. */
 export function cpuProblems(
   { vm, vmi }: { readonly vm: VirtualMachine; readonly vmi: Vmi | undefined },
-  { missingCpus, sourceCluster, targetCluster }: PlanView,
+  { missingCpus, targetCluster }: PlanView,
 ): string[] {
   const missing = missingCpus.get(vm.metadata.uid);
   const model = vmi?.spec.domain.cpu?.model;
   const isOwn = vm.spec.template.spec.domain.cpu?.model !== undefined;
-  const [own, other] = [sourceCluster, targetCluster].map((cluster) => defaultModelOf(cluster?.kubevirt));
-  // One that is not the default comes from an instance type.
-  const isByDefault = !isOwn && model === own;
+  // An instance type may name it; else it is the default of the time when the guest was started.
+  const isByDefault = !isOwn && vm.spec.instancetype === undefined && model !== undefined;
+  const other = defaultModelOf(targetCluster?.kubevirt);
   return [
     ...(missing === undefined ? [] : [`no node there has ${textOf(missing)}`]),
-    ...(isByDefault && other !== own
-      ? [`runs as ${own ?? ''}, and KubeVirt of the target would make it ${other ?? ''}`]
+    ...(isByDefault && other !== model
+      ? [`runs as ${model}, and KubeVirt of the target would make it ${other}`]
       : []),
   ];
 }

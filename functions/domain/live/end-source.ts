@@ -22,7 +22,7 @@ export function endSource(snapshot: RecordedRun): StepDecision {
       `the VM ${shownName(vm)} was started again on the source, from disks that are out of date, and the one on the target does ` +
         'not run: find out who started it, and stop one of them by hand',
     );
-  if (vm.spec.runStrategy !== 'Halted' || vm.spec.running !== undefined) return halt(snapshot);
+  if (vm.spec.running ?? vm.spec.runStrategy !== 'Halted') return halt(snapshot);
   return requested(vm) ?? keepOff(snapshot);
 }
 

@@ -22,8 +22,7 @@ const mutation = (name: string, breaks: readonly Rule[], ...edits: readonly Edit
 });
 const edit = (file: string, find: string, replace: string): Edit => ({ file, find, replace });
 
-const NOT_HALTED =
-  "if (vm.spec.runStrategy !== 'Halted' || vm.spec.running !== undefined) return halt(snapshot);";
+const NOT_HALTED = "if (vm.spec.running ?? vm.spec.runStrategy !== 'Halted') return halt(snapshot);";
 
 export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
