@@ -132,19 +132,16 @@ export async function writeVmmrqStatus(
   next: (newest: Vmmrq) => VmmrqStatus,
 ): Promise<void> {
   const { name, namespace } = vmmrq.metadata;
+  const at = { name, ...(namespace === undefined ? {} : { namespace }) };
   try {
     let newest = vmmrq;
-    for (
-      let attempt = 1;
-      !(await isWritten(cluster, newest, next(newest))) && attempt < ATTEMPTS;
-      attempt += 1
-    ) {
-      newest = (await cluster.get(typeOf(vmmrq), { name, ...(namespace === undefined ? {} : { namespace }) }))
-        .object;
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+      if (attempt > 1) newest = (await cluster.get(typeOf(vmmrq), at)).object;
+      if (await isWritten(cluster, newest, next(newest))) return;
     }
   } catch (error) {
     if (isNotFound(error)) return;
-    log('warn', `the status of a VMMRQ was not written: ${describeError(error)}`, { namespace, name });
+    log('warn', `the status of a VMMRQ was not written: ${describeError(error)}`, at);
   }
 }
 
