@@ -90,24 +90,24 @@ interface BlockedStatus {
     | undefined;
 }
 
-/** Whether KubeVirt's condition reports a refusal by a quota; the condition outlives the refusal (facts/kubevirt.md §1.3). */
-export const wasRejectedByQuota = ({ status }: Pick<BlockedStatus, 'status'>): boolean =>
+type WithConditions = Pick<BlockedStatus, 'status'>;
+
+/** Whether one of these conditions is True. */
+const isTrue = ({ status }: WithConditions, types: readonly string[]): boolean =>
   (status?.conditions ?? []).some(
-    (condition) => condition.type === KUBEVIRT.rejectedByQuota && condition.status === 'True',
+    (condition) => types.includes(condition.type) && condition.status === 'True',
   );
 
-/** A backup or a utility volume holds it back, so that no headroom would help. */
-const isHeldBack = ({ status }: BlockedStatus): boolean =>
-  (status?.conditions ?? []).some(
-    (condition) => HELD_BACK.includes(condition.type) && condition.status === 'True',
-  );
+/** Whether KubeVirt's condition reports a refusal by a quota; the condition outlives the refusal (facts/kubevirt.md §1.3). */
+export const wasRejectedByQuota = (migration: WithConditions): boolean =>
+  isTrue(migration, [KUBEVIRT.rejectedByQuota]);
 
 /**
  * Pending, and refused by a quota by KubeVirt's condition, which is never cleared while Pending (facts/kubevirt.md §1.3), also
  * where something else holds the migration back by now.
  */
 export const isRejectedByQuota = (migration: BlockedStatus): boolean =>
-  isPending(migration) && wasRejectedByQuota(migration) && !isHeldBack(migration);
+  isPending(migration) && wasRejectedByQuota(migration) && !isTrue(migration, HELD_BACK);
 
 /** How far the API servers' clocks may be apart, and how long ago a refusal counts as fresh; milliseconds. */
 const FRESH_MS = { ahead: 2_000, old: 10_000 } as const;

@@ -160,7 +160,7 @@ function endOf({ spec, status }: Plan): Finding | undefined {
   });
 }
 
-/** Why the run does not begin. What an interrupted beginning holds is let go of where it never will. */
+/** Why the run does not begin. Where it never will, what an interrupted beginning holds is released. */
 async function notNow({ migration, plan }: Pair, context: LiveContext): Promise<PassResult | undefined> {
   const { hub, log } = context;
   if (isAtEnd({ migration, plan })) {

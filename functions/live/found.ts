@@ -22,7 +22,7 @@ export async function listedIfServed<T extends KubernetesObject>(list: Promise<R
   return (await ignoreNotFound(list))?.items ?? [];
 }
 
-/** `otherwise` where the account may not read it: of what only informs, nothing is said then. */
+/** `otherwise` where the account may not read it. */
 export const ifAllowed = async <T, F>(read: Promise<T>, otherwise: F): Promise<T | F> =>
   read.catch((error: unknown) => {
     if (isForbidden(error)) return otherwise;

@@ -25,8 +25,8 @@ interface Unknown {
 }
 
 /**
- * The end of a VM of a run that a user has given up, where a cluster does not answer or refuses what is to be written; any other decision is as it was: what can be asked
- * is canceled. Nothing is written on either cluster, so no copy of the VM is lost.
+ * The end of a VM of a run that a user has given up, where a cluster does not answer or refuses what is to be written. Any other decision
+ * is as it was: what can be asked is canceled. Nothing is written on either cluster, so no copy of the VM is lost.
  */
 export function giveUp(decision: RunDecision, { migration, plan, shown, now }: Unknown): RunDecision {
   if (!isGivenUp(migration) || decision.kind !== 'wait') return decision;

@@ -19,17 +19,16 @@ export const runningIn = (vms: readonly VmView[]): Running[] =>
     vm === undefined || vmi === undefined ? [] : [{ uid: vm.metadata.uid, vmi }],
   );
 
-/** Whose CPUs no node of the target has. Where a token may not read nodes, none is said to be missing. Rejects with UnknownCluster. */
+/** Whose CPUs no node of the target has. Where a token may not read nodes, none counts as missing. Rejects with UnknownCluster. */
 export async function readMissingCpus(
   running: readonly Running[],
   { source, target }: { readonly source: Reader; readonly target: Reader },
 ): Promise<PlanView['missingCpus']> {
-  const needs = await Promise.all(
-    running.map(async ({ uid, vmi }) => ({
-      uid,
-      labels: cpuLabelsOf(vmi, await orUnknown('source', readNode(vmi, source))),
-    })),
-  );
+  const nodes = await readNodes(new Set(running.map(({ vmi }) => nodeNameOf(vmi))), source);
+  const needs = running.map(({ uid, vmi }) => ({
+    uid,
+    labels: cpuLabelsOf(vmi, nodes.get(nodeNameOf(vmi))),
+  }));
   const selectors = new Set(needs.map(({ labels }) => selectorOf(labels)));
   const asked = [...selectors].map(async (selector) => {
     const isThere = await orUnknown('destination', ifAllowed(hasNode(selector, target), true));
@@ -43,9 +42,20 @@ export async function readMissingCpus(
   );
 }
 
-async function readNode({ status }: Vmi, cluster: Reader): Promise<Node | undefined> {
-  const { nodeName: name = '' } = status ?? {};
-  return name === '' ? undefined : ifAllowed(found(cluster.get(NODES, { name })), undefined);
+const nodeNameOf = ({ status }: Vmi): string => status?.nodeName ?? '';
+
+/** By name: each once, however many VMs run there. */
+async function readNodes(
+  names: ReadonlySet<string>,
+  source: Reader,
+): Promise<ReadonlyMap<string, Node | undefined>> {
+  const reads = [...names]
+    .filter((name) => name !== '')
+    .map(async (name) => {
+      const node = ifAllowed(found(source.get(NODES, { name })), undefined);
+      return [name, await orUnknown('source', node)] as const;
+    });
+  return new Map(await Promise.all(reads));
 }
 
 /** Of nodes with all these labels; '': any. */

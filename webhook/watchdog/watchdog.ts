@@ -174,7 +174,7 @@ export class Watchdog {
     const before = this.#raised.get(metadata.uid);
     this.#raised.delete(metadata.uid);
     this.#timers.clear(quotaKey(metadata));
-    if (before !== undefined) this.#watchStall(before);
+    this.#watchStall(metadata.namespace ?? '', before && raisedFor(before));
   }
 
   #forget(namespace: string): void {
@@ -242,7 +242,9 @@ export class Watchdog {
     const known = this.#locks.get(namespace);
     if (known !== undefined) this.#locks.set(namespace, withRaised(known, quota));
     // Another token than before: the watch missed that the quota was lowered.
-    if (!isSame(before, quota)) for (const each of [before ?? quota, quota]) this.#watchStall(each);
+    if (!isSame(before, quota))
+      for (const token of new Set([before, quota].map((each) => each && raisedFor(each))))
+        this.#watchStall(namespace, token);
     this.#timers.start(`${key}orphan`, () => this.#onOrphan(uid, namespace), {
       firstMs: ORPHAN_MS,
       nextMs: doubling(MAX_WAIT_MS),
@@ -250,9 +252,7 @@ export class Watchdog {
   }
 
   /** One timer for each token, as long as a raise of it stands: a lock may have many quotas. */
-  #watchStall(quota: ResourceQuota): void {
-    const { namespace = '' } = quota.metadata;
-    const token = raisedFor(quota);
+  #watchStall(namespace: string, token: string | undefined): void {
     if (token === undefined) return;
     const key = stallKey(namespace, token);
     if (!this.#raisedBy(namespace, token).some((raised) => isStanding(raised, token))) {

@@ -102,7 +102,7 @@ describe('a run that is given up', () => {
   });
 });
 
-test('what the last event of a run held again is let go of by it', async () => {
+test('the last event of a run releases what it held again', async () => {
   const run = await ModelledRun.start();
   await run.hub.patch(
     SECRETS,
