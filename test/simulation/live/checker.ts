@@ -29,8 +29,15 @@ export interface Checked {
   readonly isTouched: boolean;
   /** The Migration shows the end of the VM. */
   readonly hasEnded: boolean;
-  /** When the run has halted the source VM, milliseconds. */
+  /** When the run has halted the source VM since a user last touched anything (a removed record does not tell of it), milliseconds. */
   readonly halts: readonly number[];
+  /** When the guest last ran on the target, milliseconds. */
+  readonly lastOnTarget: number;
+}
+
+interface CheckedWrite extends Checked {
+  /** When the call that writes began to read, milliseconds. */
+  readonly readSince: number;
 }
 
 /** An owner starts it again each time: the run does not do so at once, and does not end either. */
@@ -38,7 +45,7 @@ const NOT_AT_ONCE_MS = 5_000;
 const NOT_OVER_MS = 300_000;
 
 /** What a write of the run would break; undefined: nothing. Asked just before it is sent. */
-export function brokenBy(checked: Checked, { verb, on, object }: LiveWrite): string | undefined {
+export function brokenBy(checked: CheckedWrite, { verb, on, object }: LiveWrite): string | undefined {
   const { kind = '' } = object;
   if (verb === 'create') return undefined;
   if (on === 'target') return verb === 'delete' ? deletesOnTarget(checked, kind) : undefined;
@@ -63,10 +70,11 @@ function deletesOnTarget({ truth }: Checked, kind: string): string | undefined {
   return truth.hasMoved ? `L2: ${kind} with the newest data is deleted` : undefined;
 }
 
-function endsSource({ truth }: Checked): string | undefined {
+function endsSource({ truth, lastOnTarget, readSince }: CheckedWrite): string | undefined {
   if (!truth.hasMoved)
     return truth.runs('source') ? 'L2: the original runs on the source, and its VMI is ended' : undefined;
-  return truth.runs('source') && !truth.runs('target')
+  // One cluster is read and the other written: no precondition spans both, so the copy on the target may stop in between.
+  return truth.runs('source') && lastOnTarget < readSince
     ? 'L2: the only running copy is on the source, and its VMI is ended'
     : undefined;
 }
@@ -92,7 +100,7 @@ const isRecorded = (vm: Vm | undefined): boolean =>
 const strategyIn = ({ spec }: Vm): string =>
   spec.running === true ? 'running' : (spec.runStrategy ?? 'none');
 
-function changesSource(checked: Checked, after: Vm): string | undefined {
+function changesSource(checked: CheckedWrite, after: Vm): string | undefined {
   const { clusters, truth } = checked;
   const before = clusters.vm('source');
   if (before === undefined || strategyIn(before) === strategyIn(after)) return undefined;

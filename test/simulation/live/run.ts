@@ -61,6 +61,7 @@ class Run {
   readonly #lagMs: number;
   /** Calls under way: more than one, because an event may be delivered twice. */
   #calls = 0;
+  #lastOnTarget = 0;
   #ended: Ended | undefined;
   #outcome = 'none';
   #violation: string | undefined;
@@ -97,13 +98,19 @@ class Run {
   async #step(): Promise<void> {
     const random = this.#random;
     if (random.chance(this.#rates.fault)) this.#disturb(DISTURBANCES);
-    else if (random.chance(this.#rates.user)) this.#isTouched = this.#disturb(USERS) || this.#isTouched;
+    else if (random.chance(this.#rates.user) && this.#disturb(USERS)) this.#touched();
     if (this.#calls < 2 && random.chance(this.#calls === 0 ? this.#rates.call : 0.01)) void this.#call();
     await this.#pass();
   }
 
+  #touched(): void {
+    this.#isTouched = true;
+    this.#halts.length = 0;
+  }
+
   async #pass(): Promise<void> {
     const { schedule } = this.#clusters.pair;
+    if (this.#truth.runs('target')) this.#lastOnTarget = this.#clusters.now;
     if (!(await schedule.step()) && !(await schedule.skip(schedule.time.now + 500)))
       await schedule.advance(50);
   }
@@ -120,6 +127,7 @@ class Run {
   /** One call of the function: it reads, decides, and writes. */
   async #call(): Promise<void> {
     this.#calls += 1;
+    const since = this.#clusters.now;
     try {
       const { version } = this.#hub;
       const snapshot = await readAll(this.#clusters, this.#hub, (side) => this.#pause(side));
@@ -128,7 +136,7 @@ class Run {
       if (decision.kind === 'ended') await this.#end(decision);
       if (decision.kind === 'wait') await this.#show(decision);
       if (decision.kind === 'write' && (await this.#mayWrite(snapshot, version)))
-        await this.#write(decision.writes);
+        await this.#write(decision.writes, since);
     } catch (error) {
       if (error instanceof ApiError || error instanceof Refused) this.#refused(error);
       else if (!(error instanceof Ends)) this.#fail(`L4: the call throws ${String(error)}`);
@@ -185,17 +193,17 @@ class Run {
     const conditions = [{ type: ended.as, status: 'True' }];
     this.#hub.version += 1;
     this.#hub.status = { ...(isOver && { completed: 'now' }), conditions } as unknown as VmStatus;
-    await this.#write(ended.release);
+    await this.#write(ended.release, this.#clusters.now);
   }
 
-  async #write(writes: readonly LiveWrite[]): Promise<void> {
+  async #write(writes: readonly LiveWrite[], readSince: number): Promise<void> {
     for (const write of writes) {
       const side = write.on === 'source' ? 'source' : 'target';
       await this.#pause();
       const { away } = this.#clusters;
       // An answer that is lost: it happened, or it did not.
       if (away[side] && this.#random.chance(0.5)) throw new Ends();
-      const broken = brokenBy(this.#checked, write);
+      const broken = brokenBy({ ...this.#checked, readSince }, write);
       const isHalt = haltsSource(write, this.#clusters);
       await this.#send(side, write);
       if (isHalt) this.#halts.push(this.#clusters.now);
@@ -229,6 +237,7 @@ class Run {
       isTouched: this.#isTouched,
       hasEnded,
       halts: this.#halts,
+      lastOnTarget: this.#lastOnTarget,
     };
   }
 
