@@ -61,6 +61,8 @@ export interface ControlPlane {
   lagNamespaces(milliseconds: number): void;
   /** Path of a kubeconfig for the same user at another of the API servers. */
   kubeconfigAt(server: ApiServer, kubeconfig: string): string;
+  /** Its API server or etcd was away once. The controllers then ask again after up to twice that time, each kind of object for itself. */
+  readonly wasAway: boolean;
   /** Stops the API server like a crash (requests under way fail), until startApiServer. */
   stopApiServer(): Promise<void>;
   /** The same port and data again; resolves when it is ready. */
@@ -90,6 +92,7 @@ const PORT_TRIES = 5;
 /** The three processes and their files. */
 export class LocalControlPlane implements ControlPlane {
   adminKubeconfig = '';
+  wasAway = false;
   readonly #parts: Parts;
   readonly #files: Files;
   #port = 0;
@@ -175,6 +178,7 @@ export class LocalControlPlane implements ControlPlane {
   }
 
   async stopApiServer(): Promise<void> {
+    this.wasAway = true;
     await this.#apiServer?.stop(0);
   }
 
@@ -183,6 +187,7 @@ export class LocalControlPlane implements ControlPlane {
   }
 
   async restartEtcd(): Promise<void> {
+    this.wasAway = true;
     await this.#etcd?.stop(0);
     this.#etcd = await this.#spawnEtcd();
     await this.#apiServerReady(this.#port);
