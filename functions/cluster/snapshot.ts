@@ -43,6 +43,8 @@ export interface SnapshotRequest {
   readonly known?: Read<Namespace>;
   /** Its migrations, where they have been listed already. */
   readonly listed?: readonly Migration[];
+  /** Names of VMIs of which a migration is probably blocked: what its size depends on is read at once, not in a round of its own. */
+  readonly expected?: readonly string[];
 }
 
 /**
@@ -53,14 +55,16 @@ export async function readSnapshot(
   cluster: Reader,
   request: SnapshotRequest,
 ): Promise<NamespaceSnapshot | undefined> {
-  const { name, rules, known, listed } = request;
-  const [namespace, view, migrations, quotas, vmmrqs, pods] = await Promise.all([
+  const { name, rules, known, listed, expected = [] } = request;
+  const [namespace, view, migrations, quotas, vmmrqs, pods, vmis, events] = await Promise.all([
     known ?? ignoreNotFound(cluster.get(NAMESPACES, { name })),
     request.view(name),
     listed ?? cluster.list(LISTED_MIGRATIONS, { namespace: name }).then(({ items }) => items),
     cluster.list(RESOURCE_QUOTAS, { namespace: name }),
     cluster.list(VMMRQS, { namespace: name }),
     isNonePending(listed) ? NOT_READ : readPods(cluster, name),
+    readBlockedVmis(cluster, expected, name),
+    expected.length === 0 ? undefined : readPodRejections(cluster, name),
   ]);
   if (namespace === undefined) return undefined;
   const outer = {
@@ -77,7 +81,7 @@ export async function readSnapshot(
     ? []
     : candidatesAmong(migrations, pods.items).map(({ migration }) => migration);
   if (blocked.length === 0) return { ...outer, ...NO_OPTIONAL_READS };
-  return { ...outer, ...(await readOptional(cluster, blocked, outer)) };
+  return { ...outer, ...(await readOptional(cluster, blocked, { ...outer, early: { vmis, events } })) };
 }
 
 /** The cluster-wide VMMRQs that select the namespace. Where the guard knows that there are none, they cost no request. */
@@ -109,24 +113,27 @@ const viewed = (
 
 type OptionalReads = Pick<NamespaceSnapshot, 'vmis' | 'limitRanges' | 'events' | 'claims' | 'draining'>;
 
+interface OuterReads extends Pick<NamespaceSnapshot, 'namespace' | 'quotas' | 'pods' | 'vmmrqs' | 'view'> {
+  /** What was expected, and read already. */
+  readonly early: {
+    readonly vmis: ReadonlyMap<string, VirtualMachineInstance>;
+    readonly events: readonly KubernetesEvent[] | undefined;
+  };
+}
+
 /** Reads what the sizes of the target pods depend on, and what else may refuse them. */
 async function readOptional(
   cluster: Reader,
   blocked: readonly Migration[],
-  {
-    namespace: { metadata },
-    quotas,
-    pods,
-    vmmrqs,
-    view,
-  }: Pick<NamespaceSnapshot, 'namespace' | 'quotas' | 'pods' | 'vmmrqs' | 'view'>,
+  { namespace: { metadata }, quotas, pods, vmmrqs, view, early }: OuterReads,
 ): Promise<OptionalReads> {
   const namespace = metadata.name;
-  const [vmis, events, draining] = await Promise.all([
-    readBlockedVmis(cluster, blocked, namespace),
-    readPodRejections(cluster, namespace),
+  const [others, events, draining] = await Promise.all([
+    readBlockedVmis(cluster, vmiNamesOf(blocked, early.vmis), namespace),
+    early.events ?? readPodRejections(cluster, namespace),
     dependOnPurpose(vmmrqs) ? readDraining(cluster, blocked, { pods, view }) : undefined,
   ]);
+  const vmis = new Map([...early.vmis, ...others]);
   const rejections = events.flatMap(
     ({ message = '' }) => parsePodRejection(message) ?? parsePodRejection(message, 'attachment') ?? [],
   );
@@ -170,13 +177,19 @@ const NOT_READ: Listed<never> = { items: [] };
 /** Up to this many are read one by one; more by one list of the namespace, however many there are. */
 const FEW = 3;
 
+/** The names of their VMIs that are not known yet. */
+function vmiNamesOf(blocked: readonly Migration[], known: ReadonlyMap<string, unknown>): string[] {
+  const names = new Set(blocked.map(({ spec: { vmiName = '' } }) => vmiName));
+  return [...names].filter((name) => name !== '' && !known.has(name));
+}
+
 async function readBlockedVmis(
   cluster: Reader,
-  blocked: readonly Migration[],
+  names: readonly string[],
   namespace: string,
 ): Promise<Map<string, VirtualMachineInstance>> {
-  if (blocked.length <= FEW) return readVmis(cluster, blocked);
-  const wanted = new Set(blocked.map(({ spec }) => spec.vmiName));
+  if (names.length <= FEW) return readVmis(cluster, names, namespace);
+  const wanted = new Set(names);
   const { items } = await cluster.list(LISTED_VMIS, { namespace });
   const those = items.filter(({ metadata }) => wanted.has(metadata.name));
   return new Map(those.map((vmi) => [vmi.metadata.name, vmi]));
@@ -184,12 +197,12 @@ async function readBlockedVmis(
 
 async function readVmis(
   cluster: Reader,
-  migrations: readonly Migration[],
+  names: readonly string[],
+  namespace: string,
 ): Promise<Map<string, VirtualMachineInstance>> {
-  const reads = migrations.map(async ({ metadata: { namespace = '' }, spec: { vmiName = '' } }) => {
-    const read =
-      vmiName === '' ? undefined : await ignoreNotFound(cluster.get(VMIS, { namespace, name: vmiName }));
-    return read === undefined ? [] : [[vmiName, read.object] as const];
+  const reads = names.map(async (name) => {
+    const read = await ignoreNotFound(cluster.get(VMIS, { namespace, name }));
+    return read === undefined ? [] : [[name, read.object] as const];
   });
   return new Map((await Promise.all(reads)).flat());
 }

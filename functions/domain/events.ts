@@ -23,6 +23,8 @@ const base = z.object({
   /** Names of the ResourceQuotas and VMMRQs of a lock, to be read again. */
   quotas: shortList(objectName).optional(),
   vmmrqs: shortList(vmmrqName).optional(),
+  /** Names of the migrations' VMIs, so that `lock` reads them in its first round. */
+  vmis: shortList(objectName).optional(),
   reason: z.string().max(MAX_TEXT.reason).optional(),
   message: z.string().max(MAX_TEXT.message).optional(),
 });
@@ -72,6 +74,7 @@ export interface OurEvent {
   readonly migrations?: readonly Reference[];
   readonly quotas?: readonly string[];
   readonly vmmrqs?: readonly string[];
+  readonly vmis?: readonly string[];
   readonly reason?: Reason;
   readonly message?: string;
   /** Part of the id, beside the token or instead of it, so that the same cause gives the same event. */

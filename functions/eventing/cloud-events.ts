@@ -74,7 +74,7 @@ function ofMaintenance({
  * id is made of its cause, so that a repeated reply is the same event.
  */
 export function toCloudEvent(event: OurEvent): CloudEvent<Record<string, unknown>> {
-  const { namespace, token, migrations, quotas, vmmrqs, reason, message, cause } = event;
+  const { namespace, token, migrations, quotas, vmmrqs, vmis, reason, message, cause } = event;
   const id = [event.from, event.type.split('.').slice(-2).join('.'), namespace];
   const causes = [token, cause].filter((each) => each !== undefined);
   return new CloudEvent({
@@ -89,6 +89,7 @@ export function toCloudEvent(event: OurEvent): CloudEvent<Record<string, unknown
       ...(migrations === undefined ? {} : { migrations }),
       ...(quotas === undefined ? {} : { quotas }),
       ...(vmmrqs === undefined ? {} : { vmmrqs }),
+      ...(vmis === undefined ? {} : { vmis }),
       ...(reason === undefined ? {} : { reason: reason.slice(0, MAX_TEXT.reason) }),
       ...(message === undefined ? {} : { message: message.slice(0, MAX_TEXT.message) }),
     },
@@ -129,7 +130,7 @@ function maintenanceRequest({ id, type, source, data }: CloudEvent<unknown>): St
 function ownStepRequest(event: CloudEvent<unknown>, type: EventType): StepRequest {
   const parsed = EVENT_DATA[type].safeParse(event.data);
   if (!parsed.success) throw new BadEvent(`data of ${type}: ${z.prettifyError(parsed.error)}`);
-  const { namespace, token, migrations, quotas, vmmrqs, reason } = parsed.data;
+  const { namespace, token, migrations, quotas, vmmrqs, vmis, reason } = parsed.data;
   return {
     type: type,
     id: event.id,
@@ -139,6 +140,7 @@ function ownStepRequest(event: CloudEvent<unknown>, type: EventType): StepReques
     ...(migrations === undefined ? {} : { migrations }),
     ...(quotas === undefined ? {} : { quotas }),
     ...(vmmrqs === undefined ? {} : { vmmrqs }),
+    ...(vmis === undefined ? {} : { vmis }),
     ...(reason === undefined ? {} : { reason }),
   };
 }

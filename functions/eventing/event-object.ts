@@ -3,6 +3,7 @@ import { KIND } from '../domain/names.ts';
 import { shortList, textRecord } from '../domain/bounded.ts';
 import { isHardQuantity } from '../domain/quantity.ts';
 
+const objectName = z.string().min(1).max(253);
 const amounts = textRecord(isHardQuantity).optional();
 const conditions = shortList(
   z.object({
@@ -25,6 +26,7 @@ const eventObjectSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal(KIND.migration.kind),
     metadata,
+    spec: z.object({ vmiName: objectName.optional().catch(undefined) }).optional(),
     status: z.object({ phase: z.string().optional(), conditions }).optional(),
   }),
   z.object({

@@ -18,6 +18,8 @@ export interface StepRequest {
   /** Names of the lock's ResourceQuotas and VMMRQs, from the event. */
   readonly quotas?: readonly string[];
   readonly vmmrqs?: readonly string[];
+  /** Names of the migrations' VMIs, from the event. */
+  readonly vmis?: readonly string[];
   /** The kind of the object that an ApiServerSource's event is about. */
   readonly kind?: string;
   /** That object, from the event. A hint to do nothing (docs/adr/0015) or to go on at once (docs/adr/0026). */

@@ -53,6 +53,7 @@ describe('the reply', () => {
       namespace: 'tenant',
       cause: '77',
       migrations: [{ name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0' }],
+      vmis: ['vm0'],
     });
   });
 

@@ -68,7 +68,14 @@ function replyOf(
     cause: namespace.metadata.resourceVersion,
   };
   if (feasible.length > 0) {
-    return { reply: { ...common, type: EVENT.migrationFeasible, migrations: feasible } };
+    return {
+      reply: {
+        ...common,
+        type: EVENT.migrationFeasible,
+        migrations: feasible,
+        vmis: vmiNamesOf(snapshot, feasible),
+      },
+    };
   }
   if (blocked.length > 0 && isLeftover(snapshot)) {
     const state = lockOf(namespace);
@@ -81,6 +88,12 @@ function replyOf(
   const { reason, message } = first;
   const migrations = infeasible.map(({ migration }) => migration);
   return { reply: { ...common, type: EVENT.migrationInfeasible, migrations, reason, message } };
+}
+
+/** The names of their VMIs. */
+function vmiNamesOf({ migrations }: NamespaceSnapshot, feasible: Assessment['migrations']): string[] {
+  const uids = new Set(feasible.map(({ uid }) => uid));
+  return migrations.flatMap(({ metadata, spec }) => (uids.has(metadata.uid) ? (spec.vmiName ?? []) : []));
 }
 
 /** A lock that has expired or is unreadable, or a grant without a lock. The watchdog does not see either without its label. */

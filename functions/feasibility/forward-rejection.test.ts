@@ -65,6 +65,7 @@ describe('a refusal of a moment ago', () => {
         from: 'feasibility',
         namespace: 'tenant',
         migrations: [{ name: 'mig0', uid: 'uid-of-mig0' }],
+        vmis: ['vm0'],
         cause: 'event-1',
       },
     });

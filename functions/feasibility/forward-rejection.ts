@@ -16,26 +16,33 @@ const DUPLICATE: Outcome = {
 
 /** What the event says of a migration that can go on to `lock` at once. */
 interface Candidate extends Reference {
+  /** Names of its VMI, at most one. */
+  readonly vmis?: readonly string[] | undefined;
   /** Each candidate goes on once for each key. */
   readonly key: string;
   readonly reason: Reason;
   readonly message: string;
 }
 
-/** The migration that the event itself shows as refused a moment ago, or that the guard has seen a migration slot for. */
-function candidateOf(request: StepRequest, now: number): Candidate | undefined {
-  const { eventObject, type, migrations } = request;
-  const [awaited] = migrations ?? [];
-  if (type === EVENT.sweepRequested && awaited !== undefined) {
-    const { name, uid } = awaited;
-    const message = `KubeVirt has a migration slot for ${name}: lock decides`;
-    return { name, uid, key: `slot for ${uid}`, reason: REASON.slotFree, message };
-  }
+/** The migration that the guard has seen a migration slot for, or that the event itself shows as refused a moment ago. */
+const candidateOf = (request: StepRequest, now: number): Candidate | undefined =>
+  request.type === EVENT.sweepRequested ? awaited(request) : refused(request, now);
+
+function awaited({ migrations: [migration] = [], vmis }: StepRequest): Candidate | undefined {
+  if (migration === undefined) return undefined;
+  const { name, uid } = migration;
+  const message = `KubeVirt has a migration slot for ${name}: lock decides`;
+  return { name, uid, vmis, key: `slot for ${uid}`, reason: REASON.slotFree, message };
+}
+
+function refused({ type, eventObject }: StepRequest, now: number): Candidate | undefined {
   if (type !== SOURCE_EVENT.update || eventObject?.kind !== KIND.migration.kind) return undefined;
   const { name, uid } = eventObject.metadata;
   if (name === undefined || uid === undefined || !isFreshlyRejected(eventObject, now)) return undefined;
   const message = `a quota refused ${name} a moment ago: lock decides`;
-  return { name, uid, key: uid, reason: REASON.freshRefusal, message };
+  const { vmiName } = eventObject.spec ?? {};
+  const vmis = vmiName === undefined ? undefined : [vmiName];
+  return { name, uid, vmis, key: uid, reason: REASON.freshRefusal, message };
 }
 
 /**
@@ -62,7 +69,7 @@ export async function forwardRejection(
   const { namespace, id } = request;
   const candidate = candidateOf(request, context.clock.now().getTime());
   if (candidate === undefined) return undefined;
-  const { name, uid, key, reason, message } = candidate;
+  const { name, uid, vmis, key, reason, message } = candidate;
   const view = await context.view(namespace);
   if (view?.open.queued.includes(uid) === true) return queued(name);
   const sinceMs = context.sinceFirst(key);
@@ -78,6 +85,7 @@ export async function forwardRejection(
       from: 'feasibility',
       namespace,
       migrations: [{ name, uid }],
+      ...(vmis === undefined ? {} : { vmis }),
       cause: id,
     },
   };

@@ -70,14 +70,14 @@ async function decideFor(
   reader: Reader,
   context: StepContext,
 ): Promise<LockDecision | undefined> {
-  const { namespace: name } = request;
+  const { namespace: name, vmis: expected = [] } = request;
   const rules = rulesOf(context.settings);
   const known = await ignoreNotFound(context.cluster.get(NAMESPACES, { name }));
   if (known === undefined) return undefined;
   // An existing lock needs no further reads: the events of one cycle arrive in twos and threes.
   const live = liveLock(known.object, known.date.getTime());
   if (live !== undefined) return continueWith(live);
-  const snapshot = await readSnapshot(reader, { name, rules, known, view: context.view });
+  const snapshot = await readSnapshot(reader, { name, rules, known, expected, view: context.view });
   if (snapshot === undefined) return undefined;
   return decide(snapshot, assess(snapshot, rules), {
     lockSeconds: rules.lockSeconds,

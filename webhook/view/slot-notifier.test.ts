@@ -66,6 +66,7 @@ test('a free slot notifies the first waiting namespace by an event sweep.request
       from: 'guard',
       namespace: 'first',
       migrations: [{ name: 'of-first', uid: 'uid-of-of-first' }],
+      vmis: ['vm0'],
       cause: expect.stringMatching(/^slot-\d+-1$/),
     },
   ]);

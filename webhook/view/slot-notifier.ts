@@ -88,14 +88,14 @@ export class SlotNotifier {
     for (const namespace of this.#tries.keys()) if (!waiting.has(namespace)) this.#tries.delete(namespace);
   }
 
-  async #notify({ namespace, name, uid }: MigrationInNamespace): Promise<void> {
+  async #notify({ namespace, name, uid, vmi }: MigrationInNamespace): Promise<void> {
     const { post, log } = this.#options;
     this.#tries.set(namespace, (this.#tries.get(namespace) ?? 0) + 1);
     this.#count += 1;
     const cause = `slot-${String(this.#options.clock.now().getTime())}-${String(this.#count)}`;
     try {
-      const migrations = [{ name, uid }];
-      await post({ type: EVENT.sweepRequested, from: 'guard', namespace, migrations, cause });
+      const about = { migrations: [{ name, uid }], ...(vmi === undefined ? {} : { vmis: [vmi] }) };
+      await post({ type: EVENT.sweepRequested, from: 'guard', namespace, ...about, cause });
     } catch (error) {
       log('warn', `not posted: ${describeError(error)}`, { event: EVENT.sweepRequested, namespace });
     }

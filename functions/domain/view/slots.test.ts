@@ -203,7 +203,7 @@ describe('migrationsToNotify', () => {
   test('skips a namespace with enough tries', () => {
     const migrations = [migrationIn('a', 'm', old), migrationIn('b', 'n', young)];
     expect(migrationsToNotify(stateOf({ migrations }), (namespace) => namespace === 'a')).toEqual([
-      { namespace: 'b', name: 'n', uid: 'uid-of-n' },
+      { namespace: 'b', name: 'n', uid: 'uid-of-n', vmi: 'vm0' },
     ]);
   });
 });

@@ -14,6 +14,8 @@ export interface HeldNamespace {
 
 export interface MigrationInNamespace extends Reference {
   readonly namespace: string;
+  /** The name of its VMI. */
+  readonly vmi: string | undefined;
 }
 
 /** The cluster as the guard sees it. */
@@ -87,7 +89,7 @@ export function migrationsToNotify(
   const left = slotsLeft(state, '');
   const perNode = new Map(Object.entries(left.nodes));
   const chosen = new Map<string, MigrationInNamespace>();
-  for (const { metadata } of state.migrations.filter(isRejectedByQuota).toSorted(byPriority)) {
+  for (const { metadata, spec } of state.migrations.filter(isRejectedByQuota).toSorted(byPriority)) {
     const { namespace = '', name, uid } = metadata;
     if (chosen.size >= left.cluster) break;
     if (chosen.has(namespace) || !mayGo(namespace)) continue;
@@ -95,7 +97,7 @@ export function migrationsToNotify(
     const onNode = perNode.get(node) ?? left.node;
     if (onNode <= 0) continue;
     if (node !== '') perNode.set(node, onNode - 1);
-    chosen.set(namespace, { namespace, name, uid });
+    chosen.set(namespace, { namespace, name, uid, vmi: spec.vmiName });
   }
   return [...chosen.values()];
 }
