@@ -3,6 +3,7 @@ import type { Side } from '../domain/live/decision.ts';
 import type { Plan, PlanMigration, PlanVm, VmStatus } from '../domain/live/forklift.ts';
 import { isGivenUp } from '../domain/live/break-glass.ts';
 import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_REASON } from '../domain/live/names.ts';
+import { hasOutbox } from '../domain/live/outbox.ts';
 import { hasEnded } from '../domain/live/run-state.ts';
 import { runSettings } from '../domain/live/settings.ts';
 import { isSameVm, stopOf } from '../domain/live/stop.ts';
@@ -14,6 +15,7 @@ import { apply } from './apply.ts';
 import { begin, done, notBegun, readProviders, type PassResult } from './begin.ts';
 import { checkPlan } from './check.ts';
 import type { LiveContext } from './context.ts';
+import { deliverRest } from './deliver.ts';
 import { found } from './found.ts';
 import { giveUp } from './give-up.ts';
 import { accessOf, hold, providersIn, release, type Held } from './hold.ts';
@@ -50,7 +52,7 @@ async function pass(at: MigrationAt, context: LiveContext): Promise<PassResult> 
   const migration = await found(hub.get(PLAN_MIGRATIONS, at));
   if (migration === undefined) return done('the Migration is gone');
   const { spec } = migration;
-  if (hasEnded(migration)) return done('the Migration has ended');
+  if (hasEnded(migration)) return afterEnd(migration, context);
   const plan = spec.plan.name
     ? await found(hub.get(PLANS, { namespace: at.namespace, ...named(spec.plan) }))
     : undefined;
@@ -59,6 +61,11 @@ async function pass(at: MigrationAt, context: LiveContext): Promise<PassResult> 
   return isUnderWay({ migration, plan })
     ? goOn({ migration, plan }, context)
     : begin({ migration, plan }, context);
+}
+
+async function afterEnd(migration: PlanMigration, context: LiveContext): Promise<PassResult> {
+  if (hasOutbox(migration)) await deliverRest(migration, context);
+  return done('the Migration has ended');
 }
 
 /**

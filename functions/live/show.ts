@@ -1,9 +1,10 @@
 import type { Finding } from '../domain/live/conditions.ts';
 import type { Plan, PlanMigration } from '../domain/live/forklift.ts';
-import { describeError } from '../kubernetes/errors.ts';
+import { waitingOf, withOutbox, withTransitions } from '../domain/live/outbox.ts';
 import { PLAN_MIGRATIONS, PLANS } from '../kubernetes/live-resources.ts';
 import { putStatus } from './check.ts';
 import type { LiveContext } from './context.ts';
+import { deliver } from './deliver.ts';
 import type { Referred } from './status/plan-status.ts';
 import { problemStatus } from './status/problem-status.ts';
 import { reportRun } from './status/report.ts';
@@ -22,15 +23,13 @@ export interface Pair {
 export async function showRun(
   { migration, plan, refers }: Pair & { readonly refers?: Referred | undefined },
   runs: readonly DecidedVm[],
-  { hub, clock, post, log }: LiveContext,
+  context: LiveContext,
 ): Promise<Plan> {
+  const { hub, clock } = context;
   const now = clock.now().getTime();
   const { migrationStatus, planStatus, transitions } = reportRun({ plan, migration, runs, now, refers });
-  for (const event of transitions) {
-    // A run does not wait for its subscribers.
-    await post(event).catch((error: unknown) => log('warn', `not posted: ${describeError(error)}`));
-  }
-  await putStatus(hub, PLAN_MIGRATIONS, { object: migration, status: migrationStatus });
+  const left = await deliver(withTransitions(waitingOf(migration), transitions), context);
+  await putStatus(hub, PLAN_MIGRATIONS, { object: migration, status: withOutbox(migrationStatus, left) });
   return putStatus(hub, PLANS, { object: plan, status: planStatus });
 }
 

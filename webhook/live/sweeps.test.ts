@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { LiveCondition, Plan, PlanMigration, VmStatus } from '../../functions/domain/live/forklift.ts';
-import { LIVE_CONDITION, LIVE_FINALIZER } from '../../functions/domain/live/names.ts';
+import type { MoveEvent } from '../../functions/domain/live/move-events.ts';
+import { LIVE_CONDITION, LIVE_FINALIZER, MOVE_EVENT } from '../../functions/domain/live/names.ts';
 import { aPlan, aPlanMigration } from '../../test/support/builders/live.ts';
 import { seconds, type Change } from '../../test/support/builders/object.ts';
 import { sweepsDue } from './sweeps.ts';
@@ -28,6 +29,15 @@ const withConditions =
   (plan) => ({ ...plan, status: { conditions: types.map(condition) } });
 const ready = withConditions(LIVE_CONDITION.ready);
 
+const named = { namespace: 'tenant', name: 'one' };
+const anEvent: MoveEvent = {
+  ...{ id: 'one', type: MOVE_EVENT.succeeded, time: seconds(9), subject: 'tenant/migration/web' },
+  data: {
+    ...{ plan: named, migration: { ...named, uid: 'uid' }, vm: named, target: named },
+    ...{ step: 'Completed', message: '', percent: 100, left: 0 },
+  },
+};
+
 interface Case {
   readonly plan?: Plan;
   readonly migrations?: readonly PlanMigration[];
@@ -41,6 +51,10 @@ const CASES: Record<string, Case> = {
   'around KubeVirt’s own steps every 10 s': {
     migrations: [aPlanMigration(withStatus({ ...started, vms: [inStage('Synchronization')] }))],
     migrationEvery: 10,
+  },
+  'events that no Broker has taken, after the end too, every minute': {
+    migrations: [aPlanMigration(withStatus({ ...ended, outbox: [anEvent] }))],
+    migrationEvery: 60,
   },
   'a run with other steps every minute': {
     migrations: [aPlanMigration(withStatus({ ...started, vms: [inStage('PostHook')] }))],

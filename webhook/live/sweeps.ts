@@ -1,6 +1,7 @@
 /** Which Plans and Migrations `live` has to look at again, although no event says so. Pure. */
 import type { Plan, PlanMigration } from '../../functions/domain/live/forklift.ts';
 import { FORKLIFT_KIND } from '../../functions/domain/live/names.ts';
+import { hasOutbox } from '../../functions/domain/live/outbox.ts';
 import {
   isHeldUp,
   isOfOtherType,
@@ -15,7 +16,7 @@ import type { LiveSubject } from '../../functions/eventing/sweep-event.ts';
 export const EVERY_MS = {
   /** KubeVirt moves a guest: what it does next may come in a lost event, or from a cluster without events. */
   synchronizing: 10_000,
-  /** A run with other steps, or with leftovers. */
+  /** A run with other steps, or with leftovers, or with events that no Broker has taken. */
   underWay: 60_000,
   /** A plan that cannot run, or only with some of its VMs, or a run that waits: for what may have no event, such as a quota of another cluster. */
   waiting: 600_000,
@@ -53,9 +54,10 @@ export function sweepsDue({ migrations, plans, sweptAt, now }: SweepView): Sweep
   return { due, sweptAt: next };
 }
 
-/** undefined: it has ended. */
+/** undefined: it has ended, and its events were taken. */
 function intervalOf(migration: PlanMigration): number | undefined {
   if (isUnderWay(migration)) return EVERY_MS[isSynchronizing(migration) ? 'synchronizing' : 'underWay'];
+  if (hasOutbox(migration)) return EVERY_MS.underWay;
   return isWaiting(migration) ? EVERY_MS.waiting : undefined;
 }
 

@@ -1,4 +1,5 @@
 import type { KubernetesObject } from '../objects.ts';
+import type { MoveEvent } from './move-events.ts';
 
 /**
  * Forklift's kinds with the fields that live migrations use (facts/cross-cluster.md §A). Types only: our CRDs and Forklift's
@@ -72,6 +73,8 @@ export interface MigrationStatus extends RunTimes, Standing {
   vms?: VmStatus[];
   /** What its VMs have left over; the run holds its objects until there is none. */
   leftovers?: string[];
+  /** Events that no Broker has taken yet, oldest first. */
+  outbox?: readonly MoveEvent[];
 }
 
 /** How far a run is, in one line: Forklift's have no such fields. */

@@ -23,15 +23,15 @@ const moveEventData = z.object({
 export type MoveEventData = z.infer<typeof moveEventData>;
 
 /** An event for subscribers. Posted again, it has the same id. */
-export interface MoveEvent {
-  readonly id: string;
-  readonly type: MoveEventType;
-  /** RFC 3339. */
-  readonly time: string;
+export const moveEvent = z.object({
+  id: z.string().min(1),
+  type: z.enum(MOVE_EVENT),
+  time: z.iso.datetime(),
   /** `<namespace>/<Migration>/<VM>`. */
-  readonly subject: string;
-  readonly data: MoveEventData;
-}
+  subject: z.string().min(1),
+  data: moveEventData,
+});
+export type MoveEvent = Readonly<z.infer<typeof moveEvent>>;
 
 /** The schema of each event's data; `npm run reference` writes them to docs/events. */
 export const MOVE_EVENT_DATA: ReadonlyMap<MoveEventType, z.ZodType<MoveEventData>> = new Map(

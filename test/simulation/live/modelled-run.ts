@@ -57,6 +57,8 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 /** `live` on models of three API servers: the hub, the source and the destination, with a Plan that moves the VM `vms/web`. */
 export class ModelledRun {
   readonly posted: PostedEvent[] = [];
+  /** It takes no event. */
+  isBrokerAway = false;
   /** These do not answer. */
   readonly away = new Set<Side>();
   /** What each accepts. */
@@ -72,7 +74,7 @@ export class ModelledRun {
       remotes: { allowLoopback: false, at: (remote) => this.#remote(remote) },
       clock: { now: () => new Date(this.now), elapsed: () => 0, after: () => () => undefined },
       log: () => undefined,
-      post: (event) => Promise.resolve(void this.posted.push(event)),
+      post: (event) => this.#post(event),
       maxVmsInFlight: 20,
     });
   }
@@ -275,6 +277,12 @@ export class ModelledRun {
       ...object,
       metadata: { name, namespace: 'target', labels },
     });
+  }
+
+  #post(event: PostedEvent): Promise<void> {
+    if (this.isBrokerAway) return Promise.reject(new Unreachable('no Broker'));
+    this.posted.push(event);
+    return Promise.resolve();
   }
 
   #nextId(): string {
