@@ -187,6 +187,8 @@ export const EVENT_REASON = {
   drainBlocked: 'DrainBlocked',
   /** On the KubeVirt object: its upgrade is blocked. */
   upgradeBlocked: 'UpgradeBlocked',
+  /** On the ForkliftController: Forklift runs the plans. */
+  leftToForklift: 'LeftToForklift',
 } as const;
 export type EventReason = (typeof EVENT_REASON)[keyof typeof EVENT_REASON];
 

@@ -1,3 +1,4 @@
+import { writeEvents } from '../cluster/report.ts';
 import { missingRights } from '../cluster/requester-rights.ts';
 import { critical, has, type Finding } from '../domain/live/conditions.ts';
 import { wait } from '../domain/live/decision.ts';
@@ -9,8 +10,10 @@ import { requesterOf } from '../domain/live/requester.ts';
 import { migrationBefore } from '../domain/live/queue.ts';
 import { isHeld } from '../domain/live/run-state.ts';
 import { cannot, rightsToCopy, rightsToMove, rightToUse } from '../domain/live/rights.ts';
-import { PLAN_MIGRATIONS } from '../kubernetes/live-resources.ts';
-import { checkPlan, isForkliftHere } from './check.ts';
+import { EVENT_REASON, REASON } from '../domain/names.ts';
+import type { KubernetesObject } from '../domain/objects.ts';
+import { FORKLIFT_CONTROLLERS, PLAN_MIGRATIONS } from '../kubernetes/live-resources.ts';
+import { checkPlan, forkliftControllers } from './check.ts';
 import { readProvider, type FoundProvider } from './connect.ts';
 import type { LiveContext } from './context.ts';
 import type { RunDecision } from './decide.ts';
@@ -162,15 +165,13 @@ function endOf({ spec, status }: Plan): Finding | undefined {
 
 /** Why the run does not begin. Where it never will, what an interrupted beginning holds is released. */
 async function notNow({ migration, plan }: Pair, context: LiveContext): Promise<PassResult | undefined> {
-  const { hub, log } = context;
+  const { hub } = context;
   if (isAtEnd({ migration, plan })) {
     await letGo({ migration, plan }, context);
     return done('it ended before it began');
   }
-  if (await isForkliftHere(hub)) {
-    log('warn', 'Forklift is installed, so its plans are left to it', { plan: plan.metadata.name });
-    return done('Forklift runs the plans');
-  }
+  const [forklift] = await forkliftControllers(hub);
+  if (forklift !== undefined) return leaveTo(forklift, context);
   const never = endOf(plan);
   if (never !== undefined) {
     await showProblem(migration, never, context);
@@ -181,6 +182,23 @@ async function notNow({ migration, plan }: Pair, context: LiveContext): Promise<
   const { items } = await hub.list(PLAN_MIGRATIONS, {});
   const first = migrationBefore(migration, plan, items);
   return first === undefined ? undefined : done(`waiting for the end of Migration ${first.metadata.name}`);
+}
+
+/** Says so once, where an admin looks. */
+async function leaveTo(
+  { metadata: { namespace = '', name, uid } }: KubernetesObject,
+  { hub: cluster, clock, log }: LiveContext,
+): Promise<PassResult> {
+  const { apiVersion, kind } = FORKLIFT_CONTROLLERS;
+  const message = 'Forklift is installed, so it runs the live plans too: mtq leaves them to it';
+  log('warn', message, { controller: name });
+  await writeEvents({ cluster, clock, log }, [
+    {
+      ...{ on: { apiVersion, kind, namespace, name, uid }, type: 'Normal', message, key: uid },
+      ...{ reason: EVENT_REASON.leftToForklift, because: REASON.reported },
+    },
+  ]);
+  return done('Forklift runs the plans');
 }
 
 /** Each as it is now; undefined: it is gone. */

@@ -26,7 +26,11 @@ import { phaseOf, providerFindings } from './validate/providers.ts';
 
 /** Whether Forklift itself runs the plans of this cluster: two that do would undo each other's conditions. */
 export const isForkliftHere = async (hub: Reader): Promise<boolean> =>
-  (await listedIfServed(hub.list(FORKLIFT_CONTROLLERS, {}))).length > 0;
+  (await forkliftControllers(hub)).length > 0;
+
+/** Forklift's own objects; none: it is not installed. */
+export const forkliftControllers = (hub: Reader): Promise<KubernetesObject[]> =>
+  listedIfServed(hub.list(FORKLIFT_CONTROLLERS, {}));
 
 interface WithStatus extends KubernetesObject {
   status?: { conditions?: LiveCondition[]; observedGeneration?: number };

@@ -4,7 +4,7 @@ import { isHeld } from '../domain/live/run-state.ts';
 import type { KubernetesObject, OwnerReference } from '../domain/objects.ts';
 import type { Cluster, ResourceType } from '../kubernetes/cluster.ts';
 import { PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS } from '../kubernetes/live-resources.ts';
-import { found } from './found.ts';
+import { found, ifAllowed } from './found.ts';
 import type { FoundProvider } from './connect.ts';
 import type { PlanProviders } from './read-plan.ts';
 
@@ -113,20 +113,21 @@ const providersOf = ({ spec: { provider }, metadata }: Plan): string[] =>
 const keyOf = ({ metadata }: Provider): string => `${metadata.namespace ?? ''}/${metadata.name}`;
 
 /**
- * The Secrets of these providers that no provider of another run has. A provider may have got another one during the run, and the run
- * holds both.
+ * The Secrets of these providers that no provider of another run has. A provider may have got another one during the run, also one that
+ * does not exist, and the run holds what it had before.
  */
 async function heldSecrets(
   providers: readonly FoundProvider[],
   { needed, hub }: { readonly needed: ReadonlySet<string>; readonly hub: Cluster },
 ): Promise<KubernetesObject[]> {
   const own = providers.flatMap(({ secretObject }) => secretObject ?? []);
-  const namespaces = new Set(own.map(({ metadata }) => metadata.namespace ?? ''));
+  const namespaces = new Set(providers.map(({ provider }) => provider.metadata.namespace ?? ''));
   const held = await Promise.all(
     [...namespaces].map(async (namespace) => {
       const [all, secrets] = await Promise.all([
         hub.list(PROVIDERS, { namespace }),
-        hub.list(SECRETS, { namespace, labelSelector: `${LIVE_LABEL.provider}=true` }),
+        // Where no Role allows it, none can be let go.
+        ifAllowed(hub.list(SECRETS, { namespace, labelSelector: `${LIVE_LABEL.provider}=true` }), NONE),
       ]);
       const ofOthers = all.items.filter((provider) => needed.has(keyOf(provider)));
       const isNeeded = ({ metadata }: KubernetesObject): boolean =>
@@ -141,6 +142,8 @@ async function heldSecrets(
   );
   return held.flat();
 }
+
+const NONE = { items: [] as readonly KubernetesObject[] };
 
 async function letGo<T extends KubernetesObject>(
   hub: Cluster,

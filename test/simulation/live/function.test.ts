@@ -5,7 +5,10 @@ import { mergePatch } from '../model/merge-patch.ts';
 import { conditionsOf, ModelledRun } from './modelled-run.ts';
 import type { VirtualMachine } from '../../../functions/domain/live/kubevirt.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import { EVENTS, NAMESPACES } from '../../../functions/kubernetes/resources.ts';
+import { LIVE_KIND } from '../../../functions/domain/live/names.ts';
 import {
+  FORKLIFT_CONTROLLERS,
   PLAN_MIGRATIONS,
   PLANS,
   PROVIDERS,
@@ -75,6 +78,19 @@ describe('a run that is given up', () => {
     await run.changed('Migration');
     expect(await run.held()).toEqual([]);
     expect(conditionsOf((await run.migration()).status?.vms?.[0])).toEqual(['Failed GivenUp']);
+  });
+
+  test('leaves no Secret held where the Providers refer to other ones by now', async () => {
+    const run = await ModelledRun.start();
+    for (const name of ['source', 'destination']) {
+      const merge = { spec: { secret: { name: 'none', namespace: 'tenant' } } };
+      await run.hub.patch(PROVIDERS, { namespace: 'tenant', name }, { merge });
+    }
+    await run.sweep();
+    await run.breakGlass();
+    run.wait(61);
+    await run.changed('Migration');
+    expect(await run.held()).toEqual([]);
   });
 
   test('is canceled where both clusters answer', async () => {
@@ -182,6 +198,24 @@ test('a Migration whose plan is not Ready for an hour has failed, and moves noth
   expect((await run.migration()).metadata.resourceVersion).toBe(metadata.resourceVersion);
   expect(await run.held()).toEqual([]);
   expect(await run.isRecorded()).toBe(false);
+});
+
+test('where Forklift is installed nothing is done, and one Event on its controller says so', async () => {
+  const run = await ModelledRun.prepare();
+  const metadata = { namespace: 'konveyor-forklift', name: 'forklift-controller' };
+  await run.hub.create(NAMESPACES, { ...LIVE_KIND.namespace, metadata: { name: metadata.namespace } });
+  const { object } = await run.hub.create(FORKLIFT_CONTROLLERS, { metadata });
+  const before = (await run.migration()).metadata.resourceVersion;
+  await run.sweep();
+  await run.changed('Migration');
+  expect((await run.migration()).metadata.resourceVersion).toBe(before);
+  const { items } = await run.hub.list(EVENTS, {});
+  expect(items).toMatchObject([
+    {
+      reason: 'LeftToForklift',
+      involvedObject: { kind: 'ForkliftController', name: metadata.name, uid: object.metadata.uid },
+    },
+  ]);
 });
 
 test('a beginning that was interrupted, and whose plan is not Ready for an hour, holds nothing afterwards', async () => {
