@@ -17,7 +17,7 @@ Exit codes: 0 completed; 1 failed, canceled or superseded; 2 no answer.`;
 const EXAMPLES = examples(
   'kubectl vmmrq progress',
   'kubectl vmmrq progress node1',
-  'kubectl drain node1 --ignore-daemonsets & kubectl vmmrq progress drain-1a2b3c4d-1',
+  'kubectl drain node1 --ignore-daemonsets --delete-emptydir-data & kubectl vmmrq progress drain-1a2b3c4d-1',
   'kubectl vmmrq progress plan move-to-east -n plans',
 );
 

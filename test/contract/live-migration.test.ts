@@ -57,11 +57,13 @@ test('adds these objects, and no CRD', () => {
     'ClusterRole /managed-tenant-quota-guard-live',
     'ClusterRole /managed-tenant-quota-guard-live-sweeps',
     'ClusterRole /managed-tenant-quota-live',
+    'ClusterRole /managed-tenant-quota-live-member',
     'ClusterRole /managed-tenant-quota-live-source',
     'ClusterRole /managed-tenant-quota-live-watcher',
     'ClusterRoleBinding /managed-tenant-quota-guard-live',
     'ClusterRoleBinding /managed-tenant-quota-guard-live-sweeps',
     'ClusterRoleBinding /managed-tenant-quota-live',
+    'ClusterRoleBinding /managed-tenant-quota-live-member',
     'ClusterRoleBinding /managed-tenant-quota-live-source',
     'ClusterRoleBinding /managed-tenant-quota-live-watcher',
     'Deployment mtq-system/mtq-live-watcher',
@@ -134,6 +136,21 @@ describe('the source', () => {
 });
 
 describe('rights', () => {
+  test('of a provider’s token on another cluster are those of `live` here, and to watch', async () => {
+    const member = (await render('config/live-member')) as Manifest[];
+    const names = member.map(keyOf).toSorted();
+    expect(names).toEqual([
+      'ClusterRole /managed-tenant-quota-live-member',
+      'ClusterRole /managed-tenant-quota-live-member-watch',
+      'ClusterRoleBinding /managed-tenant-quota-live-member',
+      'ClusterRoleBinding /managed-tenant-quota-live-member-watch',
+      `ServiceAccount ${SYSTEM_NAMESPACE}/${ACCOUNT}`,
+    ]);
+    const verbs = member.flatMap(({ rules = [] }) => rules.flatMap((rule) => rule.verbs));
+    expect(new Set(verbs)).toEqual(new Set(['get', 'list', 'watch', 'create', 'update', 'delete']));
+    expect(JSON.stringify(member)).not.toMatch(/secrets|configmaps|forklift/);
+  });
+
   test('no ClusterRole has Secrets, nor anything of KubeVirt’s own namespace', () => {
     const roles = added.filter(({ kind }) => kind === 'ClusterRole');
     expect(JSON.stringify(roles)).not.toMatch(/secrets|configmaps/);

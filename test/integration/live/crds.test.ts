@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { LiveCondition, Plan } from '../../../functions/domain/live/forklift.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
@@ -11,6 +12,7 @@ import {
   STORAGE_MAPS,
 } from '../../../functions/kubernetes/live-resources.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
+import { objectsOf, render } from '../../cluster/controlplane/kustomize.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
 import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/api-request.ts';
 import {
@@ -159,6 +161,26 @@ describe('accepted', () => {
   ])('%s', async (_what, type, spec) => {
     expect(await attempt(type, spec)).toMatchObject({ code: 201, warnings: '', body: { spec } });
   });
+});
+
+test('config/samples/live is accepted as it is', async () => {
+  const migration = objectsOf(readFileSync('config/samples/live/migration.yaml', 'utf8'));
+  const types = [PLANS, PLAN_MIGRATIONS, PROVIDERS, STORAGE_MAPS, NETWORK_MAPS];
+  const codes = new Map<string, number>();
+  for (const object of [...(await render('config/samples/live')), ...migration]) {
+    const type = types.find(({ kind }) => kind === object.kind);
+    if (type === undefined) continue;
+    const { code } = await attempt(type, (object as { spec?: unknown }).spec);
+    codes.set(`${type.kind} ${object.metadata.name}`, code);
+  }
+  expect([...codes].toSorted()).toEqual([
+    ['Migration web-1', 201],
+    ['NetworkMap networks', 201],
+    ['Plan web', 201],
+    ['Provider here', 201],
+    ['Provider there', 201],
+    ['StorageMap storage', 201],
+  ]);
 });
 
 const without = (spec: object, ...fields: readonly string[]): object =>

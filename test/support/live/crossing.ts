@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Plan, PlanMigration, PlanVm } from '../../../functions/domain/live/forklift.ts';
 import { LIVE_ANNOTATION, LIVE_EVENT, LIVE_LABEL } from '../../../functions/domain/live/names.ts';
-import type { ResourceList } from '../../../functions/domain/objects.ts';
+import type { KubernetesObject, ResourceList } from '../../../functions/domain/objects.ts';
 import { sameQuantity } from '../../../functions/domain/quantity.ts';
 import type { Requester } from '../../../functions/domain/live/requester.ts';
 import { liveEvent } from '../../../functions/eventing/live-events.ts';
@@ -51,13 +51,24 @@ export const LIVE_USER = userOf(ACCOUNT.name);
 const RIGHTS = ['ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding'];
 
 /** The component's accounts with their rights, and nothing else of it; resolves with the kubeconfig of `live`. */
-export async function installLiveAccount({ admin, controlPlane }: MemberCluster): Promise<string> {
-  await admin.create(NAMESPACES, { metadata: { name: SYSTEM_NAMESPACE } });
+export async function installLiveAccount(member: MemberCluster): Promise<string> {
   const objects = objectsOf(await renderInstallation({ overlay: 'default', components: ['live-migration'] }));
   const ofLive = objects.filter(
     ({ kind = '', metadata: { name } }) => RIGHTS.includes(kind) && name.includes('live'),
   );
-  for (const object of ofLive) await admin.create(typeOf(object), object);
+  return installAccount(member, ofLive);
+}
+
+/** What the admin of another cluster applies; resolves with the kubeconfig of the account that providers use. */
+export const installMemberAccount = async (member: MemberCluster): Promise<string> =>
+  installAccount(member, await render('config/live-member'));
+
+async function installAccount(
+  { admin, controlPlane }: MemberCluster,
+  objects: readonly KubernetesObject[],
+): Promise<string> {
+  await admin.create(NAMESPACES, { metadata: { name: SYSTEM_NAMESPACE } });
+  for (const object of objects) await admin.create(typeOf(object), object);
   await untilAllowed(admin, LIVE_USER, { verb: 'list', ...VMIMS_ASKED, allowed: true });
   return controlPlane.kubeconfigFor(ACCOUNT);
 }

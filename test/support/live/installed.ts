@@ -1,19 +1,17 @@
 import { connect } from '../../../functions/kubernetes/client.ts';
 import type { LocalClusterOptions } from '../../cluster/cluster.ts';
-import { clusterIdOf, type MemberCluster } from '../../cluster/several-clusters.ts';
+import { clusterIdOf } from '../../cluster/several-clusters.ts';
 import { WITH_WEBHOOKS } from '../admission-mode.ts';
 import type { Side } from '../../cluster/kubevirt/decentralized/sides.ts';
 import { freshControlPlane } from '../control-plane.ts';
 import { askUntil } from '../eventually.ts';
 import { exchangeTrust, type KubeVirtPair } from '../kubevirt/pair.ts';
 import { startTwoKubeVirts, type TwoKubeVirts } from '../kubevirt/two-kubevirts.ts';
-import { CLUSTER_ROLE_BINDINGS } from '../roles.ts';
 import { startTestEnvironment, type TestEnvironment } from '../test-environment.ts';
 import {
   conditionsOf,
   installForkliftKinds,
-  installLiveAccount,
-  LIVE_USER,
+  installMemberAccount,
   PlannedMove,
   prepareMember,
   type VmDetails,
@@ -56,7 +54,7 @@ async function installBeside(
   for (const { admin } of Object.values(members)) await prepareMember(admin);
   const access: Partial<Record<Side, string>> = {};
   for (const side of SIDES.filter((one) => one !== hub))
-    access[side] = await installProviderAccount(members[side]);
+    access[side] = await installMemberAccount(members[side]);
   const controlPlane = hub === undefined ? await freshControlPlane() : members[hub].controlPlane;
   await installForkliftKinds(connect(controlPlane.adminKubeconfig, 'admin'));
   const environment = await startTestEnvironment({
@@ -92,15 +90,3 @@ async function installBeside(
 }
 
 const SIDES: readonly Side[] = ['source', 'target'];
-const RBAC = 'rbac.authorization.k8s.io';
-
-/** Resolves with the kubeconfig of an account with the rights of `live`, and those of the watcher. */
-async function installProviderAccount(member: MemberCluster): Promise<string> {
-  const kubeconfig = await installLiveAccount(member);
-  await member.admin.create(CLUSTER_ROLE_BINDINGS, {
-    metadata: { name: 'provider-watches' },
-    roleRef: { apiGroup: RBAC, kind: 'ClusterRole', name: 'managed-tenant-quota-live-watcher' },
-    subjects: [{ apiGroup: RBAC, kind: 'User', name: LIVE_USER }],
-  });
-  return kubeconfig;
-}
