@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { EVENT, SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
 import { killAtExit } from '../../test/cluster/controlplane/exit.ts';
 import { freePort } from '../../test/cluster/controlplane/ports.ts';
+import { knativeObjects } from '../../test/cluster/eventing/manifests.ts';
+import { environmentOf } from '../../test/cluster/eventing/plan.ts';
 import { podEnvironment } from '../../test/cluster/in-pod.ts';
 import type { Environment } from './environment.ts';
 import { ratios, type Measurements, type MeasureOptions } from './figures.ts';
@@ -45,11 +47,13 @@ export interface Program {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** `lower` with a pod's credentials; `tree`: the folder of another checkout. */
+/** `lower` with its manifest's environment and a pod's credentials; `tree`: the folder of another checkout. */
 export async function functionProgram({ cluster }: Environment, tree = HERE): Promise<Program> {
   const account = { namespace: SYSTEM_NAMESPACE, name: SERVICE_ACCOUNT.lower };
   const kubeconfig = await cluster.controlPlane.kubeconfigFor(account);
-  const env = { STEP: 'lower', LOG_LEVEL: 'error', ...podEnvironment(kubeconfig) };
+  const service = knativeObjects(cluster.objects).services.find(({ metadata }) => metadata.name === 'lower');
+  if (service === undefined) throw new Error('there is no Service lower');
+  const env = { ...environmentOf(service), LOG_LEVEL: 'error', ...podEnvironment(kubeconfig) };
   return { file: join(tree, 'dist/functions.mjs'), env };
 }
 

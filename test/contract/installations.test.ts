@@ -77,6 +77,11 @@ describe.each(INSTALLATIONS)('%s', (_name, overlay, components) => {
     expect(theirs).toHaveLength(components.includes('cert-manager') ? 4 : 0);
   });
 
+  test('every function has a small nursery', () => {
+    for (const service of knativeObjects(objects).services)
+      expect(environmentOf(service)).toMatchObject({ NODE_OPTIONS: '--max-semi-space-size=1' });
+  });
+
   test('every process has settings with which it can start, and the chosen image', () => {
     for (const workload of workloads(objects)) {
       const read = workload.kind === 'Deployment' ? readGuardSettings : readSettings;

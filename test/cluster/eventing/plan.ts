@@ -53,7 +53,7 @@ function parseGoDuration(text: string | undefined): number | undefined {
 }
 
 /** The container's environment; a value from elsewhere is refused but for the namespace and the service account. */
-function environmentOf({ metadata, spec }: KnativeService): Record<string, string> {
+export function environmentOf({ metadata, spec }: KnativeService): Record<string, string> {
   const fields: Record<string, string> = {
     'metadata.namespace': metadata.namespace,
     'spec.serviceAccountName': spec.template.spec.serviceAccountName,
