@@ -32,6 +32,22 @@ test('drain waits for all background work, and for the work that it starts', asy
   expect(done).toEqual(['first', 'second', 'settled']);
 });
 
+test('background work starts after the reply of its step, and drain waits for it', async () => {
+  const { context, drain } = startRuntime();
+  const done: string[] = [];
+  const step = async (): Promise<void> => {
+    await Promise.resolve();
+    context.inBackground(async () => {
+      await Promise.resolve();
+      done.push('report');
+    });
+  };
+  await step().then(() => done.push('reply'));
+  expect(done).toEqual(['reply']);
+  await drain();
+  expect(done).toEqual(['reply', 'report']);
+});
+
 test('work that fails is logged, and stops nothing', async () => {
   const logged: [Level, string][] = [];
   const { context, drain } = startRuntime(logged);

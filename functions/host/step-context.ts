@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { systemClock } from '../runtime/clock.ts';
 import { newExclusively } from './exclusive.ts';
 import { firstTimes } from './first-times.ts';
@@ -31,7 +32,9 @@ export interface StepContextOptions {
 export function newStepContext({ cluster, settings, log }: StepContextOptions): StepRuntime {
   const underWay = new Set<Promise<void>>();
   const inBackground = (work: () => Promise<void>): void => {
-    const done = work()
+    // The step's reply is sent first: a report must not compete with the next step.
+    const done = nextTurn()
+      .then(work)
       .catch((error: unknown) => log('warn', `a report failed: ${describeError(error)}`))
       .finally(() => underWay.delete(done));
     underWay.add(done);
