@@ -5,7 +5,7 @@ import { isAlreadyExists, isConflict, isNotFound } from '../../functions/kuberne
 import type { Log } from '../../functions/runtime/log.ts';
 import { needsRenewal, SERVING_NAMES, servingProblem, type Certificates, type Renewal } from './renewal.ts';
 import { SECRETS, type Secret } from './resources.ts';
-import { issueAuthority, issueServing, type KeyPair, type Validity } from './x509.ts';
+import type { KeyPair, Validity } from './x509.ts';
 
 export interface CertificateStore {
   readonly cluster: Cluster;
@@ -54,7 +54,7 @@ export async function ensureCertificate(store: CertificateStore): Promise<Servin
     const current = certificatesOf(secret);
     const renewal = needsRenewal(current, store.now);
     if (renewal === undefined) return ours(current);
-    const next = renewed(current, renewal, store);
+    const next = await renewed(current, renewal, store);
     if (await write(store.cluster, secret, next)) {
       store.log('info', 'new certificate', {
         problem: secret === undefined ? 'Missing' : renewal.problem,
@@ -92,7 +92,13 @@ const ours = ({ authority, serving }: Certificates): ServingCertificate => ({
   managedBy: 'mtq-guard',
 });
 
-function renewed({ authority }: Certificates, { renew }: Renewal, store: CertificateStore): Certificates {
+async function renewed(
+  { authority }: Certificates,
+  { renew }: Renewal,
+  store: CertificateStore,
+): Promise<Certificates> {
+  // Loaded here, because most guards find a certificate and issue none.
+  const { issueAuthority, issueServing } = await import('./x509.ts');
   const { CA_SECONDS, CERTIFICATE_SECONDS } = store.lifetimes;
   const signer = renew === 'authority' ? issueAuthority(validFor(CA_SECONDS, store.now)) : authority;
   const { notBefore, notAfter } = validFor(CERTIFICATE_SECONDS, store.now);

@@ -10,6 +10,7 @@ import {
 } from 'node:crypto';
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema';
 import * as asn1 from '@peculiar/asn1-x509';
+import { AUTHORITY_NAME } from './renewal.ts';
 
 /** A certificate and its private key, both PEM. */
 export interface KeyPair {
@@ -21,9 +22,6 @@ export interface Validity {
   readonly notBefore: Date;
   readonly notAfter: Date;
 }
-
-/** Common name of all our authorities, and the issuer of each serving certificate. */
-export const AUTHORITY_NAME = 'mtq-guard-ca';
 
 const COMMON_NAME = '2.5.4.3';
 const ECDSA_WITH_SHA256 = new asn1.AlgorithmIdentifier({ algorithm: '1.2.840.10045.4.3.2' });

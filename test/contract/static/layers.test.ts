@@ -138,6 +138,18 @@ test.each(Object.entries(BELOW))('%s imports only what lies below it', (folder, 
   expect(upwards).toEqual([]);
 });
 
+/** The files that Node loads with this one; `import()` loads later. */
+function loadedWith(file: string, loaded = new Set<string>()): ReadonlySet<string> {
+  if (loaded.has(file)) return loaded;
+  loaded.add(file);
+  for (const other of valueImportsOf(file)) loadedWith(other, loaded);
+  return loaded;
+}
+
+test('a guard that issues no certificate loads no encoder of them', () => {
+  expect([...loadedWith('webhook/main.ts')]).not.toContain('webhook/tls/x509.ts');
+});
+
 test('every file that calls itself pure is linted as such (hack/pure-files.ts)', () => {
   const claiming = globSync('{functions,webhook,kubectl,examples,hack,test}/**/*.ts').filter(
     (file) => !isTest(file) && /^\s*(\/\*)?\*.*\bpure\b/im.test(readFileSync(file, 'utf8')),
