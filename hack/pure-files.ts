@@ -13,7 +13,7 @@ export const PURE = [
   'functions/live/validate/*.ts',
   'functions/live/status/*.ts',
   'functions/domain/**/*.ts',
-  'functions/runtime/limits.ts',
+  'functions/runtime/{limits,zod}.ts',
   'examples/rolling/decide.ts',
   'webhook/admission/{changed-keys,messages,provider-review,requester-annotation,review}.ts',
   'webhook/observability/compatibility.ts',

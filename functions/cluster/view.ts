@@ -1,9 +1,9 @@
 import http from 'node:http';
-import type * as z from 'zod';
 import { maintenanceSchema, type Maintenance } from '../domain/progress/maintenance.ts';
 import type { Subject } from '../domain/progress/progress-object.ts';
 import { viewSchema, type View } from '../domain/view.ts';
 import { parseJson } from '../domain/lock.ts';
+import type * as z from '../runtime/zod.ts';
 
 const agent = new http.Agent({ keepAlive: true });
 
@@ -36,7 +36,7 @@ export function readMaintenance(viewUrl: string, { kind, node }: Subject): Promi
   return read(at, maintenanceSchema, MAINTENANCE);
 }
 
-function read<T>(at: URL, schema: z.ZodType<T>, { maxBytes, withinMs }: Limits): Promise<T | undefined> {
+function read<T>(at: URL, schema: z.ZodMiniType<T>, { maxBytes, withinMs }: Limits): Promise<T | undefined> {
   return new Promise((resolve) => {
     const fail = (): void => resolve(undefined);
     const signal = AbortSignal.timeout(withinMs);

@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import * as z from 'zod';
 import { MAX_ENTRIES, shortList, textRecord } from './bounded.ts';
+import * as z from '../runtime/zod.ts';
 
 const entries = <T>(count: number, of: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, i) => of(i));
 const record = (count: number, text: string): Record<string, string> =>
   Object.fromEntries(entries(count, (index) => [`key-${String(index)}`, text]));
-const issuesOf = (schema: z.ZodType, value: unknown): number =>
+const issuesOf = (schema: z.ZodMiniType, value: unknown): number =>
   schema.safeParse(value).error?.issues.length ?? 0;
 
 describe('a record of texts', () => {

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from '../runtime/zod.ts';
 
 /** Maximum number of keys of a record and entries of a list: more than any of our objects has. */
 export const MAX_ENTRIES = 1_000;
@@ -9,7 +9,7 @@ export const MAX_ENTRIES = 1_000;
  */
 export const textRecord = (
   isValid: (text: string) => boolean = () => true,
-): z.ZodCustom<Readonly<Record<string, string>>> =>
+): z.ZodMiniCustom<Readonly<Record<string, string>>> =>
   z.custom<Readonly<Record<string, string>>>(
     (value) => {
       if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
@@ -20,12 +20,13 @@ export const textRecord = (
   );
 
 /** A list of at most MAX_ENTRIES; a longer one is one issue, and its entries are not validated. */
-export const shortList = <T extends z.ZodType>(
+export const shortList = <T extends z.ZodMiniType>(
   entry: T,
-): z.ZodPipe<z.ZodCustom<z.input<T>[], z.input<T>[]>, z.ZodArray<T>> =>
-  z
-    .custom<z.input<T>[]>(
+): z.ZodMiniPipe<z.ZodMiniCustom<z.input<T>[], z.input<T>[]>, z.ZodMiniArray<T>> =>
+  z.pipe(
+    z.custom<z.input<T>[]>(
       (value) => Array.isArray(value) && value.length <= MAX_ENTRIES,
       `must be a list of at most ${String(MAX_ENTRIES)} entries`,
-    )
-    .pipe(z.array(entry));
+    ),
+    z.array(entry),
+  );

@@ -1,37 +1,39 @@
-import * as z from 'zod';
 import { shortList } from './bounded.ts';
 import { EVENT, type EventType, type Reason } from './names.ts';
 import { type MAINTENANCE_CHANGED } from './progress/names.ts';
 import type { Reference } from './lock.ts';
 import type { Subject } from './progress/progress-object.ts';
+import * as z from '../runtime/zod.ts';
 
-const reference = z.object({ name: z.string().min(1), uid: z.string().min(1) });
+const filled = z.string().check(z.minLength(1));
+const reference = z.object({ name: filled, uid: filled });
 
 /** RFC 1123 label: what a namespace's name may be. */
-const namespaceName = z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/);
-const objectName = z.string().min(1).max(253);
+const namespaceName = z.string().check(z.regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/));
+const objectName = filled.check(z.maxLength(253));
 /** With the prefix of a cluster-wide one (vmmrq-name.ts). */
-const vmmrqName = z.string().min(1).max(260);
+const vmmrqName = filled.check(z.maxLength(260));
+const token = filled.check(z.maxLength(64));
 
 /** Maximum text lengths in an event's data, characters; longer texts are cut. */
 export const MAX_TEXT = { reason: 200, message: 4_000 } as const;
 
 const base = z.object({
   namespace: namespaceName,
-  token: z.string().min(1).max(64).optional(),
-  migrations: shortList(reference).optional(),
+  token: z.optional(token),
+  migrations: z.optional(shortList(reference)),
   /** Names of the ResourceQuotas and VMMRQs of a lock, to be read again. */
-  quotas: shortList(objectName).optional(),
-  vmmrqs: shortList(vmmrqName).optional(),
+  quotas: z.optional(shortList(objectName)),
+  vmmrqs: z.optional(shortList(vmmrqName)),
   /** Names of the migrations' VMIs, so that `lock` reads them in its first round. */
-  vmis: shortList(objectName).optional(),
-  reason: z.string().max(MAX_TEXT.reason).optional(),
-  message: z.string().max(MAX_TEXT.message).optional(),
+  vmis: z.optional(shortList(objectName)),
+  reason: z.optional(z.string().check(z.maxLength(MAX_TEXT.reason))),
+  message: z.optional(z.string().check(z.maxLength(MAX_TEXT.message))),
 });
-const withToken = base.extend({ token: z.string().min(1).max(64) });
+const withToken = z.extend(base, { token });
 
 /** The data of each of our events about a namespace: where to look, never what to do. */
-export const EVENT_DATA: Readonly<Record<EventType, z.ZodType<z.infer<typeof base>>>> = {
+export const EVENT_DATA: Readonly<Record<EventType, z.ZodMiniType<z.infer<typeof base>>>> = {
   [EVENT.migrationFeasible]: base,
   [EVENT.migrationInfeasible]: base,
   [EVENT.namespaceLocked]: withToken,
@@ -47,7 +49,7 @@ export const EVENT_DATA: Readonly<Record<EventType, z.ZodType<z.infer<typeof bas
 };
 
 /** A node's name is a DNS subdomain. */
-const nodeName = z.string().regex(/^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/);
+const nodeName = z.string().check(z.regex(/^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/));
 
 /** The data of `maintenance.changed`: which drain, or the upgrade. */
 export const maintenanceChangedData = z.discriminatedUnion('kind', [

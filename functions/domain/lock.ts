@@ -1,29 +1,32 @@
-import * as z from 'zod';
 import { MAX_LOCK_SECONDS } from '../runtime/limits.ts';
 import { shortList, textRecord } from './bounded.ts';
 import { ANNOTATION, KUBEVIRT, LABEL, PURPOSES, REASON } from './names.ts';
 import type { KubernetesObject, Namespace } from './objects.ts';
 import { isHardQuantity } from './quantity.ts';
+import * as z from '../runtime/zod.ts';
 
-const reference = z.object({ name: z.string().min(1), uid: z.string().min(1) });
+const filled = z.string().check(z.minLength(1));
+const reference = z.object({ name: filled, uid: filled });
 
 /** An object by name and uid: another object may have the same name by now. */
 export type Reference = z.infer<typeof reference>;
 
 /** A migration, and which of its pods a quota refuses: its attachment pod, or else its target launcher. */
-const blockedMigration = reference.extend({ lacks: z.literal('attachment').optional().catch(undefined) });
+const blockedMigration = z.extend(reference, {
+  lacks: z.catch(z.optional(z.literal('attachment')), undefined),
+});
 export type BlockedMigration = z.infer<typeof blockedMigration>;
 
 /**
  * A migration of the lock, and the UID of its VMI. A launcher copies every label of its own VMI, so the migration's UID alone
  * could be on any pod (docs/adr/0019).
  */
-const lockedMigration = blockedMigration.extend({
-  vmi: z.string().min(1),
+const lockedMigration = z.extend(blockedMigration, {
+  vmi: filled,
   /** It receives a VM from another cluster: only VMMRQs that allow it give to it. */
-  receives: z.literal(true).optional().catch(undefined),
+  receives: z.catch(z.optional(z.literal(true)), undefined),
   /** What it is for, where a VMMRQ gives to some purposes only. */
-  purpose: z.enum(PURPOSES).optional().catch(undefined),
+  purpose: z.catch(z.optional(z.enum(PURPOSES)), undefined),
 });
 export type LockedMigration = z.infer<typeof lockedMigration>;
 
@@ -50,9 +53,9 @@ export function podIdentityOf({ metadata: { labels = {} } }: KubernetesObject): 
 }
 
 /** A quota to raise, and what the lock's migrations will be charged there, by canonical key. */
-const quotaToRaise = reference.extend({
+const quotaToRaise = z.extend(reference, {
   /** Left out: the quota is raised by the full allowance. */
-  need: textRecord(isHardQuantity).optional().catch(undefined),
+  need: z.catch(z.optional(textRecord(isHardQuantity)), undefined),
 });
 export type QuotaToRaise = z.infer<typeof quotaToRaise>;
 
@@ -64,45 +67,43 @@ export const LOCK_VERSION = 1;
 export const MAX_LOCKED = 100;
 
 const lockSchema = z.looseObject({
-  v: z.number().int(),
-  token: z.string().min(1),
+  v: z.int(),
+  token: filled,
   acquiredAt: time,
   expiresAt: time,
   migrations: shortList(lockedMigration),
   quotas: shortList(quotaToRaise),
   /** Names of the VMMRQs that give to each of the migrations (vmmrq-name.ts). */
-  vmmrqs: shortList(z.string()).catch([]),
+  vmmrqs: z.catch(shortList(z.string()), []),
   /** Names of the cluster-wide VMMRQs among them in which it is entered (total/reservation.ts). */
-  reserved: shortList(z.string()).optional().catch(undefined),
+  reserved: z.catch(z.optional(shortList(z.string())), undefined),
   /** Other migrations wait for a migration slot: a raise without effect may have yielded to them. */
-  others: z.literal(true).optional().catch(undefined),
+  others: z.catch(z.optional(z.literal(true)), undefined),
   /** Fingerprint of what the lock is about, for the back-off (attempt.ts). */
-  of: z.string().catch(''),
+  of: z.catch(z.string(), ''),
   /** Why the lock was ended early; left out: it was not. */
-  ended: z.object({ reason: z.string(), message: z.string() }).optional(),
+  ended: z.optional(z.object({ reason: z.string(), message: z.string() })),
 });
 
 /** Of another version only `token` and `expiresAt` are certain. No step raises for it, and it ends at its time. */
-const otherVersionSchema = z
-  .looseObject({
-    v: z
-      .number()
-      .int()
-      .refine((v) => v !== LOCK_VERSION),
-    token: z.string().min(1),
-    acquiredAt: time.optional().catch(undefined),
+const otherVersionSchema = z.pipe(
+  z.looseObject({
+    v: z.int().check(z.refine((v) => v !== LOCK_VERSION)),
+    token: filled,
+    acquiredAt: z.catch(z.optional(time), undefined),
     expiresAt: time,
-    migrations: shortList(lockedMigration).catch([]),
-    quotas: shortList(quotaToRaise).catch([]),
+    migrations: z.catch(shortList(lockedMigration), []),
+    quotas: z.catch(shortList(quotaToRaise), []),
     vmmrqs: lockSchema.shape.vmmrqs,
     reserved: lockSchema.shape.reserved,
     of: lockSchema.shape.of,
-    ended: lockSchema.shape.ended.catch(undefined),
-  })
-  .transform((lock): Lock => {
+    ended: z.catch(lockSchema.shape.ended, undefined),
+  }),
+  z.transform((lock): Lock => {
     const longest = new Date(Date.parse(lock.expiresAt) - MAX_LOCK_SECONDS * 1_000).toISOString();
     return { ...lock, acquiredAt: lock.acquiredAt ?? longest };
-  });
+  }),
+);
 
 /** The content of the lock annotation. Its meaning is fixed for every version: token, expiresAt. */
 export type Lock = z.infer<typeof lockSchema>;

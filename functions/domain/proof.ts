@@ -1,37 +1,38 @@
-import * as z from 'zod';
 import { shortList, textRecord } from './bounded.ts';
 import { isLockExpired, LOCK_VERSION, parseJson, type Lock } from './lock.ts';
 import { ANNOTATION, PURPOSES } from './names.ts';
 import type { Namespace } from './objects.ts';
 import { clusterWideName } from './vmmrq-name.ts';
+import * as z from '../runtime/zod.ts';
 
-const reference = z.object({ name: z.string().min(1), uid: z.string().min(1) });
+const text = z.string().check(z.minLength(1));
+const reference = z.object({ name: text, uid: text });
 
 /** The content of the guard's refusal of a proof: the lock that it read live, as JSON in a cause of reason WEBHOOK.locked. */
 const proofSchema = z.object({
   /** Left out where the lock proves nothing: it is past its time, was ended, or is of another version; or the guard withholds it. */
-  token: z.string().min(1).optional(),
+  token: z.optional(text),
   expiresAt: z.iso.datetime({ offset: true }),
   migrations: shortList(
-    reference.extend({
-      vmi: z.string().min(1),
-      lacks: z.literal('attachment').optional(),
-      receives: z.literal(true).optional(),
-      purpose: z.enum(PURPOSES).optional(),
+    z.extend(reference, {
+      vmi: text,
+      lacks: z.optional(z.literal('attachment')),
+      receives: z.optional(z.literal(true)),
+      purpose: z.optional(z.enum(PURPOSES)),
     }),
   ),
   /** What the migrations will be charged in each, by canonical key. */
-  quotas: shortList(reference.extend({ need: textRecord().optional() })),
+  quotas: shortList(z.extend(reference, { need: z.optional(textRecord()) })),
   /** Names of the VMMRQs that the lock was taken by. */
   vmmrqs: shortList(z.string()),
   /** The namespace's labels, where cluster-wide VMMRQs are among them: these must still select it. */
-  labels: textRecord().optional(),
+  labels: z.optional(textRecord()),
   /** The namespace opts out. */
-  skip: z.literal(true).optional(),
+  skip: z.optional(z.literal(true)),
   /** The incumbent is installed: how it was detected. */
-  incumbent: z.string().min(1).optional(),
+  incumbent: z.optional(text),
   /** The lock is live, but the guard withholds the proof: why. */
-  withheld: z.string().min(1).optional(),
+  withheld: z.optional(text),
 });
 export type ProvenLock = z.infer<typeof proofSchema>;
 

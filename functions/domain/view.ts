@@ -1,7 +1,7 @@
-import * as z from 'zod';
 import { shortList } from './bounded.ts';
+import * as z from '../runtime/zod.ts';
 
-const count = z.number().int().nonnegative();
+const count = z.int().check(z.nonnegative());
 
 /** The guard's answer to `GET /view` for one namespace; it names no other. */
 export const viewSchema = z.object({
@@ -36,7 +36,7 @@ export const viewSchema = z.object({
     drainTaint: z.string(),
   }),
   /** What to do about the incumbent, where it is installed or holds the namespace. */
-  incumbent: z.string().optional(),
+  incumbent: z.optional(z.string()),
 });
 
 /** The guard's view of the cluster, for one namespace. Only a hint: KubeVirt's own limit decides. */

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { CloudEvent, HTTP } from 'cloudevents';
-import * as z from 'zod';
 import {
   EVENT_DATA,
   maintenanceChangedData,
@@ -16,6 +15,7 @@ import { describeError } from '../kubernetes/errors.ts';
 import { SOURCE_EVENT, sourceOf, type EventType } from '../domain/names.ts';
 import { MAINTENANCE_CHANGED } from '../domain/progress/names.ts';
 import { parseEventObject } from './event-object.ts';
+import * as z from '../runtime/zod.ts';
 
 /** An event that no step can use. The sender must not retry it. */
 export class BadEvent extends Error {
@@ -100,8 +100,8 @@ export function toCloudEvent(event: OurEvent): CloudEvent<Record<string, unknown
 const sourceEvent = z.object({
   id: z.string(),
   type: z.enum(SOURCE_EVENT),
-  namespace: z.string().min(1, 'is empty: the object has no namespace'),
-  kind: z.string().optional(),
+  namespace: z.string().check(z.minLength(1, 'is empty: the object has no namespace')),
+  kind: z.optional(z.string()),
 });
 
 const isOurs = (type: string): type is EventType => Object.hasOwn(EVENT_DATA, type);

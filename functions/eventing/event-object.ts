@@ -1,44 +1,46 @@
-import * as z from 'zod';
 import { KIND } from '../domain/names.ts';
 import { shortList, textRecord } from '../domain/bounded.ts';
 import { isHardQuantity } from '../domain/quantity.ts';
+import * as z from '../runtime/zod.ts';
 
-const objectName = z.string().min(1).max(253);
-const amounts = textRecord(isHardQuantity).optional();
-const conditions = shortList(
-  z.object({
-    type: z.string(),
-    status: z.string(),
-    observedGeneration: z.number().int().optional(),
-    lastProbeTime: z.string().nullish(),
-  }),
-).optional();
+const objectName = z.string().check(z.minLength(1), z.maxLength(253));
+const amounts = z.optional(textRecord(isHardQuantity));
+const conditions = z.optional(
+  shortList(
+    z.object({
+      type: z.string(),
+      status: z.string(),
+      observedGeneration: z.optional(z.int()),
+      lastProbeTime: z.nullish(z.string()),
+    }),
+  ),
+);
 const metadata = z.object({
-  name: z.string().optional(),
-  uid: z.string().optional(),
+  name: z.optional(z.string()),
+  uid: z.optional(z.string()),
   namespace: z.string(),
-  generation: z.number().int().optional(),
-  deletionTimestamp: z.string().optional(),
-  annotations: textRecord().optional(),
+  generation: z.optional(z.int()),
+  deletionTimestamp: z.optional(z.string()),
+  annotations: z.optional(textRecord()),
 });
 
 const eventObjectSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal(KIND.migration.kind),
     metadata,
-    spec: z.object({ vmiName: objectName.optional().catch(undefined) }).optional(),
-    status: z.object({ phase: z.string().optional(), conditions }).optional(),
+    spec: z.optional(z.object({ vmiName: z.catch(z.optional(objectName), undefined) })),
+    status: z.optional(z.object({ phase: z.optional(z.string()), conditions })),
   }),
   z.object({
     kind: z.literal(KIND.vmmrq.kind),
     metadata,
-    status: z.object({ conditions }).optional(),
+    status: z.optional(z.object({ conditions })),
   }),
   z.object({
     kind: z.literal(KIND.quota.kind),
     metadata,
     spec: z.object({ hard: amounts }),
-    status: z.object({ hard: amounts, used: amounts }).optional(),
+    status: z.optional(z.object({ hard: amounts, used: amounts })),
   }),
 ]);
 

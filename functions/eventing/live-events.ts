@@ -1,8 +1,8 @@
 import { CloudEvent } from 'cloudevents';
-import * as z from 'zod';
 import { FORKLIFT_KIND, LIVE_EVENT, REFERENCE_EVENT } from '../domain/live/names.ts';
 import { sourceOf } from '../domain/names.ts';
 import { BadEvent } from './cloud-events.ts';
+import * as z from '../runtime/zod.ts';
 
 /** What an event is about: only a hint where to look. */
 export interface LiveRequest {
@@ -15,11 +15,15 @@ export interface LiveRequest {
   readonly isChange: boolean;
 }
 
-const name = z.string().min(1).max(253);
+const name = z.string().check(z.minLength(1), z.maxLength(253));
 
-const reference = z.object({ kind: z.string().min(1).max(63), namespace: name, name });
+const reference = z.object({
+  kind: z.string().check(z.minLength(1), z.maxLength(63)),
+  namespace: name,
+  name,
+});
 
-const ownData = reference.extend({
+const ownData = z.extend(reference, {
   kind: z.enum([FORKLIFT_KIND.plan.kind, FORKLIFT_KIND.migration.kind]),
 });
 
@@ -39,7 +43,7 @@ export function toLiveRequest({ type, id, data, ...attributes }: CloudEvent<unkn
   throw new BadEvent(`live does not handle ${type}`);
 }
 
-function parsed<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
+function parsed<T>(schema: z.ZodMiniType<T>, value: unknown, what: string): T {
   const { success, data, error } = schema.safeParse(value);
   if (!success) throw new BadEvent(`${what}: ${z.prettifyError(error)}`);
   return data;

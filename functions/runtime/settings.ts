@@ -1,5 +1,5 @@
-import * as z from 'zod';
 import { DEFAULT_LOCK_SECONDS, MAX_LOCK_SECONDS } from './limits.ts';
+import * as z from './zod.ts';
 
 /** The steps of a cycle, in their order. */
 export const CYCLE_STEPS = ['feasibility', 'lock', 'raise', 'lower', 'unlock'] as const;
@@ -13,60 +13,62 @@ const whole = (
   min: number,
   max: number,
   preset: number,
-): z.ZodPipe<z.ZodDefault<z.ZodString>, z.ZodTransform<number, string>> =>
-  z
-    .string()
-    .default(String(preset))
-    .transform((text, context) => {
+): z.ZodMiniPipe<z.ZodMiniDefault<z.ZodMiniString>, z.ZodMiniTransform<number, string>> =>
+  z.pipe(
+    z._default(z.string(), String(preset)),
+    z.transform((text, context) => {
       const value = /^\d+$/.test(text) ? Number(text) : NaN;
       if (value >= min && value <= max) return value;
-      context.addIssue(`must be a whole number from ${String(min)} to ${String(max)}, is '${text}'`);
+      const message = `must be a whole number from ${String(min)} to ${String(max)}, is '${text}'`;
+      context.issues.push({ code: 'custom', message, input: text });
       return z.NEVER;
-    });
+    }),
+  );
 
-const filled = (preset: string): z.ZodDefault<z.ZodString> =>
-  z.string().min(1, 'must not be empty').default(preset);
+const filled = (preset: string): z.ZodMiniDefault<z.ZodMiniString> =>
+  z._default(z.string().check(z.minLength(1, 'must not be empty')), preset);
 
 const url = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
 /** "1.30": the oldest minor version of something. */
-const minor = (preset: string): z.ZodDefault<z.ZodString> =>
-  z
-    .string()
-    .regex(/^\d+\.\d+$/, "must be a minor version such as '1.30'")
-    .default(preset);
+const minor = (preset: string): z.ZodMiniDefault<z.ZodMiniString> =>
+  z._default(z.string().check(z.regex(/^\d+\.\d+$/, "must be a minor version such as '1.30'")), preset);
+
+const file = z.optional(z.string().check(z.minLength(1)));
 
 /** Variables that every process of this project reads (docs/reference.md#environment-variables). */
 const shared = {
   PORT: whole(0, 65_535, 8080),
-  K_SINK: url.optional(),
+  K_SINK: z.optional(url),
   /** The file with the token that the Broker requires (config/components/oidc); it is read again for each event. */
-  K_SINK_TOKEN: z.string().min(1).optional(),
-  KUBECONFIG: z.string().min(1).optional(),
+  K_SINK_TOKEN: file,
+  KUBECONFIG: file,
   SERVICE_ACCOUNT_FOLDER: filled('/var/run/secrets/kubernetes.io/serviceaccount'),
   KUBEVIRT_NAMESPACE: filled('kubevirt'),
   KUBEVIRT_CONTROLLER: filled('kubevirt-controller'),
   LOCK_SECONDS: whole(5, MAX_LOCK_SECONDS, DEFAULT_LOCK_SECONDS),
   STALL_SECONDS: whole(1, 30, 3),
-  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+  LOG_LEVEL: z._default(z.enum(['debug', 'info', 'warn', 'error']), 'info'),
   /** Whether live migrations between clusters are installed; `loopback`: clusters of one machine, for tests. */
-  LIVE_MIGRATION: z.enum(['off', 'on', 'loopback']).default('off'),
+  LIVE_MIGRATION: z._default(z.enum(['off', 'on', 'loopback']), 'off'),
 };
 
 const functionsSchema = z.object({
   ...shared,
   /** `live` is no step of a cycle, and never runs with others. */
-  STEP: z.enum([...STEP_NAMES, LIVE]).optional(),
+  STEP: z.optional(z.enum([...STEP_NAMES, LIVE])),
   /** How many VMs of a Migration move at the same time. */
   LIVE_VMS: whole(1, 200, 20),
   SETTLE_MS: whole(0, 2_000, 250),
   /** The guard's /view. */
-  VIEW_URL: url.optional(),
-  WAKE_URLS: z
-    .string()
-    .default('')
-    .transform((text) => text.split(',').filter((part) => part !== ''))
-    .pipe(z.array(url)),
+  VIEW_URL: z.optional(url),
+  WAKE_URLS: z.pipe(
+    z.pipe(
+      z._default(z.string(), ''),
+      z.transform((text) => text.split(',').filter((part) => part !== '')),
+    ),
+    z.array(url),
+  ),
 });
 
 const DAY_SECONDS = 24 * 60 * 60;
@@ -74,7 +76,7 @@ const DAY_SECONDS = 24 * 60 * 60;
 const guardVariables = {
   ...shared,
   /** The layer that reviews requests: our webhooks, or the API server alone by policies. */
-  ADMISSION: z.enum(['webhook', 'policy']).default('webhook'),
+  ADMISSION: z._default(z.enum(['webhook', 'policy']), 'webhook'),
   /** The first version with ValidatingAdmissionPolicies on by default. */
   OLDEST_KUBERNETES: minor('1.30'),
   TLS_PORT: whole(0, 65_535, 8443),
@@ -88,13 +90,15 @@ const guardVariables = {
 };
 
 /** Certificates are renewed when a third of their time is left. A successor must be trusted, and in use, well before the end. */
-const isLeadInTime = (times: z.infer<z.ZodObject<typeof guardVariables>>): boolean =>
+const isLeadInTime = (times: z.infer<z.ZodMiniObject<typeof guardVariables>>): boolean =>
   times.CA_LEAD_MS * 6 <= Math.min(times.CA_SECONDS, times.CERTIFICATE_SECONDS) * 1_000;
 
-const guardSchema = z.object(guardVariables).refine(isLeadInTime, {
-  path: ['CA_LEAD_MS'],
-  error: 'must be at most a sixth of CA_SECONDS and of CERTIFICATE_SECONDS',
-});
+const guardSchema = z.object(guardVariables).check(
+  z.refine(isLeadInTime, {
+    path: ['CA_LEAD_MS'],
+    error: 'must be at most a sixth of CA_SECONDS and of CERTIFICATE_SECONDS',
+  }),
+);
 
 export type Settings = z.infer<typeof functionsSchema>;
 export type GuardSettings = z.infer<typeof guardSchema>;
@@ -130,7 +134,7 @@ export function readGuardSettings(environment: Environment): GuardSettings {
   return settings;
 }
 
-function parse<T>(schema: z.ZodType<T>, environment: Environment): T {
+function parse<T>(schema: z.ZodMiniType<T>, environment: Environment): T {
   const parsed = schema.safeParse(environment);
   if (parsed.success) return parsed.data;
   const lines = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);

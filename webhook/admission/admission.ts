@@ -1,5 +1,5 @@
-import * as z from 'zod';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import * as z from '../../functions/runtime/zod.ts';
 
 const API_VERSION = 'admission.k8s.io/v1';
 const KIND = 'AdmissionReview';
@@ -30,7 +30,7 @@ const extraSchema = z.custom<Record<string, string[]>>(
 
 /** As much of an object as a review reads without knowing its kind. */
 const metadataSchema = z.object({
-  metadata: z.object({ labels: textsSchema.optional(), annotations: textsSchema.optional() }),
+  metadata: z.object({ labels: z.optional(textsSchema), annotations: z.optional(textsSchema) }),
 });
 
 /** Keeps the object unchanged. An object in a CREATE request has no uid and may have no name yet. */
@@ -39,24 +39,24 @@ const objectSchema = z.custom<KubernetesObject>(
   'is no object with metadata',
 );
 /** The API server writes null; a serializer may leave it out. */
-const noObjectSchema = z.null().default(null);
+const noObjectSchema = z._default(z.null(), null);
 
 const anyRequestSchema = z.object({
-  uid: z.string().min(1),
+  uid: z.string().check(z.minLength(1)),
   kind: z.object({ group: z.string(), version: z.string(), kind: z.string() }),
   resource: z.object({ group: z.string(), version: z.string(), resource: z.string() }),
-  subResource: z.string().optional(),
+  subResource: z.optional(z.string()),
   /** Missing or empty until the API server chooses it (generateName). */
-  name: z.string().optional(),
+  name: z.optional(z.string()),
   /** Missing for a cluster-scoped object; for a Namespace it is the namespace's own name. */
-  namespace: z.string().optional(),
+  namespace: z.optional(z.string()),
   userInfo: z.object({
     username: z.string(),
-    uid: z.string().optional(),
-    groups: groupsSchema.default([]),
-    extra: extraSchema.optional(),
+    uid: z.optional(z.string()),
+    groups: z._default(groupsSchema, []),
+    extra: z.optional(extraSchema),
   }),
-  dryRun: z.boolean().default(false),
+  dryRun: z._default(z.boolean(), false),
 });
 
 /**
@@ -65,13 +65,17 @@ const anyRequestSchema = z.object({
  * match CONNECT.
  */
 const requestSchema = z.discriminatedUnion('operation', [
-  anyRequestSchema.extend({
+  z.extend(anyRequestSchema, {
     operation: z.literal('CREATE'),
     object: objectSchema,
     oldObject: noObjectSchema,
   }),
-  anyRequestSchema.extend({ operation: z.literal('UPDATE'), object: objectSchema, oldObject: objectSchema }),
-  anyRequestSchema.extend({
+  z.extend(anyRequestSchema, {
+    operation: z.literal('UPDATE'),
+    object: objectSchema,
+    oldObject: objectSchema,
+  }),
+  z.extend(anyRequestSchema, {
     operation: z.literal('DELETE'),
     object: noObjectSchema,
     oldObject: objectSchema,

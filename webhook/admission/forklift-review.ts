@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import { missingRights } from '../../functions/cluster/requester-rights.ts';
 import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
 import type { NamedReference, Plan, Provider } from '../../functions/domain/live/forklift.ts';
@@ -17,6 +16,7 @@ import type { AdmissionRequest, Decision, Denial } from './admission.ts';
 import { LIVE_REFUSAL } from './messages.ts';
 import { providerProblem, secretRightOf } from './provider-review.ts';
 import { requesterAnnotation, requesterIn, withAnnotation } from './requester-annotation.ts';
+import * as z from '../../functions/runtime/zod.ts';
 
 const GROUP = 'forklift.konveyor.io';
 
@@ -51,8 +51,11 @@ export async function reviewForklift(request: AdmissionRequest, options: Forklif
 type Written = Exclude<AdmissionRequest, { operation: 'DELETE' }>;
 
 /** RFC 1123 subdomain. Any other text would change the path of a GET. */
-const objectName = z.string().regex(/^[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?$/);
-const reference = z.object({ name: objectName, namespace: z.union([z.literal(''), objectName]).optional() });
+const objectName = z.string().check(z.regex(/^[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?$/));
+const reference = z.object({
+  name: objectName,
+  namespace: z.optional(z.union([z.literal(''), objectName])),
+});
 const migrationSchema = z.object({ spec: z.object({ plan: reference }) });
 const planSchema = z.object({
   spec: z.object({
@@ -60,9 +63,9 @@ const planSchema = z.object({
     provider: z.object({ source: reference, destination: reference }),
     vms: z.array(
       z.object({
-        name: z.string().optional(),
-        namespace: z.string().optional(),
-        hooks: z.array(z.unknown()).optional(),
+        name: z.optional(z.string()),
+        namespace: z.optional(z.string()),
+        hooks: z.optional(z.array(z.unknown())),
       }),
     ),
   }),

@@ -1,14 +1,14 @@
-import * as z from 'zod';
 import type { Right } from '../../functions/domain/live/rights.ts';
 import { isUsable } from '../../functions/live/validate/providers.ts';
 import { LIVE_REFUSAL } from './messages.ts';
+import * as z from '../../functions/runtime/zod.ts';
 
-const text = z.string().optional();
+const text = z.optional(z.string());
 const schema = z.object({
   spec: z.object({
     type: text,
     url: text,
-    secret: z.object({ name: text, namespace: text }).optional(),
+    secret: z.optional(z.object({ name: text, namespace: text })),
   }),
 });
 

@@ -1,15 +1,15 @@
-import * as z from 'zod';
 import { parseJson } from '../lock.ts';
 import { LIVE_ANNOTATION } from './names.ts';
 import type { KubernetesObject } from '../objects.ts';
+import * as z from '../../runtime/zod.ts';
 
 const texts = z.array(z.string());
 const requesterSchema = z.object({
-  user: z.string().min(1),
-  uid: z.string().optional(),
+  user: z.string().check(z.minLength(1)),
+  uid: z.optional(z.string()),
   groups: texts,
   /** What else an authorizer may ask for, such as the scopes of a token. */
-  extra: z.record(z.string(), texts).optional(),
+  extra: z.optional(z.record(z.string(), texts)),
 });
 
 /** Who created a Migration, as the API server knew them: the run does what this user may do. */

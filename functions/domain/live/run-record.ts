@@ -1,12 +1,12 @@
-import * as z from 'zod';
 import { shortList } from '../bounded.ts';
 import { parseJson } from '../lock.ts';
 import { LIVE_ANNOTATION, MARK, type Mark } from './names.ts';
 import type { RunStrategy, VirtualMachine } from './kubevirt.ts';
 import type { RunId } from './run-names.ts';
+import * as z from '../../runtime/zod.ts';
 
 const VERSION = 1;
-const text = z.string().min(1);
+const text = z.string().check(z.minLength(1));
 const time = z.iso.datetime({ offset: true });
 
 /** Run strategies of a VM that runs; `running` is `spec.running: true`, which stands for Always. */
@@ -21,37 +21,37 @@ const recordSchema = z.object({
   vm: text,
   vmi: text,
   /** The migration that the VMI had before the run (cut-over.ts). */
-  before: text.optional(),
+  before: z.optional(text),
   runStrategy: z.enum(STRATEGIES),
   target: z.object({ cluster: text, namespace: text, name: text }),
   startedAt: time,
   /** How long its transfer may take. */
-  transferSeconds: z.number().positive(),
+  transferSeconds: z.number().check(z.positive()),
   /** Counts the pairs of VMIMs; 0: there was none yet, so nothing of KubeVirt's can have moved the guest. */
-  attempt: z.number().int().nonnegative(),
+  attempt: z.int().check(z.nonnegative()),
   /** The attempt was withdrawn: its VMIMs go, and another one follows. */
-  withdrawn: z.literal(true).optional(),
+  withdrawn: z.optional(z.literal(true)),
   /** Hooks that have succeeded. */
-  hooks: z.array(z.enum(['PreHook', 'PostHook'])).max(2),
+  hooks: z.array(z.enum(['PreHook', 'PostHook'])).check(z.maxLength(2)),
   /** What showed the cut-over, when it was seen first. Never taken back. */
   marks: shortList(z.object({ mark: z.enum(Object.values(MARK)), at: time })),
   /** The guest has arrived: the source's disks are out of date for good. */
-  arrivedAt: time.optional(),
+  arrivedAt: z.optional(time),
   /** The run has halted the source VM; if it is not Halted later, an owner of it has undone that. */
-  halted: z.literal(true).optional(),
+  halted: z.optional(z.literal(true)),
   /** An owner of it has undone that: when it was halted again last, and whose change that was. */
-  undone: z.object({ at: time, by: text }).optional(),
+  undone: z.optional(z.object({ at: time, by: text })),
   /** How the run ends for this VM; it goes back from there unless the VM is past its cut-over. */
-  end: z
-    .object({
+  end: z.optional(
+    z.object({
       as: z.enum(['Failed', 'Canceled']),
       reason: text,
       message: z.string(),
       at: time,
       /** It was proved that the guest is not on the target, and cannot get there any more: what is there may go. */
-      proved: z.literal(true).optional(),
-    })
-    .optional(),
+      proved: z.optional(z.literal(true)),
+    }),
+  ),
 });
 
 /**

@@ -1,20 +1,22 @@
-import * as z from 'zod';
 import { shortList, textRecord } from '../bounded.ts';
 import { parseJson } from '../lock.ts';
 import { ANNOTATION } from '../names.ts';
 import type { KubernetesEvent } from '../objects.ts';
 import { isLater } from '../resource-version.ts';
+import * as z from '../../runtime/zod.ts';
 
 /** Characters of a message: a MaintenanceProgress names up to 50 VMs in each bucket. */
 export const MAX_MESSAGE = 300;
 
 const knownVerdict = z.object({
   /** Of the verdict, as in names.ts. */
-  reason: z.string().min(1).max(100),
+  reason: z.string().check(z.minLength(1), z.maxLength(100)),
   /** Only where no quota is named. */
-  message: z.string().max(MAX_MESSAGE).optional(),
+  message: z.optional(z.string().check(z.maxLength(MAX_MESSAGE))),
   /** The ResourceQuotas that refuse it, and how much of each key is missing. */
-  quotas: shortList(z.object({ name: z.string().max(253), missing: textRecord() })).optional(),
+  quotas: z.optional(
+    shortList(z.object({ name: z.string().check(z.maxLength(253)), missing: textRecord() })),
+  ),
 });
 
 /**

@@ -1,8 +1,8 @@
-import * as z from 'zod';
 import { BLOCKED_BY } from './names.ts';
 import { BUCKETS, MAINTENANCE_KINDS, type Bucket, type MaintenanceProgress } from './progress-object.ts';
+import * as z from '../../runtime/zod.ts';
 
-const whole = z.number().int().nonnegative();
+const whole = z.int().check(z.nonnegative());
 const text = z.string();
 
 const buckets = z.array(
@@ -13,14 +13,14 @@ const buckets = z.array(
       z.object({
         namespace: text,
         name: text,
-        since: text.optional(),
-        reason: text.optional(),
-        message: text.optional(),
-        quotas: z.array(z.object({ name: text, missing: z.record(text, text) })).optional(),
+        since: z.optional(text),
+        reason: z.optional(text),
+        message: z.optional(text),
+        quotas: z.optional(z.array(z.object({ name: text, missing: z.record(text, text) }))),
       }),
     ),
   }),
-) as unknown as z.ZodType<Bucket[]>;
+) as unknown as z.ZodMiniType<Bucket[]>;
 
 /** A stored object, to be written again with its resourceVersion: the API server validates it. */
 const progress = z.custom<MaintenanceProgress>(
@@ -38,11 +38,14 @@ export const maintenanceSchema = z.object({
   /** The highest number of an object with that label; 0: there is none. */
   highest: whole,
   /** The node; `uid` left out: there is none of this name. */
-  node: z.object({ name: text, uid: text.optional(), isDraining: z.boolean() }).optional(),
+  node: z.optional(z.object({ name: text, uid: z.optional(text), isDraining: z.boolean() })),
   /** KubeVirt's deployment ids; left out: there is no KubeVirt, or it is being deleted. */
-  kubevirt: z
-    .object({ uid: text, name: text, namespace: text, observed: text.optional(), target: text.optional() })
-    .optional(),
+  kubevirt: z.optional(
+    z.object({
+      ...{ uid: text, name: text, namespace: text },
+      ...{ observed: z.optional(text), target: z.optional(text) },
+    }),
+  ),
   /** The keys of the VMs that are left (counts.ts). */
   left: z.array(text),
   buckets,
@@ -53,7 +56,7 @@ export const maintenanceSchema = z.object({
   /** Upgrade: nothing has been outdated or in flight for a minute, and virt-controller is alive. */
   isSettled: z.boolean(),
   /** The newest object about this drain, or about any upgrade. */
-  current: progress.optional(),
+  current: z.optional(progress),
   /** Older ones with events to post. */
   owing: z.array(progress),
   /** Those to delete (retention.ts). */

@@ -1,9 +1,9 @@
-import * as z from 'zod';
 import { shortList, textRecord } from '../bounded.ts';
 import { parseJson, podIdentities, type LockedMigration, type QuotaToRaise } from '../lock.ts';
 import { ANNOTATION, LABEL } from '../names.ts';
 import type { ResourceList, ResourceQuota } from '../objects.ts';
 import { isHardQuantity } from '../quantity.ts';
+import * as z from '../../runtime/zod.ts';
 
 /** A quantity that the API server would not take makes the whole record unreadable. */
 const texts = textRecord(isHardQuantity);
@@ -13,24 +13,24 @@ const time = z.iso.datetime({ offset: true });
 const LONG_AGO = '1970-01-01T00:00:00.000Z';
 
 const grantSchema = z.looseObject({
-  v: z.number().int(),
-  token: z.string().min(1),
-  raisedAt: time.catch(LONG_AGO),
+  v: z.int(),
+  token: z.string().check(z.minLength(1)),
+  raisedAt: z.catch(time, LONG_AGO),
   /** When it last raised status.hard: later than raisedAt where a recount undid the raise. */
-  standingSince: time.catch(LONG_AGO),
+  standingSince: z.catch(time, LONG_AGO),
   /** When its lock expires. */
-  expiresAt: time.catch(LONG_AGO),
+  expiresAt: z.catch(time, LONG_AGO),
   /** What status.hard was raised to, for the raised keys only. */
   raised: texts,
   /** The `used` at which the pods of the raise are charged. */
-  target: texts.catch({}),
+  target: z.catch(texts, {}),
   /** How often this token has raised the quota: a recount undoes a raise (MAX_RAISES). */
-  raises: z.number().int().catch(1),
+  raises: z.catch(z.int(), 1),
   /** Every quota of the lock, this one too. */
-  quotas: references.catch([]),
+  quotas: z.catch(references, []),
   /** The migrations, for people; the flat annotation names the pods. */
-  migrations: references.catch([]),
-  vmmrqs: references.catch([]),
+  migrations: z.catch(references, []),
+  vmmrqs: z.catch(references, []),
 });
 
 /** The record of a raise, written in the raise's own PUT. `token`, `expiresAt`, `raised` mean the same in every version. */

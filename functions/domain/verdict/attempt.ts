@@ -1,24 +1,24 @@
-import * as z from 'zod';
 import { shortList } from '../bounded.ts';
 import { fingerprint } from '../fingerprint.ts';
 import { parseJson, type QuotaToRaise, type BlockedMigration } from '../lock.ts';
 import { ANNOTATION, LOCK_OUTCOME, REASON, type Reason } from '../names.ts';
 import type { ClusterVmmrq, Namespace, ResourceQuota, Vmmrq } from '../objects.ts';
+import * as z from '../../runtime/zod.ts';
 
 const time = z.iso.datetime({ offset: true });
 
 const attemptSchema = z.looseObject({
   at: time,
   /** Failed attempts in a row. */
-  failures: z.number().int().nonnegative(),
+  failures: z.int().check(z.nonnegative()),
   /** The failed attempts within WINDOW_MS, oldest first: when each ended, and for how long it locked the namespace. */
-  locked: shortList(z.object({ until: time, ms: z.number().nonnegative() })),
+  locked: shortList(z.object({ until: time, ms: z.number().check(z.nonnegative()) })),
   reason: z.string(),
-  outcome: z.enum(LOCK_OUTCOME).catch(LOCK_OUTCOME.failed),
+  outcome: z.catch(z.enum(LOCK_OUTCOME), LOCK_OUTCOME.failed),
   /** Fingerprint of what the attempt was about: when it changes, the back-off is over. */
   of: z.string(),
   /** For a raise that admitted no pod: fingerprint of the sizes that it was made for. */
-  sized: z.string().optional(),
+  sized: z.optional(z.string()),
 });
 
 /** The content of the last-attempt annotation, written by unlock. */

@@ -150,6 +150,13 @@ test('a guard that issues no certificate loads no encoder of them', () => {
   expect([...loadedWith('webhook/main.ts')]).not.toContain('webhook/tls/x509.ts');
 });
 
+test('every schema of the processes is made by functions/runtime/zod.ts', () => {
+  const importing = globSync('{functions,webhook,kubectl}/**/*.ts').filter((file) =>
+    /'zod(?:\/[^']*)?'/.test(readFileSync(file, 'utf8')),
+  );
+  expect(importing).toEqual(['functions/runtime/zod.ts']);
+});
+
 test('every file that calls itself pure is linted as such (hack/pure-files.ts)', () => {
   const claiming = globSync('{functions,webhook,kubectl,examples,hack,test}/**/*.ts').filter(
     (file) => !isTest(file) && /^\s*(\/\*)?\*.*\bpure\b/im.test(readFileSync(file, 'utf8')),
