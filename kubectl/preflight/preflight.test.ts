@@ -135,6 +135,20 @@ describe('without a quota in the way', () => {
     const vms = outcomes({}, { task: UPGRADE, state: { kubevirt } });
     expect(said(vms)).toBe('vm0 NotMigratable NotAutomated, vm1 NotMigratable NotAutomated');
   });
+
+  test('an upgrade that evicts VMs restarts those without a strategy, and evacuates the others', () => {
+    const kubevirt = aKubeVirt({}, ['Evict']);
+    const vmis = [aVm('vm0'), aVmi('vm1')];
+    const vms = outcomes({ vmis }, { task: UPGRADE, state: { kubevirt } });
+    expect(said(vms)).toBe('vm0 Passes, vm1 Restarted Evict');
+  });
+
+  test('an upgrade’s eviction of a VM that cannot be migrated is refused', () => {
+    const kubevirt = aKubeVirt({}, ['LiveMigrate', 'Evict']);
+    const vmis = [{ ...aVm('vm0'), status: { ...aVm('vm0').status, conditions: [notMigratable] } }];
+    const vms = outcomes({ vmis }, { task: UPGRADE, state: { kubevirt } });
+    expect(said(vms)).toBe('vm0 NotMigratable DisksNotLiveMigratable');
+  });
 });
 
 describe('in turn', () => {
@@ -214,6 +228,16 @@ describe('stuck', () => {
     const plenty = aClusterVmmrq(forPurposes('Evacuation'));
     const vms = outcomes({ quotas: [tight(0)], vmmrqs: [plenty] }, { task });
     expect(vms[0]).toMatchObject({ outcome: want, by: want === 'Passes' ? ['cvmmrq/drains'] : [] });
+  });
+
+  test('an upgrade that evicts gets what is given for UserRequested', () => {
+    const kubevirt = aKubeVirt({}, ['Evict']);
+    const given = (purpose: 'WorkloadUpdate' | 'UserRequested'): unknown =>
+      outcomes(
+        { quotas: [tight(0)], vmmrqs: [aClusterVmmrq(forPurposes(purpose))] },
+        { task: UPGRADE, state: { kubevirt } },
+      )[0]?.outcome;
+    expect([given('WorkloadUpdate'), given('UserRequested')]).toEqual(['Stuck', 'Passes']);
   });
 
   test.each<[string, string[], string]>([

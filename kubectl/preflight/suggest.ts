@@ -6,7 +6,7 @@ import { describeQuantity, type Amount } from '../../functions/domain/quantity.t
 import type { ClusterFacts, NamespaceFacts } from './facts.ts';
 import { isGiveable } from './outcome.ts';
 import { preflight, type Report } from './preflight.ts';
-import { PURPOSE_OF, type Task } from './task.ts';
+import { purposeOfTask, type Task } from './task.ts';
 import { missingIn } from './worst-case.ts';
 
 /** A VMMRQ to create, as a manifest. */
@@ -49,18 +49,26 @@ export function suggest(before: Report, facts: ClusterFacts, kind: ManifestKind)
       if (!short.has(name)) continue;
       amounts.set(name, sumOf([amounts.get(name) ?? new Map(), missingIn(each, { cluster, report })]));
     }
-    const manifests = manifestsFor(task, amounts, { kind, taken });
+    const purpose = purposeOfTask(task, facts.state.kubevirt);
+    const manifests = manifestsFor(task, amounts, { kind, taken, purpose });
     cluster = withManifests(facts, manifests);
     suggestion = { manifests, report: preflight(task, cluster) };
   }
   return suggestion;
 }
 
+interface ManifestRules {
+  readonly kind: ManifestKind;
+  readonly purpose: Purpose;
+  /** Names in use; left out: of cluster-wide VMMRQs. */
+  readonly taken: (namespace?: string) => readonly string[];
+}
+
 /** A cluster-wide one for all namespaces, or one in each: who may not write the former may write the latter. */
 function manifestsFor(
   task: Task,
   amounts: ReadonlyMap<string, Amounts>,
-  { kind, taken }: { readonly kind: ManifestKind; readonly taken: (namespace?: string) => readonly string[] },
+  { kind, taken, purpose }: ManifestRules,
 ): Manifest[] {
   const short = [...amounts].filter(([, each]) => each.size > 0);
   const name = nameOf(task);
@@ -68,7 +76,7 @@ function manifestsFor(
     return short.map(([namespace, each]) => ({
       ...KIND.vmmrq,
       metadata: { name: unusedNames(name, taken(namespace), 1)[0] ?? name, namespace },
-      spec: giving(each, PURPOSE_OF[task.kind]),
+      spec: giving(each, purpose),
     }));
   const chunks = chunksOf(short, MAX_VALUES);
   const names = unusedNames(name, taken(), chunks.length);
@@ -87,7 +95,7 @@ function manifestsFor(
           },
         ],
       },
-      ...giving(greatest(chunk.map(([, each]) => each)), PURPOSE_OF[task.kind]),
+      ...giving(greatest(chunk.map(([, each]) => each)), purpose),
     },
   }));
 }

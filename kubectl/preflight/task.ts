@@ -1,4 +1,6 @@
 import type { Purpose } from '../../functions/domain/names.ts';
+import type { KubeVirt } from '../../functions/domain/objects.ts';
+import { isEvictedOnly } from '../../functions/domain/progress/vm-state.ts';
 import type { Amount } from '../../functions/domain/quantity.ts';
 
 /** What an admin is about to do. */
@@ -13,12 +15,22 @@ export type Task =
     }
   | { readonly kind: 'namespace'; readonly namespace: string };
 
-/** What the migrations of a task are for. */
-export const PURPOSE_OF: Readonly<Record<Task['kind'], Purpose>> = {
+export const methodsOf = (kubevirt: KubeVirt | undefined): readonly string[] =>
+  kubevirt?.spec?.workloadUpdateStrategy?.workloadUpdateMethods ?? [];
+
+/** Whether KubeVirt evicts the VMs of an upgrade, and so evacuates them as in a drain (facts/kubevirt.md §3.3). */
+export const isByEviction = ({ kind }: Task, kubevirt: KubeVirt | undefined): boolean =>
+  kind === 'upgrade' && isEvictedOnly('Upgrade', methodsOf(kubevirt));
+
+const PURPOSE_OF: Readonly<Record<Task['kind'], Purpose>> = {
   node: 'Evacuation',
   upgrade: 'WorkloadUpdate',
   namespace: 'UserRequested',
 };
+
+/** What the migrations of a task are for. An evacuation from a node that nobody drains is UserRequested (docs/maintenance.md). */
+export const purposeOfTask = (task: Task, kubevirt: KubeVirt | undefined): Purpose =>
+  isByEviction(task, kubevirt) ? 'UserRequested' : PURPOSE_OF[task.kind];
 
 /** "drain of node1, node2" */
 export function describeTask(task: Task): string {

@@ -9,7 +9,7 @@ import {
   type VmState,
 } from '../../functions/domain/progress/vm-state.ts';
 import type { NamespaceFacts } from './facts.ts';
-import type { Task } from './task.ts';
+import { isByEviction, methodsOf, type Task } from './task.ts';
 
 /** A VM, and the migration that would move it. */
 export interface Move {
@@ -58,9 +58,10 @@ export function planOf(
 function moveOf(
   vmi: VirtualMachineInstance,
   own: Migration | undefined,
-  { task, now }: Pick<WhatIf, 'task' | 'now'>,
+  whatIf: WhatIf,
 ): Move {
-  const migration = own ?? migrationFor(vmi, task, now);
+  const { task } = whatIf;
+  const migration = own ?? migrationFor(vmi, whatIf);
   return { vmi: task.kind === 'upgrade' ? outdated(vmi) : vmi, migration: refused(migration) };
 }
 
@@ -110,7 +111,7 @@ const STOPPED: Exempt = {
 
 /** As the reports on drains and upgrades see a VM; any VM of a namespace can be migrated by hand. */
 function rulesOf({ task, kubevirt, now }: WhatIf): Parameters<typeof vmStateOf>[1] {
-  const methods = kubevirt?.spec?.workloadUpdateStrategy?.workloadUpdateMethods ?? [];
+  const methods = methodsOf(kubevirt);
   const evictionStrategy = kubevirt?.spec?.configuration?.evictionStrategy;
   if (task.kind === 'node') return { kind: 'Drain', methods, evictionStrategy, now };
   return {
@@ -140,9 +141,9 @@ const EXTERNAL = {
   message: 'its evictionStrategy is External: another controller decides',
 } as const;
 
-function migrationFor(vmi: VirtualMachineInstance, task: Task, now: number): Migration {
+function migrationFor(vmi: VirtualMachineInstance, { task, kubevirt, now }: WhatIf): Migration {
   const { namespace = '', name, uid } = vmi.metadata;
-  const { annotations, priority } = marksOf(vmi, task);
+  const { annotations, priority } = marksOf(vmi, isByEviction(task, kubevirt) ? 'node' : task.kind);
   return {
     ...KIND.migration,
     metadata: {
@@ -160,7 +161,7 @@ function migrationFor(vmi: VirtualMachineInstance, task: Task, now: number): Mig
 /** What KubeVirt writes on a migration of its own. */
 function marksOf(
   { status }: VirtualMachineInstance,
-  { kind }: Task,
+  kind: Task['kind'],
 ): { annotations: Record<string, string>; priority?: string } {
   switch (kind) {
     case 'node':

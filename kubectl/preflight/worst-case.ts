@@ -12,7 +12,7 @@ import { isGiveable } from './outcome.ts';
 import { podsByVm } from './pods.ts';
 import type { Report } from './preflight.ts';
 import { surroundingsOf } from './surroundings.ts';
-import { PURPOSE_OF } from './task.ts';
+import { purposeOfTask } from './task.ts';
 import { planOf, type Move } from './what-if.ts';
 
 /** What a VM's pods need, and how much more its quotas count when it has moved. */
@@ -54,7 +54,7 @@ export function missingIn(facts: NamespaceFacts, { cluster, report }: Reported):
   for (const { move, need, growth } of moving) {
     const pods = byVm.get(move.vmi.metadata.name) ?? [];
     const purpose = purposeOf({ ...move, pods, draining: surroundings.draining });
-    if (purpose !== PURPOSE_OF[task.kind]) continue;
+    if (purpose !== purposeOfTask(task, cluster.state.kubevirt)) continue;
     const quotas = withGrowth(base, withoutOwn(total, growth));
     const beyond = beyondGiven(lacked(need, { quotas }, new Map()), givingTo(untotaled, { purpose }), {
       quotas,

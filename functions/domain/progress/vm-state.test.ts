@@ -188,10 +188,52 @@ const CASES: readonly Case[] = [
     ['notMigratable', 'DisksNotLiveMigratable', 'NotMigratable'],
   ],
   [
-    'an upgrade restarts what it cannot migrate',
+    'an upgrade’s eviction of what it cannot migrate is refused',
     withStrategy('LiveMigrate', FIXED),
     { ...UPGRADE, methods: ['LiveMigrate', 'Evict'] },
+    ['notMigratable', 'DisksNotLiveMigratable', 'NotMigratable'],
+  ],
+  [
+    'an upgrade restarts what it cannot migrate and nothing protects',
+    left({ vmi: { ...aVmi(), status: FIXED } }),
+    { ...UPGRADE, methods: ['LiveMigrate', 'Evict'] },
     ['restarted', 'DisksNotLiveMigratable'],
+  ],
+  [
+    'an upgrade restarts what it can migrate only if possible, and cannot',
+    withStrategy('LiveMigrateIfPossible', FIXED),
+    { ...UPGRADE, methods: ['Evict'] },
+    ['restarted', 'DisksNotLiveMigratable'],
+  ],
+  [
+    'an upgrade’s eviction migrates a VM with a strategy',
+    withStrategy('LiveMigrateIfPossible'),
+    { ...UPGRADE, methods: ['Evict'] },
+    ['noMigrationYet', 'NoMigration'],
+  ],
+  [
+    'an upgrade leaves an external one to another controller',
+    withStrategy('External', FIXED),
+    { ...UPGRADE, methods: ['Evict'] },
+    ['noMigrationYet', 'ExternalEviction'],
+  ],
+  [
+    'an upgrade without evictions migrates an external one itself',
+    withStrategy('External'),
+    { ...UPGRADE, methods: ['LiveMigrate', 'Evict'] },
+    ['noMigrationYet', 'NoMigration'],
+  ],
+  [
+    'the evacuation after an upgrade’s eviction runs',
+    migrates(aMigration(EVACUATES, inPhase('Running'))),
+    { ...UPGRADE, methods: ['Evict'] },
+    ['running', 'Running'],
+  ],
+  [
+    'an evacuation runs beside an upgrade that migrates',
+    migrates(aMigration(EVACUATES, inPhase('Running'))),
+    UPGRADE,
+    ['noMigrationYet', 'OtherMigration'],
   ],
   ['its update runs', migrates(aMigration(UPDATES, inPhase('Running'))), UPGRADE, ['running', 'Running']],
   [

@@ -85,7 +85,7 @@ export function vmStateOf(vm: VmLeft, rules: MaintenanceRules): VmState {
   if (sendTo !== undefined || receive !== undefined)
     return { bucket: 'noMigrationYet', reason: WAITS_FOR.crossCluster, since };
   // KubeVirt creates no other one until it ends, and a refused one never does.
-  if (!isFor(migration, rules.kind) && !isRejectedByQuota(migration))
+  if (!isForThis(migration, rules) && !isRejectedByQuota(migration))
     return { bucket: 'noMigrationYet', reason: WAITS_FOR.otherMigration, since };
   return isRunning(migration) ? whileRunning(migration, rules) : whilePending(vm, migration, rules);
 }
@@ -98,12 +98,21 @@ export const isFor = ({ metadata: { annotations } }: Migration, kind: Maintenanc
 export const isRefusedForMaintenance = (migration: Migration): boolean =>
   isRejectedByQuota(migration) && MAINTENANCE_KINDS.some((kind) => isFor(migration, kind));
 
+/** Whether it updates the VM: an evacuation does, where an upgrade evicts every VM. */
+const isForThis = (migration: Migration, { kind, methods }: MaintenanceRules): boolean =>
+  isFor(migration, kind) || (isEvictedOnly(kind, methods) && isFor(migration, 'Drain'));
+
+/** An upgrade that evicts VMs, and migrates none by itself (facts/kubevirt.md §3.1). */
+export const isEvictedOnly = (kind: MaintenanceKind, methods: readonly string[]): boolean =>
+  kind === 'Upgrade' && methods.includes('Evict') && !methods.includes('LiveMigrate');
+
 function withoutMigration({ vmi }: VmLeft, rules: MaintenanceRules): VmState {
-  const strategy = strategyOf(vmi, rules.evictionStrategy);
-  if (rules.kind === 'Upgrade' && rules.methods.length === 0) return NOT_AUTOMATED;
+  const { kind, methods, evictionStrategy } = rules;
+  if (kind === 'Upgrade' && methods.length === 0) return NOT_AUTOMATED;
   const notLive = vmi?.status?.conditions?.find(isNotLive);
-  if (notLive !== undefined) return notMigratable(notLive, isRestarted(strategy, rules));
-  return notAttempted(strategy, rules) ?? afterMigration(vmi?.status?.migrationState);
+  const isMigrated = kind === 'Upgrade' && methods.includes('LiveMigrate') && notLive === undefined;
+  const evicted = isMigrated ? undefined : whenEvicted(strategyOf(vmi, evictionStrategy), notLive, rules);
+  return evicted ?? afterMigration(vmi?.status?.migrationState);
 }
 
 /** A VMI without a strategy has the cluster's; undefined: none. */
@@ -127,21 +136,32 @@ const NOT_AUTOMATED: VmState = {
   blockedBy: BLOCKED_BY.notAutomated,
 };
 
-const isRestarted = (
+/** By the answer of KubeVirt's eviction webhook (facts/kubevirt.md §3.3); undefined: it migrates the VM. */
+function whenEvicted(
   strategy: string | undefined,
+  notLive: Condition | undefined,
   { kind, methods, isByTaint = false }: MaintenanceRules,
-): boolean =>
-  kind === 'Drain' ? strategy === 'LiveMigrateIfPossible' && !isByTaint : methods.includes('Evict');
-
-/** undefined: KubeVirt creates a migration for it. */
-function notAttempted(
-  strategy: string | undefined,
-  { kind, methods }: MaintenanceRules,
 ): VmState | undefined {
-  if (kind === 'Upgrade')
-    return methods.includes('LiveMigrate') ? undefined : { bucket: 'restarted', reason: 'Evict' };
-  return strategy === 'External' ? { bucket: 'noMigrationYet', reason: WAITS_FOR.external } : undefined;
+  if (kind === 'Upgrade' && !methods.includes('Evict'))
+    return notLive === undefined ? undefined : notMigratable(notLive);
+  if (strategy === 'External') return { bucket: 'noMigrationYet', reason: WAITS_FOR.external };
+  const isUnprotected = kind === 'Upgrade' && !PROTECTING.includes(strategy);
+  const isRestarted = notLive !== undefined && strategy === 'LiveMigrateIfPossible' && !isByTaint;
+  if (isUnprotected || isRestarted) return { bucket: 'restarted', ...whyOf(notLive) };
+  return notLive === undefined ? undefined : notMigratable(notLive);
 }
+
+const notMigratable = (notLive: Condition): VmState => ({
+  bucket: 'notMigratable',
+  ...whyOf(notLive),
+  blockedBy: BLOCKED_BY.notMigratable,
+});
+
+const whyOf = (notLive: Condition | undefined): Pick<VmState, 'reason' | 'message'> => {
+  if (notLive === undefined) return { reason: 'Evict' };
+  const { reason = '', message } = notLive;
+  return message === undefined ? { reason } : { reason, message };
+};
 
 function afterMigration(
   last: { readonly failed?: boolean; readonly endTimestamp?: string | null } | undefined,
@@ -149,16 +169,6 @@ function afterMigration(
   if (last?.failed !== true) return { bucket: 'noMigrationYet', reason: WAITS_FOR.noMigration };
   const since = typeof last.endTimestamp === 'string' ? { since: last.endTimestamp } : {};
   return { bucket: 'failed', reason: WAITS_FOR.migrationFailed, ...since };
-}
-
-/** A drain's eviction of such a VM is refused without any migration, unless it may be restarted (facts/kubevirt.md §3.3). */
-function notMigratable(
-  { reason = '', message }: { readonly reason?: string; readonly message?: string },
-  restarts: boolean,
-): VmState {
-  const why = message === undefined ? { reason } : { reason, message };
-  if (restarts) return { bucket: 'restarted', ...why };
-  return { bucket: 'notMigratable', ...why, blockedBy: BLOCKED_BY.notMigratable };
 }
 
 function whileRunning(migration: Migration, { now }: MaintenanceRules): VmState {
