@@ -2,17 +2,25 @@ import { expect, test } from '@jest/globals';
 import type { Clock } from '../../functions/runtime/clock.ts';
 import { Settling } from './settling.ts';
 
-/** Notes the same state for so many seconds, one after another; the Lease is renewed every second, or never. */
+/** The Lease's renewTime at this second; undefined: it cannot be read. */
+type Lease = (second: number) => string | undefined;
+const ALIVE: Lease = String;
+const DEAD: Lease = () => 'never';
+
+/** Notes the same state for so many seconds, one after another. */
 async function after(
   notes: readonly (readonly [deployment: string | undefined, seconds: number])[],
-  isAlive = true,
+  lease = ALIVE,
 ): Promise<boolean> {
   let ms = 0;
   let reads = 0;
   const clock = { elapsed: () => ms } as Clock;
   const get = (): Promise<unknown> => {
     reads += 1;
-    return Promise.resolve({ object: { spec: { renewTime: isAlive ? String(ms) : 'never' } } });
+    const renewTime = lease(ms / 1_000);
+    return renewTime === undefined
+      ? Promise.reject(new Error('not now'))
+      : Promise.resolve({ object: { spec: { renewTime } } });
   };
   const settling = new Settling({ cluster: { get } as never, clock, kubevirtNamespace: 'kubevirt' });
   for (const [deployment, seconds] of notes) {
@@ -23,9 +31,18 @@ async function after(
     }
   }
   // Once at the begin of each quiet time, and once at its end.
-  if (isAlive) expect(reads).toBeLessThanOrEqual(2 * notes.length);
+  if (lease === ALIVE) expect(reads).toBeLessThanOrEqual(2 * notes.length);
   return settling.isSettled('new');
 }
+
+const renewedFrom =
+  (first: number): Lease =>
+  (second) =>
+    String(Math.max(first, second));
+const readFrom =
+  (first: number): Lease =>
+  (second) =>
+    second < first ? undefined : String(second);
 
 test.each<[string, Parameters<typeof after>, boolean]>([
   ['after a minute', [[['new', 61]]], true],
@@ -52,7 +69,11 @@ test.each<[string, Parameters<typeof after>, boolean]>([
     ],
     false,
   ],
-  ['while virt-controller does not renew its Lease', [[['new', 61]], false], false],
+  ['while virt-controller does not renew its Lease', [[['new', 61]], DEAD], false],
+  ['at the first renewal after a crash', [[['new', 75]], renewedFrom(70)], false],
+  ['a minute after a crash', [[['new', 125]], renewedFrom(70)], true],
+  ['where the Lease could not be read at the begin', [[['new', 65]], readFrom(30)], false],
+  ['a minute after the Lease could be read', [[['new', 125]], readFrom(30)], true],
 ])('an upgrade has settled %s', async (_, args, want) => {
   expect(await after(...args)).toBe(want);
 });

@@ -23,7 +23,7 @@ const SETTLED_MS = 60_000;
 
 /**
  * Whether an upgrade has been quiet for a minute by this process's own clock, while virt-controller, which labels outdated VMs,
- * was alive: its Lease was renewed. It reads that once at the begin and once at the end.
+ * was alive: its Lease was renewed. It reads that once at the begin and once at the end of each such minute.
  */
 export class Settling {
   readonly #options: SettlingOptions;
@@ -44,21 +44,26 @@ export class Settling {
   note(deployment: string | undefined): void {
     if (deployment === undefined || this.#quiet?.deployment !== deployment) {
       this.#settled = undefined;
-      this.#quiet =
-        deployment === undefined
-          ? undefined
-          : { deployment, since: this.#options.clock.elapsed(), renewed: this.#renewTime() };
+      this.#quiet = deployment === undefined ? undefined : this.#quietFrom(deployment, this.#renewTime());
       return;
     }
     const isQuiet = this.#options.clock.elapsed() - this.#quiet.since >= SETTLED_MS;
     if (isQuiet && this.#settled === undefined && !this.#isReading) void this.#settle(this.#quiet);
   }
 
+  #quietFrom(deployment: string, renewed: Quiet['renewed']): Quiet {
+    return { deployment, since: this.#options.clock.elapsed(), renewed };
+  }
+
   async #settle(quiet: Quiet): Promise<void> {
     this.#isReading = true;
     const [before, after] = await Promise.all([quiet.renewed, this.#renewTime()]);
     this.#isReading = false;
-    if (this.#quiet === quiet && after !== undefined && before !== after) this.#settled = quiet.deployment;
+    if (this.#quiet !== quiet) return;
+    const wasAlive = before !== undefined && after !== undefined && before !== after;
+    if (wasAlive) this.#settled = quiet.deployment;
+    // The first renewal after a crash says nothing about the minute before it.
+    else this.#quiet = this.#quietFrom(quiet.deployment, Promise.resolve(after));
   }
 
   /** undefined: there is none, or it could not be read. */
