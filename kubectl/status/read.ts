@@ -22,10 +22,9 @@ const LISTED_NAMESPACES = listed<Namespace>(NAMESPACES, {
 /** Reads everything of one namespace; left out: of all. Rejects as the verbs of Cluster do. */
 export async function readStatus(cluster: ApiServer, namespace?: string): Promise<StatusInput> {
   const where: Selection = namespace === undefined ? {} : { namespace };
-  const only: Selection = namespace === undefined ? {} : { fieldSelector: `metadata.name=${namespace}` };
   const [state, namespaces, raised] = await Promise.all([
     readState(cluster),
-    cluster.list(LISTED_NAMESPACES, only),
+    cluster.list(LISTED_NAMESPACES, {}),
     cluster.list(RESOURCE_QUOTAS, { ...where, labelSelector: LABEL.raised }),
   ]);
   const waiting = [...waitingNamespaces(state)].filter(
@@ -35,5 +34,11 @@ export async function readStatus(cluster: ApiServer, namespace?: string): Promis
     const snapshot = await readNamespace(cluster, state, name);
     return [name, snapshot === undefined ? [] : assess(snapshot, state.rules).verdicts] as const;
   });
-  return { state, namespaces: namespaces.items, raised: raised.items, verdicts: new Map(verdicts) };
+  return {
+    state,
+    namespace,
+    namespaces: namespaces.items,
+    raised: raised.items,
+    verdicts: new Map(verdicts),
+  };
 }

@@ -49,6 +49,13 @@ describe('a namespace', () => {
     ]);
   });
 
+  test('that alone is asked for does not change how many a cluster-wide VMMRQ selects', () => {
+    const namespaces = [aNamespace(), named('other')(aNamespace())];
+    const state = { vmmrqs: [aVmmrq()], clusterVmmrqs: [aClusterVmmrq()] };
+    const lines = textOf({ state, namespaces, namespace: 'other' });
+    expect(lines).toEqual(['CLUSTER-WIDE | PURPOSES | NAMESPACES', 'drains | Evacuation,WorkloadUpdate | 2']);
+  });
+
   test('names all VMMRQs in force', () => {
     expect(textOf({ state: { vmmrqs: [aVmmrq()], clusterVmmrqs: [aClusterVmmrq()] } }).slice(3)).toEqual([
       'NAMESPACE | VMMRQS | LOCK | RAISED | WAITING',

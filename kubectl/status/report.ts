@@ -66,7 +66,9 @@ export interface StatusInput {
     readonly clusterVmmrqs: readonly (Vmmrq | ClusterVmmrq)[];
     readonly now: number;
   };
-  /** Every namespace in scope, with its labels. */
+  /** The only one to show; undefined: all. */
+  readonly namespace?: string | undefined;
+  /** Every namespace of the cluster, with its labels: a cluster-wide VMMRQ may select any of them. */
   readonly namespaces: readonly Namespace[];
   /** Those that have the label of a raise. */
   readonly raised: readonly ResourceQuota[];
@@ -79,7 +81,7 @@ export const waitingNamespaces = ({ migrations }: Pick<ViewInput, 'migrations'>)
   new Set(migrations.filter(isPending).map(({ metadata }) => metadata.namespace ?? ''));
 
 export function reportOf(input: StatusInput): StatusReport {
-  const { state, namespaces } = input;
+  const { state, namespaces, namespace: only } = input;
   return {
     clusterWide: state.clusterVmmrqs.map((vmmrq) => ({
       name: vmmrq.metadata.name,
@@ -87,6 +89,7 @@ export function reportOf(input: StatusInput): StatusReport {
       namespaces: namespaces.filter(({ metadata }) => inForce([vmmrq], metadata.labels).length > 0).length,
     })),
     namespaces: namespaces
+      .filter(({ metadata }) => only === undefined || metadata.name === only)
       .map((namespace) => statusOf(namespace, input))
       .filter(isWorthShowing)
       .toSorted((one, other) => (one.namespace < other.namespace ? -1 : 1)),
