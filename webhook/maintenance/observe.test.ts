@@ -1,9 +1,20 @@
 import { expect, test } from '@jest/globals';
-import { aMigration, aVmi, withPriority } from '../../test/support/builders/kubevirt.ts';
-import { annotated, labelled } from '../../test/support/builders/object.ts';
+import { aMigration, aVmi, withCondition, withPriority } from '../../test/support/builders/kubevirt.ts';
+import { aProgress, aStatus, bucket } from '../../test/support/builders/maintenance.ts';
+import {
+  annotated,
+  createdAt,
+  labelled,
+  metadata,
+  NOW,
+  seconds,
+} from '../../test/support/builders/object.ts';
+import { aVm } from '../../test/support/builders/preflight.ts';
 import { KUBEVIRT } from '../../functions/domain/names.ts';
 import type { Migration, VirtualMachineInstance } from '../../functions/domain/objects.ts';
-import { outdated } from './observe.ts';
+import type { Maintenance } from '../../functions/domain/progress/maintenance.ts';
+import type { MaintenanceProgress } from '../../functions/domain/progress/progress-object.ts';
+import { observe, outdated } from './observe.ts';
 
 const vmiIn = (phase: string | undefined): VirtualMachineInstance =>
   labelled(KUBEVIRT.outdatedLauncher, '')({ ...aVmi(), status: phase === undefined ? {} : { phase } });
@@ -39,4 +50,53 @@ test.each<[string, Migration, string[]]>([
   const more = (): { isQueued: false; isLocked: false } => ({ isQueued: false, isLocked: false });
   expect(outdated({ vmis: [], migrations, more }).map(({ name }) => name)).toEqual(wanted);
   expect(outdated({ vmis: [vmiIn('Running')], migrations, more }).map(({ name }) => name)).toEqual(['vm0']);
+});
+
+/** node1 with vm0, whose migration waits for a slot since long ago. */
+const drained = (current?: MaintenanceProgress, ...vmis: VirtualMachineInstance[]): Maintenance =>
+  observe(
+    { kind: 'Drain', node: 'node1' },
+    {
+      kubevirt: undefined,
+      node: { metadata: metadata('node1'), spec: { unschedulable: true } },
+      vmis: [aVm(), ...vmis],
+      migrations: new Map([
+        ['tenant/vm0', annotated(KUBEVIRT.evacuation, 'node1')(createdAt(-999)(aMigration(withCondition())))],
+      ]),
+      progresses: current === undefined ? [] : [current],
+      more: () => ({ isQueued: true, isLocked: false }),
+      isSettled: false,
+      label: 'drain-12345678',
+      now: NOW,
+    },
+  );
+
+test.each<[string, MaintenanceProgress | undefined, object]>([
+  ['no report', undefined, { Limit: 1 }],
+  ['nothing moved', aProgress('Drain', aStatus([1], [1])), { Limit: 1 }],
+  ['a migration ran', aProgress('Drain', aStatus([1], [1], { buckets: [bucket('running', 1)] })), {}],
+  ['more VMs were left', aProgress('Drain', aStatus([1, 2], [1, 2])), {}],
+  ['one moved a moment ago', aProgress('Drain', aStatus([1], [1], { movedAt: seconds(-9) })), {}],
+  ['one moved long ago', aProgress('Drain', aStatus([1], [1], { movedAt: seconds(-360) })), { Limit: 1 }],
+  [
+    'its target found no node',
+    aProgress(
+      'Drain',
+      aStatus([1], [1], {
+        buckets: [
+          {
+            ...bucket('waiting', 1, 'TargetPodNotReady'),
+            vms: [{ namespace: 'tenant', name: 'vm0', reason: 'TargetPodNotReady', since: seconds(-400) }],
+          },
+        ],
+      }),
+    ),
+    { Capacity: 1 },
+  ],
+])('a VM that waits for a slot, where by the last status %s: %j', (_, current, blockedBy) => {
+  expect(drained(current).blockedBy).toEqual(blockedBy);
+});
+
+test('VMs without an eviction strategy are counted apart', () => {
+  expect(drained(undefined, aVmi('vm1'))).toMatchObject({ left: [expect.anything()], others: 1 });
 });

@@ -5,6 +5,8 @@ import { bucketsOf } from '../../functions/domain/progress/buckets.ts';
 import { keyOf } from '../../functions/domain/progress/counts.ts';
 import type { Maintenance } from '../../functions/domain/progress/maintenance.ts';
 import {
+  hasMoved,
+  isOpen,
   owesEvents,
   type MaintenanceProgress,
   type Subject,
@@ -13,6 +15,7 @@ import { expiredAmong } from '../../functions/domain/progress/retention.ts';
 import {
   isFor,
   isProtected,
+  type Before,
   type MaintenanceRules,
   type VmLeft,
 } from '../../functions/domain/progress/vm-state.ts';
@@ -49,9 +52,17 @@ export function observe(subject: Subject, facts: MaintenanceFacts): Maintenance 
     kind: subject.kind,
     label,
     highest: highestOf(label, progresses),
-    ...(subject.kind === 'Drain' ? { node: nodeOf(subject.node, facts) } : kubevirtOf(kubevirt)),
+    ...(subject.kind === 'Drain'
+      ? { node: nodeOf(subject.node, facts), others: aliveOn(subject.node, facts).length - left.length }
+      : kubevirtOf(kubevirt)),
     left: left.map(({ namespace, name }) => keyOf(namespace, name)),
-    ...bucketsOf(left, { kind: subject.kind, now, ...rulesOf(kubevirt), isByTaint: isByTaint(facts) }),
+    ...bucketsOf(left, {
+      kind: subject.kind,
+      now,
+      ...rulesOf(kubevirt),
+      isByTaint: isByTaint(facts),
+      before: beforeOf(current, left.length, now),
+    }),
     isMarked: subject.kind === 'Drain' && isWanted(subject.node, left, facts),
     isSettled,
     ...(current === undefined ? {} : { current }),
@@ -59,6 +70,20 @@ export function observe(subject: Subject, facts: MaintenanceFacts): Maintenance 
     expired: expiredAmong(progresses, now).map(({ metadata: { name, uid, resourceVersion } }) => ({
       ...{ name, uid, resourceVersion },
     })),
+  };
+}
+
+/** `left`: how many VMs are left now. */
+function beforeOf(current: MaintenanceProgress | undefined, left: number, now: number): Before | undefined {
+  if (current?.status === undefined || !isOpen(current)) return undefined;
+  const { startedAt, movedAt, buckets } = current.status;
+  const last = movedAt === undefined ? undefined : Date.parse(movedAt);
+  return {
+    startedAt,
+    movedAt: hasMoved(current.status, left) ? now : last,
+    entries: new Map(
+      buckets.flatMap(({ vms }) => vms.map((vm) => [vmOf(vm.namespace, vm.name), vm] as const)),
+    ),
   };
 }
 
@@ -85,9 +110,11 @@ function kubevirtOf(kubevirt: KubeVirt | undefined): Pick<Maintenance, 'kubevirt
   };
 }
 
+const aliveOn = (node: string, { vmis }: MaintenanceFacts): VirtualMachineInstance[] =>
+  vmis.filter((vmi) => isAlive(vmi) && vmi.status?.nodeName === node);
+
 const leftOnNode = (node: string, facts: MaintenanceFacts): VmLeft[] =>
-  facts.vmis
-    .filter((vmi) => isAlive(vmi) && vmi.status?.nodeName === node)
+  aliveOn(node, facts)
     .filter((vmi) => isProtected(vmi, rulesOf(facts.kubevirt).evictionStrategy))
     .map((vmi) => leftOf(vmi, facts));
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { aMigration, aVmi, inPhase } from '../../../test/support/builders/kubevirt.ts';
+import { aMigration, aVmi, inPhase, withCondition } from '../../../test/support/builders/kubevirt.ts';
 import { annotated, NOW, seconds, type Change } from '../../../test/support/builders/object.ts';
 import { KUBEVIRT } from '../names.ts';
 import type { Migration } from '../objects.ts';
@@ -36,4 +36,14 @@ test('names first those whose target finds no node, although all wait as long fo
     ['waiting', ['b-finds-no-node', 'a-waits', 'c-is-new']],
   ]);
   expect(blockedBy).toEqual({ Capacity: 1, Limit: 1 });
+});
+
+test('what waits in turn is not blocked while a migration of this drain runs', () => {
+  const pending = [
+    evacuated('a-waits', true, createdAt(-999), withCondition()),
+    evacuated('b-is-refused', false, createdAt(-999), withCondition()),
+  ];
+  expect(bucketsOf(pending, RULES).blockedBy).toEqual({ Limit: 1, Pending: 1 });
+  const runs = evacuated('c-runs', false, inPhase('Running'));
+  expect(bucketsOf([...pending, runs], RULES).blockedBy).toEqual({});
 });

@@ -1,3 +1,4 @@
+import { afterFailure } from './after-failure.ts';
 import { BLOCKED_BY, type BlockedReason } from './names.ts';
 import { BUCKETS, type Bucket, type BucketEntry, type BucketName } from './progress-object.ts';
 import { vmStateOf, type MaintenanceRules, type VmLeft, type VmState } from './vm-state.ts';
@@ -19,7 +20,7 @@ interface Placed extends VmState {
 /** Sorts the VMs that are left into buckets: each VM into one, first those that do not get on, the oldest first. */
 export function bucketsOf(vms: readonly VmLeft[], rules: MaintenanceRules): Sorted {
   const placed = vms.map((vm): Placed => ({
-    ...vmStateOf(vm, rules),
+    ...afterFailure(vmStateOf(vm, rules), vm, rules),
     namespace: vm.namespace,
     name: vm.name,
   }));
@@ -56,12 +57,15 @@ const entryOf = ({ namespace, name, since, reason, message, quotas }: Placed): B
   ...(quotas === undefined ? {} : { quotas: [...quotas] }),
 });
 
-/** While a migration of this maintenance runs, the limits let others follow. */
+/** What a migration waits for that others of this maintenance still get: a slot, or KubeVirt's attention. */
+const IN_TURN: readonly (BlockedReason | undefined)[] = [BLOCKED_BY.limit, BLOCKED_BY.pending];
+
+/** While a migration of this maintenance runs, others follow. */
 function blockersAmong(placed: readonly Placed[]): Sorted['blockedBy'] {
   const isMoving = placed.some(({ bucket }) => bucket === 'running');
   const counts: Partial<Record<BlockedReason, number>> = {};
   for (const { blockedBy } of placed) {
-    if (blockedBy === undefined || (isMoving && blockedBy === BLOCKED_BY.limit)) continue;
+    if (blockedBy === undefined || (isMoving && IN_TURN.includes(blockedBy))) continue;
     counts[blockedBy] = (counts[blockedBy] ?? 0) + 1;
   }
   return counts;

@@ -23,7 +23,9 @@ function endOfDrain(
     return { state: 'Failed', reason: MAINTENANCE_REASON.nodeGone, message };
   }
   if (left === 0) {
-    const message = `no VM is left on node ${subject}, of ${vms(total)}`;
+    const others = seen.others ?? 0;
+    const rest = others === 0 ? '' : `; ${vms(others)} without one still there`;
+    const message = `no VM with an eviction strategy is left on node ${subject}, of ${vms(total)}${rest}`;
     return { state: 'Completed', reason: MAINTENANCE_REASON.drained, message };
   }
   if (seen.node.isDraining) return undefined;

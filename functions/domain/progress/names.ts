@@ -16,7 +16,7 @@ export const MAINTENANCE_EVENT = {
   drainBlocked: 'io.kubevirt.mtq.drain.blocked',
   /** No VM is blocked now. */
   drainUnblocked: 'io.kubevirt.mtq.drain.unblocked',
-  /** No VM is left on the node. */
+  /** No VM with an eviction strategy is left on the node. */
   drainCompleted: 'io.kubevirt.mtq.drain.completed',
   /** The node takes pods again. */
   drainCanceled: 'io.kubevirt.mtq.drain.canceled',
@@ -49,6 +49,10 @@ export const BLOCKED_BY = {
   notAutomated: 'NotAutomated',
   /** Target pods find no node. */
   capacity: 'Capacity',
+  /** Migrations fail again and again. */
+  migrationFailed: 'MigrationFailed',
+  /** KubeVirt creates no target pods, and no quota is the cause. */
+  pending: 'Pending',
   /** KubeVirt's parallel limits are used up by others. */
   limit: 'Limit',
 } as const;
@@ -58,7 +62,7 @@ export type BlockedReason = (typeof BLOCKED_BY)[keyof typeof BLOCKED_BY];
 export const MAINTENANCE_REASON = {
   /** VMs are being moved or updated. */
   underWay: 'UnderWay',
-  /** No VM is left on the node. */
+  /** No VM with an eviction strategy is left on the node. */
   drained: 'Drained',
   /** The node takes pods again. */
   uncordoned: 'Uncordoned',

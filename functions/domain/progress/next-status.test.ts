@@ -232,6 +232,27 @@ describe('an upgrade', () => {
   });
 });
 
+test('the end of a drain names the VMs that it did not wait for', () => {
+  expect(after(aDrain([], but({ others: 2 })), aStatus([1], [1])).message).toBe(
+    'no VM with an eviction strategy is left on node node1, of 1 VM; 2 VMs without one still there',
+  );
+});
+
+describe('the time of the last migration', () => {
+  const running = but({ buckets: [bucket('running', 1)] });
+  const runs = aStatus([1, 2], [1, 2], { buckets: [bucket('running', 1)] });
+
+  test.each<[string, Maintenance, ProgressStatus, string | undefined]>([
+    ['is left out while none was', aDrain([1, 2]), aStatus([1, 2], [1, 2]), undefined],
+    ['is not written while one runs', aDrain([1, 2], running), runs, undefined],
+    ['is written when none runs any more', aDrain([1, 2]), runs, seconds(1)],
+    ['is written when a VM has left unseen', aDrain([1]), aStatus([1, 2], [1, 2]), seconds(1)],
+    ['stays', aDrain([1, 2]), aStatus([1, 2], [1, 2], { movedAt: seconds(0) }), seconds(0)],
+  ])('%s', (_, seen, before, want) => {
+    expect(after(seen, before).movedAt).toBe(want);
+  });
+});
+
 describe('counts', () => {
   test('a repeated run changes nothing, and neither does one that is late', () => {
     const first = after(aDrain([2, 3], QUOTA), aStatus([1, 2, 3], [1, 2, 3]));

@@ -2,7 +2,13 @@ import { count, type Counts } from './counts.ts';
 import { endingOf, type Ending } from './ending.ts';
 import type { Maintenance } from './maintenance.ts';
 import { hasRoomFor, withEvents, type Happened } from './outbox.ts';
-import { isOpen, type MaintenanceProgress, type ProgressStatus } from './progress-object.ts';
+import {
+  countOf,
+  hasMoved,
+  isOpen,
+  type MaintenanceProgress,
+  type ProgressStatus,
+} from './progress-object.ts';
 import { standingOf } from './standing.ts';
 
 /** `progressed` is posted after so many parts of ten, or after so long (milliseconds). */
@@ -18,7 +24,7 @@ export function nextStatus(object: MaintenanceProgress, seen: Maintenance, now: 
   const time = new Date(now).toISOString();
   const known = before ?? { ...NEW, startedAt: time, reported: { done: 0, at: time } };
   const counts = count(known.counted, seen.left);
-  const open = openStatus(known, seen, counts);
+  const open = { ...openStatus(known, seen, counts), ...movedAt(before, seen, { counts, time }) };
   const ending = endingOf(object.spec, seen, counts);
   const started: readonly Happened[] = before === undefined ? ['started'] : [];
   if (ending !== undefined) {
@@ -46,6 +52,17 @@ const openStatus = (
   buckets: seen.buckets,
   ...{ startedAt, reported, sequence, outbox },
 });
+
+/** When a VM was last migrated: a write where that ends, and none while it lasts. */
+function movedAt(
+  before: ProgressStatus | undefined,
+  { buckets }: Maintenance,
+  { counts, time }: { readonly counts: Counts; readonly time: string },
+): Pick<ProgressStatus, 'movedAt'> {
+  const isOver = before !== undefined && countOf(buckets, 'running') === 0 && hasMoved(before, counts.left);
+  if (isOver) return { movedAt: time };
+  return before?.movedAt === undefined ? {} : { movedAt: before.movedAt };
+}
 
 const endedStatus = (open: ProgressStatus, ending: Ending, endedAt: string): ProgressStatus => ({
   ...{ ...open, ...ending, endedAt },

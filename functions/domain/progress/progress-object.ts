@@ -45,6 +45,8 @@ export interface ProgressStatus {
   blocked: number;
   /** RFC 3339. */
   startedAt: string;
+  /** When a VM was last migrated; left out while one is, the first time. */
+  movedAt?: string;
   endedAt?: string;
   /** What the VMs that are left wait for; a bucket without any is left out. */
   buckets: Bucket[];
@@ -72,9 +74,9 @@ export const BUCKETS = [
   'notAutomated',
   /** It has no migration for this, or another one is in flight. */
   'noMigrationYet',
-  /** It is stopped and started instead of migrated. */
+  /** It is stopped and started instead of migrated, or is being deleted. */
   'restarted',
-  /** Its last migration failed, and no other one has been created. */
+  /** Its last migration failed, and no other one has been created, or others have been for minutes without success. */
   'failed',
 ] as const;
 export type BucketName = (typeof BUCKETS)[number];
@@ -137,6 +139,10 @@ export const isOpen = ({ status }: MaintenanceProgress): boolean => OPEN.include
 
 /** Whether it has events to post. */
 export const owesEvents = ({ status }: MaintenanceProgress): boolean => (status?.outbox ?? []).length > 0;
+
+/** Whether a VM was being migrated at the last status, or has left since. */
+export const hasMoved = (before: Pick<ProgressStatus, 'buckets' | 'left'>, left: number): boolean =>
+  countOf(before.buckets, 'running') > 0 || left < before.left;
 
 /** Of a bucket by name; 0 where there is none. */
 export const countOf = (buckets: readonly Bucket[], wanted: BucketName): number =>

@@ -11,6 +11,8 @@ const BUCKET_OF: Readonly<Record<BlockedReason, BucketName>> = {
   [BLOCKED_BY.notMigratable]: 'notMigratable',
   [BLOCKED_BY.notAutomated]: 'notAutomated',
   [BLOCKED_BY.capacity]: 'waiting',
+  [BLOCKED_BY.migrationFailed]: 'failed',
+  [BLOCKED_BY.pending]: 'waiting',
   [BLOCKED_BY.limit]: 'waiting',
 };
 
@@ -20,6 +22,8 @@ const ADVICE_OF: Readonly<Record<BlockedReason, string>> = {
   [BLOCKED_BY.notMigratable]: 'Stop these VMs, or change what keeps them from being migrated.',
   [BLOCKED_BY.notAutomated]: "Set workloadUpdateMethods in KubeVirt's spec, or restart the VMs.",
   [BLOCKED_BY.capacity]: 'Describe the target pods. Where they find no node, add nodes.',
+  [BLOCKED_BY.migrationFailed]: 'Describe these VMIs: status.migrationState says why.',
+  [BLOCKED_BY.pending]: 'Describe these VMIs: their Events say what refuses the target pods.',
   [BLOCKED_BY.limit]: "Wait for other migrations, or increase KubeVirt's parallel migration limits.",
 };
 

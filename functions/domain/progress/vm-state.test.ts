@@ -6,7 +6,7 @@ import {
   refusedAt,
   withCondition,
 } from '../../../test/support/builders/kubevirt.ts';
-import { annotated, createdAt, NOW } from '../../../test/support/builders/object.ts';
+import { annotated, beingDeleted, createdAt, NOW } from '../../../test/support/builders/object.ts';
 import type { Migration, VirtualMachineInstance } from '../objects.ts';
 import { bucketsOf } from './buckets.ts';
 import { vmStateOf, type MaintenanceRules, type VmLeft } from './vm-state.ts';
@@ -29,7 +29,12 @@ const migrates = (migration: Migration, different: Partial<VmLeft> = {}): VmLeft
 const FIXED = {
   conditions: [{ type: 'LiveMigratable', status: 'False' as const, reason: 'DisksNotLiveMigratable' }],
 };
-const FAILED = { migrationState: { failed: true, endTimestamp: '2026-11-21T04:59:00Z' } };
+const stopping = (vm: VmLeft): VmLeft => ({ ...vm, vmi: beingDeleted()(vm.vmi ?? aVmi()) });
+/** A VM was last migrated so many seconds ago. */
+const moved = (seconds: number): MaintenanceRules => ({
+  ...DRAIN,
+  before: { startedAt: '', movedAt: NOW - seconds * 1_000, entries: new Map() },
+});
 const NO_FIT = { reason: 'NotEnough', quotas: [{ name: 'quota', missing: { 'requests.cpu': '605m' } }] };
 
 type Case = [name: string, vm: VmLeft, rules: MaintenanceRules, want: readonly [string, string, string?]];
@@ -67,7 +72,18 @@ const CASES: readonly Case[] = [
     { ...DRAIN, isByTaint: true },
     ['notMigratable', 'DisksNotLiveMigratable', 'NotMigratable'],
   ],
-  ['its last migration failed', withStrategy('LiveMigrate', FAILED), DRAIN, ['failed', 'MigrationFailed']],
+  [
+    'it is being deleted, and cannot be migrated',
+    stopping(withStrategy('LiveMigrate', FIXED)),
+    DRAIN,
+    ['restarted', 'Stopping'],
+  ],
+  [
+    'it is being deleted, and has a refused migration',
+    stopping(migrates(aMigration(EVACUATES, refusedAt(-99)))),
+    DRAIN,
+    ['restarted', 'Stopping'],
+  ],
   [
     'a user migrates it',
     migrates(aMigration(inPhase('Running'))),
@@ -82,7 +98,10 @@ const CASES: readonly Case[] = [
   ],
   [
     'it goes to another cluster',
-    migrates({ ...aMigration(EVACUATES), spec: { vmiName: 'vm0', sendTo: { migrationID: 'x' } } }),
+    migrates({
+      ...aMigration(EVACUATES, createdAt(-60)),
+      spec: { vmiName: 'vm0', sendTo: { migrationID: 'x' } },
+    }),
     DRAIN,
     ['noMigrationYet', 'CrossClusterMigration'],
   ],
@@ -107,9 +126,66 @@ const CASES: readonly Case[] = [
   ],
   [
     'KubeVirt has not tried its pod',
-    migrates(aMigration(EVACUATES, withCondition())),
+    migrates(aMigration(EVACUATES, withCondition(), createdAt(-60))),
     DRAIN,
     ['waiting', 'Pending'],
+  ],
+  [
+    'KubeVirt has not tried its pod for as long as its longest back-off',
+    migrates(aMigration(EVACUATES, withCondition(), createdAt(-359))),
+    DRAIN,
+    ['waiting', 'Pending'],
+  ],
+  [
+    'KubeVirt has not created its pod for longer than its longest back-off',
+    migrates(aMigration(EVACUATES, withCondition(), createdAt(-360))),
+    DRAIN,
+    ['waiting', 'Pending', 'Pending'],
+  ],
+  [
+    'it waits as long, and others have gone on since',
+    migrates(aMigration(EVACUATES, withCondition(), createdAt(-999))),
+    moved(359),
+    ['waiting', 'Pending'],
+  ],
+  [
+    'a user’s migration is not begun for as long',
+    migrates(aMigration(withCondition(), createdAt(-360))),
+    DRAIN,
+    ['waiting', 'OtherMigration', 'Pending'],
+  ],
+  [
+    'a user’s migration has had no slot for as long',
+    migrates(aMigration(withCondition(), createdAt(-360)), { isQueued: true }),
+    DRAIN,
+    ['waiting', 'OtherMigration', 'Limit'],
+  ],
+  [
+    'a user’s migration takes as long',
+    migrates(aMigration(inPhase('Running'), createdAt(-999))),
+    DRAIN,
+    ['noMigrationYet', 'OtherMigration'],
+  ],
+  [
+    'the other cluster has not answered for as long',
+    migrates({
+      ...aMigration(EVACUATES, inPhase('Synchronizing'), createdAt(-360)),
+      spec: { vmiName: 'vm0', sendTo: { migrationID: 'x' } },
+    }),
+    DRAIN,
+    ['waiting', 'CrossClusterMigration', 'Pending'],
+  ],
+  [
+    'no slot is left, and others had one within minutes',
+    migrates(aMigration(EVACUATES, withCondition(), createdAt(-999)), { isQueued: true }),
+    moved(359),
+    ['waiting', 'ParallelLimitReached'],
+  ],
+  [
+    'no slot is left, and no other had one for minutes',
+    migrates(aMigration(EVACUATES, withCondition(), createdAt(-999)), { isQueued: true }),
+    moved(360),
+    ['waiting', 'ParallelLimitReached', 'Limit'],
   ],
   [
     'no slot is left',

@@ -6,6 +6,7 @@ import type { KnownVerdict } from './known-verdict.ts';
 import {
   MAINTENANCE_KINDS,
   type BlockingQuota,
+  type BucketEntry,
   type BucketName,
   type MaintenanceKind,
 } from './progress-object.ts';
@@ -33,15 +34,27 @@ export interface MaintenanceRules {
   readonly evictionStrategy: string | undefined;
   /** KubeVirt drains the node by its taint: nothing evicts the VMs that it cannot migrate. Left out: no. */
   readonly isByTaint?: boolean;
+  /** What the status of the open object says; left out: there is none. */
+  readonly before?: Before | undefined;
   /** Milliseconds. */
   readonly now: number;
+}
+
+/** What a report knows from its last status. */
+export interface Before {
+  /** RFC 3339. */
+  readonly startedAt: string;
+  /** When a VM of this drain or upgrade was last migrated, milliseconds; undefined: none was. */
+  readonly movedAt: number | undefined;
+  /** The VMs that it names, by `namespace/name`. */
+  readonly entries: ReadonlyMap<string, BucketEntry>;
 }
 
 export interface VmState {
   readonly bucket: BucketName;
   readonly reason: string;
   readonly message?: string | undefined;
-  readonly since?: string;
+  readonly since?: string | undefined;
   readonly quotas?: readonly BlockingQuota[] | undefined;
   /** It does not get on by itself. */
   readonly blockedBy?: BlockedReason;
@@ -58,6 +71,7 @@ export const WAITS_FOR = {
   crossCluster: 'CrossClusterMigration',
   external: 'ExternalEviction',
   migrationFailed: 'MigrationFailed',
+  stopping: 'Stopping',
 } as const;
 
 /** Verdicts after which the functions go on by themselves. */
@@ -75,19 +89,45 @@ const TEMPORARY: readonly string[] = [
 const UNEXAMINED_MS = 10_000;
 /** A target pod that is not ready for so long, or a slot that is not free for so long, is reported. */
 const WAITED_MS = 60_000;
+/** KubeVirt waits at most 320 s after failed migrations (facts/kubevirt.md §1.5). */
+export const LONGEST_BACKOFF_MS = 360_000;
 
 /** What a VM waits for, in the words of facts/kubevirt.md §3. */
 export function vmStateOf(vm: VmLeft, rules: MaintenanceRules): VmState {
-  const { migration } = vm;
+  const { vmi, migration } = vm;
+  const stopping = vmi?.metadata.deletionTimestamp;
+  // KubeVirt deletes its migration, and neither evicts nor updates it.
+  if (stopping !== undefined) return { bucket: 'restarted', reason: WAITS_FOR.stopping, since: stopping };
   if (migration === undefined || isFinal(migration)) return withoutMigration(vm, rules);
-  const since = migration.metadata.creationTimestamp;
-  const { sendTo, receive } = migration.spec;
-  if (sendTo !== undefined || receive !== undefined)
-    return { bucket: 'noMigrationYet', reason: WAITS_FOR.crossCluster, since };
-  // KubeVirt creates no other one until it ends, and a refused one never does.
-  if (!isForThis(migration, rules) && !isRejectedByQuota(migration))
-    return { bucket: 'noMigrationYet', reason: WAITS_FOR.otherMigration, since };
+  const other = otherMigration(migration, rules);
+  if (other !== undefined) return whileOther(vm, migration, { ...rules, reason: other });
   return isRunning(migration) ? whileRunning(migration, rules) : whilePending(vm, migration, rules);
+}
+
+/** Why it is not of this drain or upgrade; undefined: it is, or a quota refuses it. */
+function otherMigration(migration: Migration, rules: MaintenanceRules): string | undefined {
+  const { sendTo, receive } = migration.spec;
+  if (sendTo !== undefined || receive !== undefined) return WAITS_FOR.crossCluster;
+  // KubeVirt creates no other one until it ends, and a refused one never does.
+  const counts = isForThis(migration, rules) || isRejectedByQuota(migration);
+  return counts ? undefined : WAITS_FOR.otherMigration;
+}
+
+function whileOther(
+  { isQueued }: VmLeft,
+  migration: Migration,
+  { reason, ...rules }: MaintenanceRules & { readonly reason: string },
+): VmState {
+  const since = migration.metadata.creationTimestamp;
+  if (isRunning(migration) || !hasWaited(since, LONGEST_BACKOFF_MS, rules))
+    return { bucket: 'noMigrationYet', reason, since };
+  return { bucket: 'waiting', reason, since, blockedBy: isQueued ? BLOCKED_BY.limit : BLOCKED_BY.pending };
+}
+
+/** Whether a pending migration has waited for so long, and no other one of this drain or upgrade has gone on since. */
+function hasWaited(since: string, ms: number, { before, now }: MaintenanceRules): boolean {
+  const movedAt = before?.movedAt ?? -Infinity;
+  return now - Date.parse(since) >= ms && now - movedAt >= LONGEST_BACKOFF_MS;
 }
 
 /** Whether KubeVirt created the migration for this kind of maintenance. A user's own migration is for none. */
@@ -112,7 +152,7 @@ function withoutMigration({ vmi }: VmLeft, rules: MaintenanceRules): VmState {
   const notLive = vmi?.status?.conditions?.find(isNotLive);
   const isMigrated = kind === 'Upgrade' && methods.includes('LiveMigrate') && notLive === undefined;
   const evicted = isMigrated ? undefined : whenEvicted(strategyOf(vmi, evictionStrategy), notLive, rules);
-  return evicted ?? afterMigration(vmi?.status?.migrationState);
+  return evicted ?? { bucket: 'noMigrationYet', reason: WAITS_FOR.noMigration };
 }
 
 /** A VMI without a strategy has the cluster's; undefined: none. */
@@ -163,14 +203,6 @@ const whyOf = (notLive: Condition | undefined): Pick<VmState, 'reason' | 'messag
   return message === undefined ? { reason } : { reason, message };
 };
 
-function afterMigration(
-  last: { readonly failed?: boolean; readonly endTimestamp?: string | null } | undefined,
-): VmState {
-  if (last?.failed !== true) return { bucket: 'noMigrationYet', reason: WAITS_FOR.noMigration };
-  const since = typeof last.endTimestamp === 'string' ? { since: last.endTimestamp } : {};
-  return { bucket: 'failed', reason: WAITS_FOR.migrationFailed, ...since };
-}
-
 function whileRunning(migration: Migration, { now }: MaintenanceRules): VmState {
   const since = notReadySince(migration, now);
   if (since !== undefined)
@@ -192,23 +224,24 @@ export function notReadySince({ metadata, status }: Migration, now: number): str
 }
 
 /** A refused attachment pod leaves no condition: only the verdict shows it (facts/kubevirt.md §1.3). */
-function whilePending(vm: VmLeft, migration: Migration, { now }: MaintenanceRules): VmState {
+function whilePending(vm: VmLeft, migration: Migration, rules: MaintenanceRules): VmState {
   const since = migration.metadata.creationTimestamp;
-  const isLate = now - Date.parse(since) >= WAITED_MS;
-  const queued: VmState = {
-    bucket: 'waiting',
-    reason: REASON.parallelLimit,
-    since,
-    ...(isLate ? { blockedBy: BLOCKED_BY.limit } : {}),
-  };
   // A lock that a policy refuses helps nobody, and is over within the moment or until the guard ends it.
   if (vm.isLocked && vm.verdict?.reason !== REASON.refusedByPolicy)
     return { bucket: 'waiting', reason: REASON.locked, since };
   if (vm.verdict !== undefined) return afterVerdict(vm.verdict, migration);
-  if (vm.isQueued) return queued;
-  return isRejectedByQuota(migration)
-    ? unexamined(migration, now)
-    : { bucket: 'waiting', reason: WAITS_FOR.pending, since };
+  if (vm.isQueued)
+    return {
+      bucket: 'waiting',
+      reason: REASON.parallelLimit,
+      since,
+      ...(hasWaited(since, WAITED_MS, rules) ? { blockedBy: BLOCKED_BY.limit } : {}),
+    };
+  if (isRejectedByQuota(migration)) return unexamined(migration, rules.now);
+  // What else refuses its pod leaves no condition (facts/kubevirt.md §1.3).
+  const isStuck = hasWaited(since, LONGEST_BACKOFF_MS, rules);
+  const by = isStuck ? { blockedBy: BLOCKED_BY.pending } : {};
+  return { bucket: 'waiting', reason: WAITS_FOR.pending, since, ...by };
 }
 
 function afterVerdict(verdict: KnownVerdict, migration: Migration): VmState {

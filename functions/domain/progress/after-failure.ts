@@ -1,0 +1,46 @@
+import { BLOCKED_BY, type BlockedReason } from './names.ts';
+import {
+  LONGEST_BACKOFF_MS,
+  WAITS_FOR,
+  type MaintenanceRules,
+  type VmLeft,
+  type VmState,
+} from './vm-state.ts';
+
+/** Waiting for something else than its next attempt. */
+const ELSEWHERE: readonly string[] = [WAITS_FOR.external, WAITS_FOR.otherMigration, WAITS_FOR.crossCluster];
+/** What may also hold back the next attempt. */
+const HOLDING: readonly (BlockedReason | undefined)[] = [undefined, BLOCKED_BY.limit, BLOCKED_BY.pending];
+
+/** KubeVirt migrates it again, or will. */
+const isRetried = ({ bucket, reason, blockedBy }: VmState): boolean =>
+  bucket !== 'restarted' && HOLDING.includes(blockedBy) && !ELSEWHERE.includes(reason);
+
+/**
+ * A VM whose migration fails again and again is blocked all the time, not only between two attempts. For one whose target pod was
+ * never ready the VMI does not show the former attempt (facts/kubevirt.md §1.6), so the last status counts.
+ */
+export function afterFailure(state: VmState, vm: VmLeft, { before, now }: MaintenanceRules): VmState {
+  if (before === undefined || !isRetried(state)) return state;
+  const known = before.entries.get(`${vm.namespace}/${vm.name}`);
+  if (known?.reason === WAITS_FOR.notReady && !isPastScheduling(vm))
+    return { bucket: 'waiting', reason: known.reason, since: known.since, blockedBy: BLOCKED_BY.capacity };
+  const since =
+    known?.reason === WAITS_FOR.migrationFailed ? known.since : failedAt(vm, Date.parse(before.startedAt));
+  if (since === undefined) return state;
+  const failed = { reason: WAITS_FOR.migrationFailed, since };
+  // KubeVirt tries again by itself, and most often the next attempt is enough.
+  if (now - Date.parse(since) >= LONGEST_BACKOFF_MS)
+    return { bucket: 'failed', ...failed, blockedBy: BLOCKED_BY.migrationFailed };
+  return { bucket: state.bucket === 'noMigrationYet' ? 'failed' : state.bucket, ...failed };
+}
+
+const isPastScheduling = ({ migration }: VmLeft): boolean =>
+  !['', 'Pending', 'Scheduling'].includes(migration?.status?.phase ?? '');
+
+/** When the VMI's last migration failed (RFC 3339); undefined: it did not since `start`, in milliseconds. */
+function failedAt({ vmi }: VmLeft, start: number): string | undefined {
+  const { failed, endTimestamp } = vmi?.status?.migrationState ?? {};
+  if (failed !== true || typeof endTimestamp !== 'string') return undefined;
+  return Date.parse(endTimestamp) >= start ? endTimestamp : undefined;
+}
