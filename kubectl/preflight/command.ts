@@ -34,11 +34,14 @@ const KINDS = ['node', 'upgrade', 'namespace', 'plan'] as const satisfies readon
 
 const declare = (): Command =>
   new Command('preflight')
-    .summary('says which VMs a drain or an upgrade would get stuck on')
+    .summary(
+      'says which VMs a drain or an upgrade would get stuck on by quotas, not by the capacity of nodes',
+    )
     .description(
       'Says for each VM whether it would be migrated, by the same decisions as the functions; changes nothing.\n' +
         'passes: at once; passes in turn: when those before it have finished; stuck: a quota lacks this amount, and no VMMRQ\n' +
-        'gives it. VMs are taken to go in the order shown. What other admission plugins would refuse is not known.',
+        'gives it. VMs are taken to go in the order shown. What other admission plugins would refuse is not known, and neither\n' +
+        'is whether another node has the capacity.',
     )
     .usage('[flags] (node NODE... | upgrade | namespace [NAMESPACE] | plan PLAN)')
     .addArgument(

@@ -9,6 +9,7 @@ import {
   onNode,
   podPhase,
   podSpec,
+  withPriority,
 } from '../../test/support/builders/kubevirt.ts';
 import { aNamespace } from '../../test/support/builders/namespace.ts';
 import {
@@ -41,6 +42,7 @@ import {
 import { ANNOTATION, KUBEVIRT, REASON } from '../../functions/domain/names.ts';
 import type {
   Condition,
+  Migration,
   PersistentVolumeClaim,
   Pod,
   ResourceQuota,
@@ -430,6 +432,38 @@ describe('an upgrade', () => {
 
 describe('a VM with a migration of its own', () => {
   const own = aMigration();
+
+  test.each<[string, number, boolean, Migration, string]>([
+    ['before an upgrade migrates again, with the new overhead', 64, false, own, 'vm0 PassesInTurn'],
+    [
+      'before an upgrade may get stuck then',
+      63,
+      false,
+      own,
+      'vm0 Stuck NoVirtualMachineMigrationResourceQuota',
+    ],
+    ['during an upgrade has the new launcher then', 0, true, own, 'vm0 Passes'],
+    [
+      'for an upgrade that has begun a moment ago is updated',
+      0,
+      false,
+      withPriority('system-critical')(annotated(KUBEVIRT.workloadUpdate, '')(own)),
+      'vm0 Passes',
+    ],
+  ])('that runs %s', (_, mebibytes, onlyOutdated, migration, want) => {
+    const runs = inPhase('Running')(migration);
+    const memory = 1412828864;
+    const quotas = [
+      aQuota(
+        hard({ 'requests.memory': String(2 * memory + mebibytes * 1024 * 1024) }),
+        used({ 'requests.memory': String(2 * memory) }),
+      ),
+    ];
+    const pods = [aLauncher(), aTarget(runs, podPhase('Running'))];
+    const tenant = aTenant({ vmis: [aVm('vm0')], pods, quotas, migrations: [runs] });
+    const { vms } = preflight(UPGRADE, { ...clusterFacts([tenant], { migrations: [runs] }), onlyOutdated });
+    expect(said(vms)).toBe(want);
+  });
 
   test.each<[string, Partial<NamespaceFacts>, string]>([
     [

@@ -37,6 +37,7 @@ export function preflight(task: Task, facts: ClusterFacts): Report {
 interface Entry {
   readonly vmi: VirtualMachineInstance;
   readonly move: Move;
+  readonly isLater: boolean;
   outcome: Omit<VmOutcome, 'namespace' | 'name' | 'node'> | undefined;
 }
 
@@ -45,11 +46,13 @@ class NamespaceOutlook {
   readonly #entries: readonly Entry[];
 
   constructor(facts: NamespaceFacts, task: Task, cluster: ClusterFacts) {
-    const { now, state } = cluster;
+    const { now, state, onlyOutdated } = cluster;
+    const whatIf = { task, onlyOutdated, now, kubevirt: state.kubevirt };
     this.#run = new NamespaceRun(facts, surroundingsOf(task, cluster, facts.namespace.metadata.name));
-    this.#entries = planOf(facts, { task, now, kubevirt: state.kubevirt }).map(({ move, exempt }) => ({
+    this.#entries = planOf(facts, whatIf).map(({ move, exempt, isLater }) => ({
       vmi: move.vmi,
       move,
+      isLater,
       outcome: exempt === undefined ? undefined : { ...exempt, by: [], missing: [] },
     }));
   }
@@ -58,7 +61,7 @@ class NamespaceOutlook {
   goAtOnce(slots: Slots): void {
     for (const entry of this.#open()) {
       const node = nodeOf(entry.vmi);
-      if (!slots.hasOneFor(node)) continue;
+      if (entry.isLater || !slots.hasOneFor(node)) continue;
       const attempt = this.#run.attempt(entry.move);
       if (attempt.holdsSlot) slots.take(node);
       if (attempt.goes) entry.outcome = outcomeOf('Passes', attempt);

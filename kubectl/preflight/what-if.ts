@@ -2,6 +2,7 @@ import { isFinal, isRunning } from '../../functions/domain/migration.ts';
 import { KIND, KUBEVIRT } from '../../functions/domain/names.ts';
 import type { KubeVirt, Migration, VirtualMachineInstance } from '../../functions/domain/objects.ts';
 import {
+  isFor,
   isProtected,
   vmStateOf,
   WAITS_FOR,
@@ -26,6 +27,8 @@ export interface Exempt {
 
 interface WhatIf {
   readonly task: Task;
+  /** Of an upgrade: it has begun, and only the VMs that are outdated already are looked at. */
+  readonly onlyOutdated: boolean;
   readonly kubevirt: KubeVirt | undefined;
   /** Milliseconds. */
   readonly now: number;
@@ -36,6 +39,8 @@ export interface Planned {
   readonly move: Move;
   /** undefined: it is migrated if the quotas allow it. */
   readonly exempt: Exempt | undefined;
+  /** Another migration of it must end first. */
+  readonly isLater: boolean;
 }
 
 /** What the task means for the VMs of a namespace, in their order. */
@@ -46,8 +51,10 @@ export function planOf(
   // Of one that is being deleted, KubeVirt makes the next.
   const byVm = migrationsByVm(migrations.filter(({ metadata }) => metadata.deletionTimestamp === undefined));
   return vmis.map((vmi) => {
-    const own = byVm.get(vmi.metadata.name);
-    return { move: moveOf(vmi, own, whatIf), exempt: exemptionOf(vmi, own, whatIf) };
+    const current = byVm.get(vmi.metadata.name);
+    const isLater = current !== undefined && isBeforeUpgrade(current, whatIf);
+    const own = isLater ? undefined : current;
+    return { move: moveOf(vmi, own, whatIf), exempt: exemptionOf(vmi, own, whatIf), isLater };
   });
 }
 
@@ -55,11 +62,7 @@ export function planOf(
  * The migration that the task would give this VM: its own unfinished one, beside which KubeVirt creates no other, or one as
  * KubeVirt or a user would create it (facts/kubevirt.md §3), refused by a quota.
  */
-function moveOf(
-  vmi: VirtualMachineInstance,
-  own: Migration | undefined,
-  whatIf: WhatIf,
-): Move {
+function moveOf(vmi: VirtualMachineInstance, own: Migration | undefined, whatIf: WhatIf): Move {
   const { task } = whatIf;
   const migration = own ?? migrationFor(vmi, whatIf);
   return { vmi: task.kind === 'upgrade' ? outdated(vmi) : vmi, migration: refused(migration) };
@@ -78,6 +81,13 @@ function exemptionOf(
   const state = vmStateOf({ namespace, name, vmi, isQueued: false, isLocked: false }, rulesOf(whatIf));
   return exemptionBy(state);
 }
+
+/** A migration that runs before an upgrade gets the launcher of now. */
+const isBeforeUpgrade = (own: Migration, { task, onlyOutdated, now }: WhatIf): boolean =>
+  task.kind === 'upgrade' &&
+  !onlyOutdated &&
+  !(isFor(own, 'Upgrade') && own.spec.priority === 'system-critical') &&
+  exemptionByOwn(own, now) === MIGRATING;
 
 function exemptionByOwn(own: Migration, now: number): Exempt | undefined {
   if (own.spec.sendTo !== undefined || own.spec.receive !== undefined) return CROSS_CLUSTER;

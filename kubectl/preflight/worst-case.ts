@@ -75,10 +75,9 @@ function movesIn(
       .filter((vm) => vm.namespace === namespace && vm.outcome === 'Stuck' && !isGiveable(vm))
       .map(({ name }) => name),
   );
-  const { now, state } = cluster;
-  const moves = planOf(facts, { task: report.task, now, kubevirt: state.kubevirt }).flatMap(
-    ({ move, exempt }) => (exempt === undefined ? [move] : []),
-  );
+  const { now, state, onlyOutdated } = cluster;
+  const whatIf = { task: report.task, onlyOutdated, now, kubevirt: state.kubevirt };
+  const moves = planOf(facts, whatIf).flatMap(({ move, exempt }) => (exempt === undefined ? [move] : []));
   const isStuck = ({ vmi }: Move): boolean => stuck.has(vmi.metadata.name);
   return { going: moves.filter((move) => !isStuck(move)), kept: moves.filter(isStuck) };
 }
