@@ -1,6 +1,8 @@
 import { isOpen, type MaintenanceProgress } from '../../functions/domain/progress/progress-object.ts';
 import { PROGRESSES } from '../../functions/kubernetes/resources.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
+import type { ApiServer } from '../../functions/kubernetes/cluster.ts';
+import { pause, systemClock, type Clock } from '../../functions/runtime/clock.ts';
 import { requireRights, type Right } from '../cluster/rights.ts';
 import { EXIT, type ExitCode, type Invocation } from '../subcommand.ts';
 import { chosen, endedAbout } from './choose.ts';
@@ -22,17 +24,35 @@ export const MAINTENANCE: FollowedKind<MaintenanceProgress> = {
   plainLine,
 };
 
+/** The object of a drain exists some seconds after `kubectl drain` has begun; so it is looked for again so often (milliseconds). */
+const BEGINNING = { ms: 60_000, everyMs: 1_000 } as const;
+
 /** `name`: left out, all drains and upgrades that are under way. */
 export async function followMaintenance(
   name: string | undefined,
   { session: { cluster }, terminal }: Pick<Invocation, 'session' | 'terminal'>,
+  clock: Clock = systemClock,
 ): Promise<ExitCode> {
   await requireRights(cluster, MAINTENANCE_RIGHTS);
-  const { items } = await cluster.list(PROGRESSES, {});
-  const followed = chosen(items, name);
-  if (followed.length === 0) throw new PluginError(nothingOf(items, name));
+  const until = clock.elapsed() + (name === undefined ? 0 : BEGINNING.ms);
+  const followed = await begunBy(until, name, { cluster, clock });
   const end = await untilEnded(followed, MAINTENANCE, { cluster, terminal });
   return end === 'completed' ? EXIT.ok : EXIT.found;
+}
+
+/** Rejects with a PluginError where there is none at `until`, in milliseconds of the clock. */
+async function begunBy(
+  until: number,
+  name: string | undefined,
+  { cluster, clock }: { readonly cluster: ApiServer; readonly clock: Clock },
+): Promise<MaintenanceProgress[]> {
+  for (;;) {
+    const { items } = await cluster.list(PROGRESSES, {});
+    const followed = chosen(items, name);
+    if (followed.length > 0) return followed;
+    if (clock.elapsed() >= until) throw new PluginError(nothingOf(items, name));
+    await pause(clock, BEGINNING.everyMs);
+  }
 }
 
 function nothingOf(items: readonly MaintenanceProgress[], name: string | undefined): string {

@@ -9,15 +9,15 @@ import { followMaintenance } from './maintenance.ts';
 import { followPlan } from './plan.ts';
 
 const HELP = `
-Follows MaintenanceProgress objects (mprog) until they end; without a name all that are under way. With plan: the Migration of a plan that
-runs, or that comes next, else the last one.
+Follows MaintenanceProgress objects (mprog) until they end; without a name all that are under way. With a name it waits up to 60 s for a
+drain or upgrade to begin. With plan: the Migration of a plan that runs, or that comes next, else the last one.
 
 Exit codes: 0 completed; 1 failed, canceled or superseded; 2 no answer.`;
 
 const EXAMPLES = examples(
   'kubectl vmmrq progress',
   'kubectl vmmrq progress node1',
-  'kubectl drain node1 --ignore-daemonsets --delete-emptydir-data & kubectl vmmrq progress drain-1a2b3c4d-1',
+  'kubectl drain node1 --ignore-daemonsets --delete-emptydir-data & kubectl vmmrq progress node1',
   'kubectl vmmrq progress plan move-to-east -n plans',
 );
 
