@@ -450,7 +450,7 @@ describe('a VM with a migration of its own', () => {
       withPriority('system-critical')(annotated(KUBEVIRT.workloadUpdate, '')(own)),
       'vm0 Passes',
     ],
-  ])('that runs %s', (_, mebibytes, onlyOutdated, migration, want) => {
+  ])('that runs %s', (...[, mebibytes, onlyOutdated, migration, want]) => {
     const runs = inPhase('Running')(migration);
     const memory = 1412828864;
     const quotas = [

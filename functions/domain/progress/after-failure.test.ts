@@ -111,7 +111,7 @@ describe('a VM whose migration failed', () => {
       known,
       'waiting TargetPodNotReady Capacity',
     ],
-  ])('%s', (_, vm, own, want) => {
+  ])('%s', (...[, vm, own, want]) => {
     expect(said(vm, own)).toBe(want);
   });
 });

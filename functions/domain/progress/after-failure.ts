@@ -2,6 +2,7 @@ import { BLOCKED_BY, type BlockedReason } from './names.ts';
 import {
   LONGEST_BACKOFF_MS,
   WAITS_FOR,
+  type Before,
   type MaintenanceRules,
   type VmLeft,
   type VmState,
@@ -25,22 +26,24 @@ export function afterFailure(state: VmState, vm: VmLeft, { before, now }: Mainte
   const known = before.entries.get(`${vm.namespace}/${vm.name}`);
   if (known?.reason === WAITS_FOR.notReady && !isPastScheduling(vm))
     return { bucket: 'waiting', reason: known.reason, since: known.since, blockedBy: BLOCKED_BY.capacity };
-  const since =
-    known?.reason === WAITS_FOR.migrationFailed ? known.since : failedAt(vm, Date.parse(before.startedAt));
-  if (since === undefined) return state;
+  const since = known?.reason === WAITS_FOR.migrationFailed ? known.since : failedAt(vm, before);
+  return since === undefined ? state : afterFailedTransfer(state, since, now);
+}
+
+/** KubeVirt tries again by itself, and most often the next attempt is enough. */
+function afterFailedTransfer({ bucket }: VmState, since: string, now: number): VmState {
   const failed = { reason: WAITS_FOR.migrationFailed, since };
-  // KubeVirt tries again by itself, and most often the next attempt is enough.
   if (now - Date.parse(since) >= LONGEST_BACKOFF_MS)
     return { bucket: 'failed', ...failed, blockedBy: BLOCKED_BY.migrationFailed };
-  return { bucket: state.bucket === 'noMigrationYet' ? 'failed' : state.bucket, ...failed };
+  return { bucket: bucket === 'noMigrationYet' ? 'failed' : bucket, ...failed };
 }
 
 const isPastScheduling = ({ migration }: VmLeft): boolean =>
   !['', 'Pending', 'Scheduling'].includes(migration?.status?.phase ?? '');
 
-/** When the VMI's last migration failed (RFC 3339); undefined: it did not since `start`, in milliseconds. */
-function failedAt({ vmi }: VmLeft, start: number): string | undefined {
+/** When the VMI's last migration failed (RFC 3339); undefined: it did not during this drain or upgrade. */
+function failedAt({ vmi }: VmLeft, { startedAt }: Before): string | undefined {
   const { failed, endTimestamp } = vmi?.status?.migrationState ?? {};
   if (failed !== true || typeof endTimestamp !== 'string') return undefined;
-  return Date.parse(endTimestamp) >= start ? endTimestamp : undefined;
+  return Date.parse(endTimestamp) >= Date.parse(startedAt) ? endTimestamp : undefined;
 }

@@ -248,7 +248,7 @@ describe('the time of the last migration', () => {
     ['is written when none runs any more', aDrain([1, 2]), runs, seconds(1)],
     ['is written when a VM has left unseen', aDrain([1]), aStatus([1, 2], [1, 2]), seconds(1)],
     ['stays', aDrain([1, 2]), aStatus([1, 2], [1, 2], { movedAt: seconds(0) }), seconds(0)],
-  ])('%s', (_, seen, before, want) => {
+  ])('%s', (...[, seen, before, want]) => {
     expect(after(seen, before).movedAt).toBe(want);
   });
 });

@@ -180,15 +180,23 @@ const NOT_AUTOMATED: VmState = {
 function whenEvicted(
   strategy: string | undefined,
   notLive: Condition | undefined,
-  { kind, methods, isByTaint = false }: MaintenanceRules,
+  rules: MaintenanceRules,
 ): VmState | undefined {
-  if (kind === 'Upgrade' && !methods.includes('Evict'))
-    return notLive === undefined ? undefined : notMigratable(notLive);
-  if (strategy === 'External') return { bucket: 'noMigrationYet', reason: WAITS_FOR.external };
-  const isUnprotected = kind === 'Upgrade' && !PROTECTING.includes(strategy);
-  const isRestarted = notLive !== undefined && strategy === 'LiveMigrateIfPossible' && !isByTaint;
-  if (isUnprotected || isRestarted) return { bucket: 'restarted', ...whyOf(notLive) };
+  if (rules.kind === 'Drain' || rules.methods.includes('Evict')) {
+    if (strategy === 'External') return { bucket: 'noMigrationYet', reason: WAITS_FOR.external };
+    if (isRestarted(strategy, notLive, rules)) return { bucket: 'restarted', ...whyOf(notLive) };
+  }
   return notLive === undefined ? undefined : notMigratable(notLive);
+}
+
+/** A drain does not wait for a VM without a strategy, and is not about it. */
+function isRestarted(
+  strategy: string | undefined,
+  notLive: Condition | undefined,
+  { kind, isByTaint = false }: MaintenanceRules,
+): boolean {
+  if (!PROTECTING.includes(strategy)) return kind === 'Upgrade';
+  return notLive !== undefined && strategy === 'LiveMigrateIfPossible' && !isByTaint;
 }
 
 const notMigratable = (notLive: Condition): VmState => ({
