@@ -214,3 +214,10 @@ spec:
     expect(stderr).toMatch(/^drain of node1: .*\n(.*\n)*No VMMRQ would change that\.\n$/);
   });
 });
+
+test('the help says that the capacity of other nodes is not looked at', () => {
+  const command = preflightSubcommand.declare();
+  expect([command.summary(), command.description()]).toEqual(
+    [1, 2].map(() => expect.stringContaining('capacity')),
+  );
+});

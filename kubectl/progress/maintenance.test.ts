@@ -35,7 +35,7 @@ async function followed(
     name,
     { session: { cluster, namespace: 'default' }, terminal },
     clock,
-  ).catch(({ message }: Error) => message);
+  ).catch((error: unknown) => (error instanceof Error ? error.message : error));
   return `${String(code)}, after ${String(ms / 1_000)} s`;
 }
 

@@ -93,7 +93,7 @@ test.each<[string, MaintenanceProgress | undefined, object]>([
     ),
     { Capacity: 1 },
   ],
-])('a VM that waits for a slot, where by the last status %s: %j', (_, current, blockedBy) => {
+])('a VM that waits for a slot, where by the last status %s', (_, current, blockedBy) => {
   expect(drained(current).blockedBy).toEqual(blockedBy);
 });
 
