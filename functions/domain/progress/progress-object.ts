@@ -45,7 +45,7 @@ export interface ProgressStatus {
   blocked: number;
   /** RFC 3339. */
   startedAt: string;
-  /** When a VM was last migrated; left out while one is, the first time. */
+  /** When a VM was last migrated; left out until a first migration has ended. */
   movedAt?: string;
   endedAt?: string;
   /** What the VMs that are left wait for; a bucket without any is left out. */
