@@ -196,7 +196,7 @@ function readHooks(hub: Reader, { entry, run, plan }: Hooked): Promise<HookView[
   const { namespace = '' } = plan.metadata;
   return Promise.all(
     (entry.hooks ?? []).map(async ({ step, hook }): Promise<HookView> => {
-      const at = { namespace: hook.namespace ?? namespace, name: hook.name ?? '' };
+      const at = { namespace: hook.namespace || namespace, name: hook.name ?? '' };
       const [object, job] = await Promise.all([
         found(hub.get(HOOKS, at)),
         found(hub.get(JOBS, { namespace, name: hookName(run, step) })),

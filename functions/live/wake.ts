@@ -109,7 +109,7 @@ function refersTo({ spec, metadata }: Plan, { namespace, name }: MigrationAt): b
     ...(vms ?? []).flatMap(({ hooks = [] }) => hooks.map(({ hook }) => hook)),
   ];
   return references.some(
-    (one) => one !== undefined && one.name === name && (one.namespace ?? metadata.namespace) === namespace,
+    (one) => one !== undefined && one.name === name && (one.namespace || metadata.namespace) === namespace,
   );
 }
 

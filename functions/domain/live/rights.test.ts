@@ -36,6 +36,12 @@ describe('to run a plan takes rights in its own cluster', () => {
       ['create pods in namespace tenant', 'get hooks.forklift.konveyor.io/hook in namespace tenant'],
     ],
     [
+      'to a hook of an empty namespace: the plan’s',
+      plan({ ...WEB, hooks: [{ step: 'PreHook', hook: { namespace: '', name: 'hook' } }] }),
+      REMOTE,
+      ['create pods in namespace tenant', 'get hooks.forklift.konveyor.io/hook in namespace tenant'],
+    ],
+    [
       'to a hook of another namespace',
       plan({ ...WEB, hooks: [{ step: 'PreHook', hook: { namespace: 'other', name: 'hook' } }] }),
       REMOTE,

@@ -38,7 +38,9 @@ export interface Hosts {
 /** What a run does in the cluster of its plan, which `live` may do for anybody: the user must be allowed to do it too. */
 export function rightsToMove({ spec, metadata }: Plan, { isSource, isTarget }: Hosts): Right[] {
   const { namespace = '' } = metadata;
-  const hooks = spec.vms.flatMap((vm) => vm.hooks ?? []).map(({ hook }) => ({ namespace, ...hook }));
+  const hooks = spec.vms
+    .flatMap((vm) => vm.hooks ?? [])
+    .map(({ hook }) => ({ ...hook, namespace: hook.namespace || namespace }));
   return [
     ...(isSource ? spec.vms.flatMap(rightsToTake) : []),
     ...(isTarget ? MADE.map((kind) => rightTo('create', kind, { namespace: spec.targetNamespace })) : []),

@@ -3,6 +3,17 @@ import { aPlanView, ready } from '../../../test/support/builders/live-plan.ts';
 import { aHook, aPlan } from '../../../test/support/builders/live.ts';
 import { planHookFindings } from './hooks.ts';
 
+test.each<[string, { namespace?: string }]>([
+  ['its namespace', { namespace: 'tenant' }],
+  ['no namespace', {}],
+  ['an empty namespace', { namespace: '' }],
+])('a hook of the plan’s namespace is found by %s', (_what, namespace) => {
+  const vms = [{ name: 'web', hooks: [{ step: 'PreHook' as const, hook: { ...namespace, name: 'hook' } }] }];
+  const plan = aPlan((one) => ({ ...one, spec: { ...one.spec, vms } }));
+  const hooks = new Map([['tenant/hook', ready(aHook())]]);
+  expect(planHookFindings(aPlanView({ plan, hooks }))).toEqual([]);
+});
+
 interface Accounts {
   readonly hook?: string;
   readonly plan?: string;

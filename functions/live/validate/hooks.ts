@@ -1,5 +1,5 @@
 import { critical, findingOf, has, type Finding } from '../../domain/live/conditions.ts';
-import type { Hook, HookReference } from '../../domain/live/forklift.ts';
+import type { Hook, HookReference, Plan } from '../../domain/live/forklift.ts';
 import { accountOf } from '../../domain/live/hook-job.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import type { PlanView } from '../../domain/live/plan-view.ts';
@@ -8,12 +8,14 @@ const STEPS: readonly string[] = ['PreHook', 'PostHook'];
 
 /** Problems of the hooks that a plan's VMs name, each hook once. */
 export function planHookFindings(view: PlanView): Finding[] {
-  const { plan, hooks, missingAccounts } = view;
+  const { plan, missingAccounts } = view;
   const references = new Map(
-    plan.spec.vms.flatMap(({ hooks: own = [] }) => own).map((each) => [`${each.step} ${keyOf(each)}`, each]),
+    plan.spec.vms
+      .flatMap(({ hooks: own = [] }) => own)
+      .map((each) => [`${each.step} ${keyOf(each, plan)}`, each]),
   );
   return [
-    ...[...references.values()].flatMap((reference) => findingsOf(reference, hooks)),
+    ...[...references.values()].flatMap((reference) => findingsOf(reference, view)),
     ...[...missingAccounts].flatMap((account) => accountFindings(account, view)),
   ];
 }
@@ -39,10 +41,12 @@ function accountFindings(account: string, { plan, hooks }: PlanView): Finding[] 
   ];
 }
 
-const keyOf = ({ hook: { namespace = '', name = '' } }: HookReference): string => `${namespace}/${name}`;
+/** A reference without a namespace is to a Hook of the plan's. */
+const keyOf = ({ hook: { namespace, name = '' } }: HookReference, { metadata }: Plan): string =>
+  `${namespace || (metadata.namespace ?? '')}/${name}`;
 
-function findingsOf(reference: HookReference, hooks: PlanView['hooks']): Finding[] {
-  const key = keyOf(reference);
+function findingsOf(reference: HookReference, { plan, hooks }: PlanView): Finding[] {
+  const key = keyOf(reference, plan);
   const items = [key];
   if (!STEPS.includes(reference.step))
     return [

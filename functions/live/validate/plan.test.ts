@@ -68,8 +68,8 @@ describe('what keeps a plan from running', () => {
   const [web] = aPlan().spec.vms;
   const { provider, map } = aPlan().spec;
   const unset = { namespace: 'tenant' };
-  const hook = (name: string, step = 'PreHook'): Change<Plan> =>
-    vms({ ...web, hooks: [{ step: step as 'PreHook', hook: { namespace: 'tenant', name } }] });
+  const hook = (name: string, step = 'PreHook', namespace = 'tenant'): Change<Plan> =>
+    vms({ ...web, hooks: [{ step: step as 'PreHook', hook: { namespace, name } }] });
   const elsewhere = aNetworkMap((networks) => ({
     ...networks,
     spec: {
@@ -147,6 +147,11 @@ describe('what keeps a plan from running', () => {
     ],
     ['a hook without a name', view({}, hook('')), 'HookNotValid NotSet tenant/'],
     ['a hook that is gone', view({}, hook('gone')), 'HookNotValid NotFound tenant/gone'],
+    [
+      'a hook without a namespace, which is the plan’s, that is gone',
+      view({}, hook('gone', 'PreHook', '')),
+      'HookNotValid NotFound tenant/gone',
+    ],
     [
       'a hook that is not Ready',
       view({ hooks: new Map([['tenant/hook', aHook()]]) }, hook('hook')),
