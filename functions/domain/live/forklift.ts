@@ -195,7 +195,7 @@ export interface NetworkMap extends KubernetesObject {
 }
 
 export interface NetworkEntry {
-  /** `pod`, or a NetworkAttachmentDefinition: by namespace and name, by `namespace/name`, or by uid. */
+  /** `pod`, or a NetworkAttachmentDefinition: by namespace and name, or by `namespace/name`. An entry by id matches none. */
   source: VmReference & { type?: string };
   destination: NamedReference & { type: 'pod' | 'multus' | 'ignored' };
 }

@@ -138,6 +138,17 @@ describe('networks', () => {
     expect(unmappedNetworks(vm, aNetworkMap())).toEqual([]);
   });
 
+  test.each([
+    { namespace: 'vms', name: 'blue' },
+    { name: 'vms/blue' },
+    { namespace: 'tenant', name: 'vms/blue' },
+    { id: 'uid', namespace: 'vms', name: 'blue' },
+  ])('an entry for %j is found', (source) => {
+    const map = [{ source, destination: { type: 'multus' as const, namespace: 'target', name: 'green' } }];
+    const networks = aNetworkMap((one) => ({ ...one, spec: { ...one.spec, map } }));
+    expect(unmappedNetworks(aVm(withNetworks(blue)), networks)).toEqual([]);
+  });
+
   test.each<[string, ReturnType<typeof aNetworkMap>['spec']['map'], string]>([
     ['not in the map', [], 'network blue (vms/blue) is not in the map'],
     [

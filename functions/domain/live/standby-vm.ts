@@ -114,10 +114,17 @@ function sourceNetworkOf({ multus }: Network, { metadata }: VirtualMachine): str
   return name.includes('/') ? name : `${metadata.namespace ?? ''}/${name}`;
 }
 
-const entryOf = (source: string, { spec }: NetworkMap): NetworkEntry | undefined =>
-  spec.map.find(
-    ({ source: { namespace, name = '' } }) => (namespace ? `${namespace}/${name}` : name) === source,
-  );
+const entryOf = (network: string, { spec }: NetworkMap): NetworkEntry | undefined =>
+  spec.map.find(({ source }) => mappedNetworkOf(source) === network);
+
+/** `namespace/name` of the network that an entry is for; undefined: it lacks one of them, and matches none, also by its id. */
+export const mappedNetworkOf = ({
+  namespace = '',
+  name = '',
+}: NetworkEntry['source']): string | undefined => {
+  if (name.includes('/')) return name;
+  return namespace === '' || name === '' ? undefined : `${namespace}/${name}`;
+};
 
 /** The guest keeps what KubeVirt chose for it when it started, because it is not started again. */
 function withGuestsOwn(template: VmiSpec, vmi: Vmi): VmiSpec {

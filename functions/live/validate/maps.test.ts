@@ -45,20 +45,30 @@ test.each<[string, NetworkEntry, string]>([
   ],
   [
     'a network of the target',
-    { source: { id: 'u' }, destination: { type: 'multus', namespace: 'target', name: 'green' } },
+    { source: { name: 'vms/blue' }, destination: { type: 'multus', namespace: 'target', name: 'green' } },
     'Ready Required',
   ],
   [
     'a network that is not there',
-    { source: { id: 'u' }, destination: { type: 'multus', namespace: 'target', name: 'red' } },
+    { source: { name: 'vms/blue' }, destination: { type: 'multus', namespace: 'target', name: 'red' } },
     'DestinationNetworkNotValid Critical NotFound target/red',
   ],
   [
     'a network without a namespace',
-    { source: { id: 'u' }, destination: { type: 'multus', name: 'green' } },
+    { source: { name: 'vms/blue' }, destination: { type: 'multus', name: 'green' } },
     'DestinationNetworkNotValid Critical Ambiguous /green',
   ],
   ['no source', { source: {}, destination: { type: 'pod' } }, 'SourceNetworkNotValid Critical NotSet pod'],
+  [
+    'a source by its id only',
+    { source: { id: 'u' }, destination: { type: 'pod' } },
+    'SourceNetworkNotValid Critical NotSet u',
+  ],
+  [
+    'a source without a namespace',
+    { source: { name: 'blue' }, destination: { type: 'pod' } },
+    'SourceNetworkNotValid Critical NotSet blue',
+  ],
 ])('a network map: %s', (_what, entry, wanted) => {
   const map = aNetworkMap((one) => ({ ...one, spec: { ...one.spec, map: [entry] } }));
   expect(summary(networkMapFindings(map, new Set(['target/green'])))).toBe(wanted);

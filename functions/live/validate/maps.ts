@@ -1,6 +1,7 @@
 import { findingOf, withReady, type Finding } from '../../domain/live/conditions.ts';
 import type { Hook, NetworkMap, StorageMap, VmReference } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
+import { mappedNetworkOf } from '../../domain/live/standby-vm.ts';
 
 /** Storage classes, or networks as `namespace/name`, of one cluster; undefined: they are not known. */
 export type Known = ReadonlySet<string> | undefined;
@@ -52,16 +53,18 @@ export function storageMapFindings(
 
 /** What holds of a network map. */
 export function networkMapFindings({ spec }: NetworkMap, target: Known): readonly Finding[] {
-  const unset = spec.map.filter(({ source }) => source.type !== 'pod' && isUnset(source));
+  const unset = spec.map.filter(
+    ({ source }) => source.type !== 'pod' && mappedNetworkOf(source) === undefined,
+  );
   const multus = spec.map.filter(({ destination }) => destination.type === 'multus');
   const names = multus.map(({ destination: { namespace = '', name = '' } }) => `${namespace}/${name}`);
   const findings = [
     ...findingOf(
-      unset.map(({ destination }) => destination.name ?? destination.type),
+      unset.map(({ source, destination }) => source.name || source.id || destination.type),
       {
         type: LIVE_CONDITION.sourceNetworkNotValid,
         reason: 'NotSet',
-        message: 'Source network: either `ID` or `Name` or `Type` required.',
+        message: 'Source network: `Namespace` and `Name`, or `Type` pod required.',
         suggestion: 'Set source.type to pod, or source.namespace and source.name.',
       },
     ),
