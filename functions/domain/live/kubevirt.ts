@@ -64,7 +64,9 @@ export interface VmiSpec {
     };
     memory?: { guest?: string; hugepages?: { pageSize?: string }; [field: string]: unknown };
     devices?: {
-      disks?: Named[];
+      disks?: Disk[];
+      /** Shared with the guest by virtiofs. */
+      filesystems?: Named[];
       interfaces?: Interface[];
       tpm?: { persistent?: boolean };
       [field: string]: unknown;
@@ -90,6 +92,11 @@ export interface Named {
   [field: string]: unknown;
 }
 
+export interface Disk extends Named {
+  shareable?: boolean;
+  lun?: object;
+}
+
 export interface Interface extends Named {
   macAddress?: string;
 }
@@ -99,6 +106,7 @@ export interface Volume extends Named {
   dataVolume?: { name: string; hotpluggable?: boolean };
   persistentVolumeClaim?: { claimName: string; hotpluggable?: boolean };
   ephemeral?: { persistentVolumeClaim?: { claimName: string } };
+  memoryDump?: { claimName: string };
 }
 
 export interface Network extends Named {

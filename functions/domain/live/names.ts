@@ -273,7 +273,7 @@ export const LIVE_CONDITION = {
   vmStorageNotMapped: 'VMStorageNotMapped',
   /** A VM does not run. */
   vmPowerState: 'VMPowerStateUnsupported',
-  /** A VM's volumes cannot be migrated. */
+  /** A VM cannot be migrated, mostly for its disks. */
   vmMigrationType: 'VMMigrationTypeUnsupported',
   /** A VM has been changed since it started. */
   vmRestartRequired: 'VMRestartRequired',

@@ -1,11 +1,18 @@
 import { describe, expect, test } from '@jest/globals';
 import { aStorageMap, aVm, RUN } from '../../../test/support/builders/live.ts';
-import { metadata } from '../../../test/support/builders/object.ts';
+import { metadata, type Change } from '../../../test/support/builders/object.ts';
 import type { StorageEntry } from './forklift.ts';
-import type { Claim, Volume } from './kubevirt.ts';
+import type { Claim, VirtualMachine, VmiSpec, Volume } from './kubevirt.ts';
 import { LIVE_KIND } from './names.ts';
 import { runLabels } from './run-names.ts';
-import { neededVolumes, pendingMessage, readiness, targetVolume, type VolumeInput } from './volumes.ts';
+import {
+  fixedDisks,
+  neededVolumes,
+  pendingMessage,
+  readiness,
+  targetVolume,
+  type VolumeInput,
+} from './volumes.ts';
 
 const claim = (spec: Partial<Claim['spec']> = {}, capacity?: string): Claim => ({
   metadata: metadata('web-root'),
@@ -32,7 +39,45 @@ const input = (
 const DATA_VOLUME = { volume: 'root', name: 'web-root', isDataVolume: true };
 const CLAIM = { ...DATA_VOLUME, isDataVolume: false };
 
-test('needed are DataVolumes, claims, and the claims below ephemeral disks', () => {
+const withSpec =
+  (spec: Partial<VmiSpec>): Change<VirtualMachine> =>
+  (vm) => {
+    const { template } = vm.spec;
+    return { ...vm, spec: { ...vm.spec, template: { ...template, spec: { ...template.spec, ...spec } } } };
+  };
+
+test.each<[string, Partial<VmiSpec>, string[]]>([
+  ['plain disks', {}, []],
+  [
+    'an ephemeral volume',
+    { volumes: [{ name: 'scratch', ephemeral: { persistentVolumeClaim: { claimName: 'base' } } }] },
+    ['volume scratch is ephemeral: make it a DataVolume or a claim, or remove it'],
+  ],
+  [
+    'a memory dump',
+    { volumes: [{ name: 'dump', memoryDump: { claimName: 'dump' } }] },
+    ['volume dump is a memory dump: remove it (virtctl memory-dump remove)'],
+  ],
+  [
+    'a disk that another VM may use',
+    { domain: { devices: { disks: [{ name: 'quorum', disk: {}, shareable: true }] } } },
+    ['disk quorum is shareable: make it a disk of this VM alone, or remove it'],
+  ],
+  [
+    'a LUN',
+    { domain: { devices: { disks: [{ name: 'raw', lun: { reservation: true } }] } } },
+    ['disk raw is a LUN: make it a disk, or remove it'],
+  ],
+  [
+    'a file system',
+    { domain: { devices: { filesystems: [{ name: 'shared', virtiofs: {} }] } } },
+    ['filesystem shared is shared by virtiofs: make it a disk, or remove it'],
+  ],
+])('disks that stay where they are: %s', (_what, spec, wanted) => {
+  expect(fixedDisks(aVm(withSpec(spec)))).toEqual(wanted);
+});
+
+test('needed are DataVolumes and claims', () => {
   const volumes: Volume[] = [
     { name: 'root', dataVolume: { name: 'web-root' } },
     { name: 'data', persistentVolumeClaim: { claimName: 'web-data', hotpluggable: true } },
@@ -40,14 +85,9 @@ test('needed are DataVolumes, claims, and the claims below ephemeral disks', () 
     { name: 'init', cloudInitNoCloud: { userData: 'x' } },
     { name: 'image', containerDisk: { image: 'i' } },
   ];
-  const vm = aVm((one) => {
-    const { template } = one.spec;
-    return { ...one, spec: { ...one.spec, template: { ...template, spec: { ...template.spec, volumes } } } };
-  });
-  expect(neededVolumes(vm)).toEqual([
+  expect(neededVolumes(aVm(withSpec({ volumes })))).toEqual([
     { volume: 'root', name: 'web-root', isDataVolume: true },
     { volume: 'data', name: 'web-data', isDataVolume: false },
-    { volume: 'scratch', name: 'base', isDataVolume: false },
   ]);
 });
 

@@ -20,8 +20,34 @@ export const neededVolumes = ({ spec }: VirtualMachine): NeededVolume[] =>
 
 function needed({ name: volume, ...source }: Volume): NeededVolume | undefined {
   if (source.dataVolume !== undefined) return { volume, name: source.dataVolume.name, isDataVolume: true };
-  const claim = source.persistentVolumeClaim?.claimName ?? source.ephemeral?.persistentVolumeClaim?.claimName;
+  const claim = source.persistentVolumeClaim?.claimName;
   return claim === undefined ? undefined : { volume, name: claim, isDataVolume: false };
+}
+
+/**
+ * Disks that KubeVirt does not bring to another cluster, in words, with what to do: it copies DataVolumes and claims, as plain disks
+ * (facts/cross-cluster.md §C1, §C7).
+ */
+export function fixedDisks({ spec }: VirtualMachine): string[] {
+  const { domain, volumes = [] } = spec.template.spec;
+  const { disks = [], filesystems = [] } = domain.devices ?? {};
+  return [
+    ...volumes
+      .filter(({ ephemeral }) => ephemeral !== undefined)
+      .map(({ name }) => `volume ${name} is ephemeral: make it a DataVolume or a claim, or remove it`),
+    ...volumes
+      .filter(({ memoryDump }) => memoryDump !== undefined)
+      .map(({ name }) => `volume ${name} is a memory dump: remove it (virtctl memory-dump remove)`),
+    ...disks
+      .filter(({ shareable }) => shareable === true)
+      .map(({ name }) => `disk ${name} is shareable: make it a disk of this VM alone, or remove it`),
+    ...disks
+      .filter(({ lun }) => lun !== undefined)
+      .map(({ name }) => `disk ${name} is a LUN: make it a disk, or remove it`),
+    ...filesystems.map(
+      ({ name }) => `filesystem ${name} is shared by virtiofs: make it a disk, or remove it`,
+    ),
+  ];
 }
 
 export interface VolumeInput {

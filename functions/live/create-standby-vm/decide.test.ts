@@ -10,7 +10,7 @@ import {
 } from '../../../test/support/builders/live-run.ts';
 import { aRecord, aVm, itsVmi } from '../../../test/support/builders/live.ts';
 import { ownedBy, seconds, unlabelled, type Change } from '../../../test/support/builders/object.ts';
-import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
+import type { VirtualMachine, Vmi, VmiSpec } from '../../domain/live/kubevirt.ts';
 import { LIVE_LABEL } from '../../domain/live/names.ts';
 import type { RecordedRun, TargetSide } from '../../domain/live/run-snapshot.ts';
 import { decide } from './decide.ts';
@@ -38,6 +38,17 @@ const changed = aVm((vm) => {
   const domain = { ...template.spec.domain, memory: { guest: '8Gi' } };
   return { ...vm, spec: { ...vm.spec, template: { ...template, spec: { ...template.spec, domain } } } };
 });
+const withFilesystem = (spec: VmiSpec): VmiSpec => ({
+  ...spec,
+  domain: { ...spec.domain, devices: { ...spec.domain.devices, filesystems: [{ name: 'shared' }] } },
+});
+const sharing = {
+  vm: aVm((vm) => {
+    const { template } = vm.spec;
+    return { ...vm, spec: { ...vm.spec, template: { ...template, spec: withFilesystem(template.spec) } } };
+  }),
+  vmi: itsVmi((vmi) => ({ ...vmi, spec: withFilesystem(vmi.spec) })),
+};
 const smaller: Change<Vmi> = (vmi) => ({
   ...vmi,
   spec: { ...vmi.spec, domain: { ...vmi.spec.domain, memory: { guest: '2Gi' } } },
@@ -54,6 +65,11 @@ test.each<[string, RecordedRun, string]>([
     'a VM that was stopped meanwhile',
     aRecordedRun(aRecord(), { source: { vmi: undefined } }),
     'fail SourceStopped',
+  ],
+  [
+    'a VM with a file system that is not copied',
+    aRecordedRun(aRecord(), { source: sharing }),
+    'fail ReceiverFailed',
   ],
   ['a VM of somebody else', withTarget({ vm: FOREIGN }), 'fail VMAlreadyExists'],
   ['a VM that is being deleted', withTarget({ vm: going()(aReceiver()) }), 'fail TargetGone'],

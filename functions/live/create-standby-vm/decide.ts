@@ -14,6 +14,7 @@ import { receiverOf } from '../../domain/live/proofs.ts';
 import { isOfRun } from '../../domain/live/run-names.ts';
 import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
 import { standbyVm, unmappedNetworks } from '../../domain/live/standby-vm.ts';
+import { fixedDisks } from '../../domain/live/volumes.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 
 /** The VM that waits for its guest, then its volumes' owner; done when KubeVirt has made a VMI that waits. */
@@ -62,6 +63,7 @@ function create({ run, hub, source, record }: RecordedRun): StepDecision {
   const problems = [
     ...differencesOf(vm, vmi).map(({ message }) => message),
     ...unmappedNetworks(vm, hub.networks),
+    ...fixedDisks(vm),
   ];
   if (problems.length > 0) return fail(LIVE_REASON.receiverFailed, problems.join('; '));
   const object = standbyVm({ run, record, plan: hub.plan, networks: hub.networks, vm, vmi });

@@ -190,6 +190,15 @@ describe('VMs', () => {
     view({ sourceCluster: aSource({ vms: [aVmView({ found: [aVm(change)] })] }) });
   const inTarget = (vm: VirtualMachine): PlanView =>
     view({ targetCluster: aTarget({ vms: new Map([['web', vm]]) }) });
+  const withShared = (spec: VmiSpec): VmiSpec => ({
+    ...spec,
+    domain: { ...spec.domain, devices: { disks: [{ name: 'root', disk: {}, shareable: true }] } },
+  });
+  const shared = (vm: VirtualMachine): VirtualMachine => {
+    const { template } = vm.spec;
+    return { ...vm, spec: { ...vm.spec, template: { ...template, spec: withShared(template.spec) } } };
+  };
+  const sharedVmi = itsVmi((vmi) => ({ ...vmi, spec: withShared(vmi.spec) }));
   const mac = itsVmi((vmi) => ({
     ...vmi,
     status: { ...vmi.status, phase: 'Running', interfaces: [{ mac: '02:AA:00:00:00:01' }] },
@@ -279,6 +288,13 @@ describe('VMs', () => {
         status: { conditions: [{ type: 'StorageLiveMigratable', status: 'False', message: 'a LUN' }] },
       })),
       ['VMMigrationTypeUnsupported NotSupported vms/web: a LUN'],
+    ],
+    [
+      'one of its disks is shared',
+      view({ sourceCluster: aSource({ vms: [aVmView({ found: [shared(aVm())], vmi: sharedVmi })] }) }),
+      [
+        'VMMigrationTypeUnsupported NotSupported vms/web: disk root is shareable: make it a disk of this VM alone, or remove it',
+      ],
     ],
     [
       'LiveMigratable is not looked at, because volumes are copied',

@@ -8,7 +8,7 @@ import type { PlanView, VmView } from '../../domain/live/plan-view.ts';
 import { isNoSecret, resourceProblems, resourcesOf } from '../../domain/live/resources.ts';
 import { shownName } from '../../domain/live/shown.ts';
 import { podNetworks, unmappedNetworks } from '../../domain/live/standby-vm.ts';
-import { neededVolumes, storageEntryOf } from '../../domain/live/volumes.ts';
+import { fixedDisks, neededVolumes, storageEntryOf } from '../../domain/live/volumes.ts';
 
 /** One VM of a plan that is found and has not moved yet. */
 export interface Candidate extends VmView {
@@ -184,8 +184,10 @@ const CHECKS: readonly Check[] = [
     type: LIVE_CONDITION.vmMigrationType,
     reason: 'NotSupported',
     message: 'VM is incompatible with the selected migration type.',
-    suggestion: 'See the conditions StorageLiveMigratable of the VMs, and LiveMigratable of their VMIs.',
+    suggestion:
+      'Change the named disks, and restart the VMs. See also their conditions StorageLiveMigratable, and LiveMigratable of their VMIs.',
     problemsOf: ({ vm, vmi }) => [
+      ...fixedDisks(vm),
       ...(vm.status?.conditions ?? [])
         .filter(({ type, status }) => type === 'StorageLiveMigratable' && status !== 'True')
         .map(({ message = '' }) => message),
