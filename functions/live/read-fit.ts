@@ -87,7 +87,6 @@ async function readFilling(reader: Reader, run: RunId, vm: VirtualMachine): Prom
   const volumes = await listedIfServed(reader.list(DATA_VOLUMES, { namespace, labelSelector }));
   const own = volumes.filter(({ metadata }) => names.includes(metadata.name));
   const needs = own.map(async ({ metadata: { name }, status }): Promise<Needed[]> => {
-    if (status?.phase === 'WaitForFirstConsumer') return [fillingOf([])];
     if (status?.phase !== 'PendingPopulation') return [];
     const claim = await found(reader.get(WHOLE_CLAIMS, { namespace, name }));
     return [fillingOf(claim === undefined ? [] : [claim])];

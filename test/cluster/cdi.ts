@@ -1,6 +1,6 @@
 import { IMPORTER_POD } from '../../functions/domain/live/filling.ts';
 import type { DataVolume } from '../../functions/domain/live/kubevirt.ts';
-import { LIVE_KIND } from '../../functions/domain/live/names.ts';
+import { LIVE_KIND, LIVE_KUBEVIRT } from '../../functions/domain/live/names.ts';
 import { KUBEVIRT } from '../../functions/domain/names.ts';
 import type { Condition, KubernetesObject, Pod } from '../../functions/domain/objects.ts';
 import type { Cluster, New, ResourceType } from '../../functions/kubernetes/cluster.ts';
@@ -30,8 +30,8 @@ export const POPULATED = { populators: 'true' };
 
 /**
  * Fills blank DataVolumes as CDI does with populators (facts/cross-cluster.md D1, D2): a claim, then a second one and an importer
- * pod while it is filled; a refused one is tried again. With a class that binds at the first consumer it waits for that before, or
- * stops there where the class is not POPULATED.
+ * pod while it is filled; a refused one is tried again. With a class that binds at the first consumer it waits for that before. Where
+ * the class is not POPULATED there is no second claim, and it waits until the claim itself is to be bound at once.
  */
 export async function startCdi(admin: Cluster): Promise<Cdi> {
   await serveAnything(admin, DATA_VOLUMES);
@@ -73,6 +73,12 @@ export async function startCdi(admin: Cluster): Promise<Cdi> {
 const withOverhead = (size: string): string =>
   String(Math.ceil(Number(parseQuantity(size) / parseQuantity('1')) / (1 - 0.06)));
 
+/** By its storage class. */
+interface FilledBy {
+  readonly isLazy: boolean;
+  readonly isPopulated: boolean;
+}
+
 /** One look at a DataVolume. */
 class Filling {
   readonly #admin: Cluster;
@@ -87,13 +93,14 @@ class Filling {
 
   async run(): Promise<Again> {
     const { phase = '' } = this.#volume.status ?? {};
-    if (['Succeeded', 'WaitForFirstConsumer'].includes(phase)) return undefined;
+    if (phase === 'Succeeded') return undefined;
     try {
+      const filledBy = await this.#class();
       await this.#claim(this.#name);
-      if (phase !== 'ImportScheduled' && (await this.#waits(phase))) return AGAIN;
-      await this.#claim(this.#prime);
+      if (phase !== 'ImportScheduled' && (await this.#waits(phase, filledBy))) return AGAIN;
+      if (filledBy.isPopulated) await this.#claim(this.#prime);
       await this.#create(PODS, this.#importer());
-      if (phase === 'ImportScheduled') await this.#finish();
+      if (phase === 'ImportScheduled') await this.#finish(filledBy);
       else await this.#report('ImportScheduled');
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 403) throw error;
@@ -118,19 +125,30 @@ class Filling {
     return { metadata: this.#metadata(`importer-${this.#prime}`), spec: { containers } };
   }
 
-  /** Its first consumer is to come. */
-  async #waits(phase: string): Promise<boolean> {
+  async #class(): Promise<FilledBy> {
     const name = this.#volume.spec.storage.storageClassName;
     const { object } = await this.#admin.get(STORAGE_CLASSES, { name });
     const { volumeBindingMode, parameters } = object as {
       volumeBindingMode?: string;
       parameters?: typeof POPULATED;
     };
-    if (volumeBindingMode !== 'WaitForFirstConsumer') return false;
-    const waiting = parameters?.populators === undefined ? 'WaitForFirstConsumer' : 'PendingPopulation';
-    if (waiting === 'PendingPopulation' && (await this.#isUsed())) return false;
+    const isLazy = volumeBindingMode === 'WaitForFirstConsumer';
+    return { isLazy, isPopulated: !isLazy || parameters?.populators !== undefined };
+  }
+
+  /** Its first consumer is to come. */
+  async #waits(phase: string, { isLazy, isPopulated }: FilledBy): Promise<boolean> {
+    if (!isLazy || (await (isPopulated ? this.#isUsed() : this.#isBoundAtOnce()))) return false;
+    const waiting = isPopulated ? 'PendingPopulation' : 'WaitForFirstConsumer';
     if (waiting !== phase) await this.#report(waiting);
     return true;
+  }
+
+  /** CDI looks at the claim only, which it gives the DataVolume's annotations when it makes it. */
+  async #isBoundAtOnce(): Promise<boolean> {
+    const { namespace = '' } = this.#volume.metadata;
+    const { object } = await this.#admin.get(WHOLE_CLAIMS, { namespace, name: this.#name });
+    return object.metadata.annotations?.[LIVE_KUBEVIRT.bindAtOnce] !== undefined;
   }
 
   /** The launcher is on a node; there is one VM in each namespace here. */
@@ -155,7 +173,7 @@ class Filling {
     if (known === undefined) await this.#admin.create(type, object);
   }
 
-  async #finish(): Promise<void> {
+  async #finish({ isPopulated }: FilledBy): Promise<void> {
     const { namespace = '' } = this.#volume.metadata;
     const prime = { namespace, name: this.#prime };
     const status = { phase: 'Bound' };
@@ -165,8 +183,10 @@ class Filling {
       { merge: { status }, subresource: 'status' },
     );
     await this.#admin.delete(PODS, { namespace, name: `importer-${this.#prime}` });
-    await this.#admin.patch(WHOLE_CLAIMS, prime, { merge: { metadata: { finalizers: null } } });
-    await this.#admin.delete(WHOLE_CLAIMS, prime);
+    if (isPopulated) {
+      await this.#admin.patch(WHOLE_CLAIMS, prime, { merge: { metadata: { finalizers: null } } });
+      await this.#admin.delete(WHOLE_CLAIMS, prime);
+    }
     await this.#report('Succeeded');
   }
 

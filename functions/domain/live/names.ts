@@ -64,6 +64,8 @@ export const LIVE_KUBEVIRT = {
   migrationTarget: 'kubevirt.io/create-migration-target',
   /** VM that waits: the run strategy that KubeVirt gives it when the guest has arrived. */
   restoreRunStrategy: 'kubevirt.io/restore-run-strategy',
+  /** PersistentVolumeClaim: CDI fills it at once, also where its class waits for a first consumer. */
+  bindAtOnce: 'cdi.kubevirt.io/storage.bind.immediate.requested',
 } as const;
 
 /** What shows that a VM may be past its cut-over. One of them, seen once on either side, is enough. */

@@ -172,7 +172,7 @@ describe('targetVolume', () => {
 
 test.each<[string, string | undefined, string]>([
   ['Succeeded', 'DataVolume', 'ready'],
-  ['WaitForFirstConsumer', 'DataVolume', 'ready'],
+  ['WaitForFirstConsumer', 'DataVolume', 'pending'],
   ['PendingPopulation', 'DataVolume', 'ready'],
   ['ImportInProgress', 'DataVolume', 'pending'],
   ['', 'DataVolume', 'pending'],

@@ -2,7 +2,7 @@ import type { KubernetesObject } from '../objects.ts';
 import type { NewObject } from './decision.ts';
 import type { StorageEntry, StorageMap } from './forklift.ts';
 import type { Claim, DataVolume, VirtualMachine, Volume } from './kubevirt.ts';
-import { LIVE_KIND } from './names.ts';
+import { LIVE_KIND, LIVE_KUBEVIRT } from './names.ts';
 import { runLabels, type RunId } from './run-names.ts';
 
 /** A volume of the VM that must be there, empty, before its guest arrives. */
@@ -119,7 +119,7 @@ const accessModesOf = (
 
 type Metadata = NewObject['metadata'];
 
-/** CDI fills what is left out from the StorageProfile. Not bound at once: the launcher is the first consumer. */
+/** CDI fills what is left out from the StorageProfile. Not bound at once: with populators the launcher is the first consumer. */
 const dataVolume = (
   metadata: Metadata,
   { destination: { storageClass, accessMode, volumeMode } }: StorageEntry,
@@ -161,8 +161,28 @@ export function readiness(object: KubernetesObject): 'ready' | 'pending' | 'fail
   return READY.includes(phase) ? 'ready' : 'pending';
 }
 
-/** The last two wait for the launcher, which is the first consumer (facts/cross-cluster.md §D1). */
-const READY: readonly (string | undefined)[] = ['Succeeded', 'WaitForFirstConsumer', 'PendingPopulation'];
+/** The second one waits for the launcher, which starts once the volume is filled (facts/cross-cluster.md §D1). */
+const READY: readonly (string | undefined)[] = ['Succeeded', 'PendingPopulation'];
+
+/**
+ * The claim of a DataVolume without populators, to be bound at once: CDI would fill it once the launcher has bound it, and both would
+ * write the same disk (docs/adr/0033). CDI reads that from the claim, which has the annotations that the DataVolume had when it was made.
+ */
+export function claimToBind(
+  { status, metadata: { uid } }: DataVolume,
+  volumes: readonly KubernetesObject[],
+): KubernetesObject | undefined {
+  if (status?.phase !== 'WaitForFirstConsumer') return undefined;
+  const claim = volumes.find(
+    ({ kind, metadata }) =>
+      kind === LIVE_KIND.claim.kind && metadata.ownerReferences?.some((owner) => owner.uid === uid) === true,
+  );
+  if (claim === undefined || claim.metadata.annotations?.[LIVE_KUBEVIRT.bindAtOnce] !== undefined)
+    return undefined;
+  const { metadata } = claim;
+  const annotations = { ...metadata.annotations, [LIVE_KUBEVIRT.bindAtOnce]: 'true' };
+  return { ...claim, metadata: { ...metadata, annotations } };
+}
 
 /** Why a volume is not ready, as CDI says. */
 export function pendingMessage(object: KubernetesObject): string {

@@ -29,6 +29,12 @@ const claim: KubernetesObject = { ...LIVE_KIND.claim, metadata: metadata('web-ro
 const ofDataVolume = ownedBy([
   { apiVersion: 'x', kind: 'DataVolume', name: 'web-root', uid: 'u', controller: true },
 ])(claim);
+const LAZY = aDataVolume('WaitForFirstConsumer');
+const BIND = { 'cdi.kubevirt.io/storage.bind.immediate.requested': 'true' };
+const ofLazy = (annotations: Record<string, string>): KubernetesObject =>
+  ownedBy([
+    { apiVersion: 'x', kind: 'DataVolume', name: 'web-root', uid: LAZY.metadata.uid, controller: true },
+  ])({ ...claim, metadata: { ...claim.metadata, annotations } });
 const old = aDataVolume('Pending', (volume) => ({
   ...volume,
   metadata: { ...volume.metadata, creationTimestamp: seconds(-1_801) },
@@ -48,7 +54,13 @@ test.each<[string, RecordedRun, string]>([
   ['a volume that CDI populates', withVolumes(aDataVolume('ImportInProgress')), 'wait VolumesPending'],
   ['a volume that is populated', withVolumes(aDataVolume('Succeeded'), ofDataVolume), 'done'],
   ['a volume that waits for its launcher', withVolumes(aDataVolume('PendingPopulation')), 'done'],
-  ['a volume of a class without populators', withVolumes(aDataVolume('WaitForFirstConsumer')), 'done'],
+  [
+    'a volume without populators, which CDI would fill while its launcher uses it',
+    withVolumes(LAZY, ofLazy({})),
+    'replace PersistentVolumeClaim web-root on target',
+  ],
+  ['it is being bound', withVolumes(LAZY, ofLazy(BIND)), 'wait VolumesPending'],
+  ['its claim is not there yet', withVolumes(LAZY), 'wait VolumesPending'],
   ['a volume that has failed', withVolumes(aDataVolume('Failed')), 'fail VolumeFailed'],
   ['a volume that is not ready after half an hour', withVolumes(old), 'fail VolumeFailed'],
   ['a DataVolume of somebody else', withVolumes(aDataVolume('Succeeded', foreign)), 'fail VolumeFailed'],
@@ -57,6 +69,13 @@ test.each<[string, RecordedRun, string]>([
   ['an attempt has begun', firstAttempt(), 'done'],
 ])('%s', (_what, run, wanted) => {
   expect(summary(decide(run))).toBe(wanted);
+});
+
+test('CDI reads from the claim that it is bound at once, and the claim keeps what it has', () => {
+  const decision = decide(withVolumes(LAZY, ofLazy({ other: 'kept' })));
+  expect(decision).toMatchObject({
+    writes: [{ object: { metadata: { resourceVersion: '100', annotations: { ...BIND, other: 'kept' } } } }],
+  });
 });
 
 test('what a quota refuses is named', () => {

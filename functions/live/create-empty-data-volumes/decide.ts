@@ -8,12 +8,14 @@ import {
   type NewObject,
   type StepDecision,
 } from '../../domain/live/decision.ts';
+import type { DataVolume } from '../../domain/live/kubevirt.ts';
 import { LIVE_KIND, LIVE_REASON } from '../../domain/live/names.ts';
 import { isOfRun } from '../../domain/live/run-names.ts';
 import type { RecordedRun, SourceSetup, TargetSetup } from '../../domain/live/run-snapshot.ts';
 import { waitAtMost } from '../../domain/live/shown-wait.ts';
 import { missingForVolumes } from '../../domain/live/volume-quota.ts';
 import {
+  claimToBind,
   neededVolumes,
   pendingMessage,
   readiness,
@@ -22,7 +24,10 @@ import {
 } from '../../domain/live/volumes.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 
-/** The VM's volumes on the target, empty. They are not bound before the launcher uses them, so that it may run on any node. */
+/**
+ * The VM's volumes on the target, empty. Where populators fill them, they are not bound before the launcher uses them, so that it may run
+ * on any node.
+ */
 export function decide(snapshot: RecordedRun): StepDecision {
   const { source, target, hub } = snapshot;
   if (source.setup === undefined || target.setup === undefined || target.vm !== undefined) return DONE;
@@ -47,10 +52,8 @@ export function decide(snapshot: RecordedRun): StepDecision {
       `creating ${missing.map(({ metadata }) => metadata.name).join(', ')} on the target`,
       ...missing.map((object): LiveWrite => ({ verb: 'create', on: 'target', object })),
     );
-  return waitFor(
-    wanted.objects.flatMap((object) => found(object, volumes) ?? []),
-    target.now,
-  );
+  const own = wanted.objects.flatMap((object) => found(object, volumes) ?? []);
+  return bindAtOnce(own, volumes) ?? waitFor(own, target.now);
 }
 
 function wantedVolumes(
@@ -89,6 +92,18 @@ const foreignVolume = (
     const isOfDataVolume = kind !== wanted.kind && owner?.kind === LIVE_KIND.dataVolume.kind;
     return !isOfDataVolume && !isOfRun({ metadata, ...volume }, run);
   });
+
+function bindAtOnce(
+  own: readonly KubernetesObject[],
+  volumes: readonly KubernetesObject[],
+): StepDecision | undefined {
+  const claims = own.flatMap((volume) => claimToBind(volume as DataVolume, volumes) ?? []);
+  if (claims.length === 0) return undefined;
+  return write(
+    `having CDI fill ${claims.map(({ metadata }) => metadata.name).join(', ')} on the target`,
+    ...claims.map((object): LiveWrite => ({ verb: 'replace', on: 'target', object })),
+  );
+}
 
 function waitFor(volumes: readonly KubernetesObject[], now: number): StepDecision {
   const failed = volumes.filter((volume) => readiness(volume) === 'failed');

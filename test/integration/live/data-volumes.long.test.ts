@@ -89,7 +89,7 @@ async function mapTo(crossing: Crossing, namespace: string, storageClass: string
   await crossing.admin.patch(STORAGE_MAPS, { namespace, name: 'storage' }, { merge: { spec: { map } } });
 }
 
-test('with a class that binds at the first consumer, the launcher is the first consumer', async () => {
+test('with a class that binds at the first consumer, and no populators, CDI fills the volumes before the launcher is made', async () => {
   await crossings.within('lazy', async (crossing) => {
     await crossing.createVm('web', { disks: ['root', 'data'], change: onDataVolumes });
     await crossing.createPlan([{ name: 'web' }]);
@@ -97,8 +97,8 @@ test('with a class that binds at the first consumer, the launcher is the first c
     await crossing.createMigrationAs();
     expect(conditionsOf(await crossing.untilEnded())).toContain('Succeeded');
     expect(await dataVolumesOf(crossing)).toEqual([
-      'web-data WaitForFirstConsumer VirtualMachine web',
-      'web-root WaitForFirstConsumer VirtualMachine web',
+      'web-data Succeeded VirtualMachine web',
+      'web-root Succeeded VirtualMachine web',
     ]);
     expect(await claimsOf(crossing)).toEqual(['web-data lazy', 'web-root lazy']);
   });
