@@ -1,5 +1,12 @@
 import type { Hook, NetworkMap, Plan, PlanMigration, Provider, StorageMap } from '../domain/live/forklift.ts';
-import type { Claim, DataVolume, VirtualMachine, Vmi, Vmim } from '../domain/live/kubevirt.ts';
+import type {
+  Claim,
+  ClaimProperties,
+  DataVolume,
+  VirtualMachine,
+  Vmi,
+  Vmim,
+} from '../domain/live/kubevirt.ts';
 import { FORKLIFT_KIND, LIVE_KIND } from '../domain/live/names.ts';
 import type { Job } from '../domain/live/run-snapshot.ts';
 import { SYSTEM_NAMESPACE } from '../domain/names.ts';
@@ -43,7 +50,7 @@ export interface Secret extends KubernetesObject {
 
 /** cdi.kubevirt.io StorageProfile: of the storage class of its name. */
 export interface StorageProfile extends KubernetesObject {
-  status?: { claimPropertySets?: { accessModes?: string[] }[] };
+  status?: { claimPropertySets?: ClaimProperties[] };
 }
 
 export const VIRTUAL_MACHINES: ResourceType<VirtualMachine> = {

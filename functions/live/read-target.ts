@@ -1,5 +1,5 @@
 import type { StorageMap } from '../domain/live/forklift.ts';
-import type { VirtualMachine } from '../domain/live/kubevirt.ts';
+import type { ClaimProperties, VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_LABEL } from '../domain/live/names.ts';
 import { isMadeBy, keyOf, resourcesOf } from '../domain/live/resources.ts';
 import type { RunId } from '../domain/live/run-names.ts';
@@ -115,15 +115,14 @@ async function readSetup(
       isWithoutMode ? classes.map((name) => foundIfServed(reader.get(STORAGE_PROFILES, { name }))) : [],
     ),
   ]);
-  const accessModes = profiles.flatMap((profile): [string, readonly string[]][] => {
-    const modes = profile?.status?.claimPropertySets?.[0]?.accessModes;
-    return profile === undefined || modes === undefined ? [] : [[profile.metadata.name, modes]];
-  });
+  const claimProperties = profiles.flatMap((profile): [string, readonly ClaimProperties[]][] =>
+    profile === undefined ? [] : [[profile.metadata.name, profile.status?.claimPropertySets ?? []]],
+  );
   return {
     volumes: volumes.filter((volume) => volume !== undefined),
     resources,
     quotas: quotas.items,
-    accessModes: new Map(accessModes),
+    claimProperties: new Map(claimProperties),
   };
 }
 

@@ -176,6 +176,12 @@ export interface Claim extends PersistentVolumeClaim {
   status?: { phase?: string; capacity?: ResourceList };
 }
 
+/** Modes that a storage class offers together, of its StorageProfile's claimPropertySets. */
+export interface ClaimProperties {
+  accessModes?: string[];
+  volumeMode?: 'Filesystem' | 'Block';
+}
+
 /** CDI's DataVolume (facts/cross-cluster.md §D1). */
 export interface DataVolume extends KubernetesObject {
   spec: {

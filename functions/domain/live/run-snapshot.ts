@@ -1,6 +1,6 @@
 import type { KubernetesObject, Namespace, Pod, ResourceQuota } from '../objects.ts';
 import type { Hook, NetworkMap, Plan, PlanMigration, PlanVm, StorageMap, VmStatus } from './forklift.ts';
-import type { Claim, VirtualMachine, Vmi, Vmim } from './kubevirt.ts';
+import type { Claim, ClaimProperties, VirtualMachine, Vmi, Vmim } from './kubevirt.ts';
 import type { LiveReason } from './names.ts';
 import type { RunId } from './run-names.ts';
 import type { RunRecord } from './run-record.ts';
@@ -119,8 +119,8 @@ export interface TargetSetup {
   readonly resources: readonly KubernetesObject[];
   /** Of the namespace. */
   readonly quotas: readonly ResourceQuota[];
-  /** Access modes of each storage class by its StorageProfile. */
-  readonly accessModes: ReadonlyMap<string, readonly string[]>;
+  /** Of each storage class, by its StorageProfile. */
+  readonly claimProperties: ReadonlyMap<string, readonly ClaimProperties[]>;
 }
 
 export interface Fit {

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { aStorageMap, aVm, RUN } from '../../../test/support/builders/live.ts';
 import { metadata, type Change } from '../../../test/support/builders/object.ts';
 import type { StorageEntry } from './forklift.ts';
-import type { Claim, VirtualMachine, VmiSpec, Volume } from './kubevirt.ts';
+import type { Claim, ClaimProperties, VirtualMachine, VmiSpec, Volume } from './kubevirt.ts';
 import { LIVE_KIND } from './names.ts';
 import { runLabels } from './run-names.ts';
 import {
@@ -33,7 +33,7 @@ const input = (
     },
   })),
   claims: new Map([['web-root', claim()]]),
-  accessModes: new Map(),
+  claimProperties: new Map(),
   ...more,
 });
 const DATA_VOLUME = { volume: 'root', name: 'web-root', isDataVolume: true };
@@ -109,10 +109,10 @@ describe('targetVolume', () => {
   });
 
   test('a claim needs an access mode, of the map or else of the StorageProfile', () => {
-    const profile = new Map([['gold', ['ReadWriteOnce']]]);
+    const profile = new Map([['gold', [{ accessModes: ['ReadWriteOnce'] }]]]);
     const made = (given: VolumeInput): unknown => targetVolume(CLAIM, given);
     expect(
-      made(input({ accessMode: 'ReadWriteMany', volumeMode: 'Block' }, { accessModes: profile })),
+      made(input({ accessMode: 'ReadWriteMany', volumeMode: 'Block' }, { claimProperties: profile })),
     ).toEqual({
       kind: 'volume',
       object: {
@@ -126,7 +126,7 @@ describe('targetVolume', () => {
         },
       },
     });
-    expect(made(input({}, { accessModes: profile }))).toMatchObject({
+    expect(made(input({}, { claimProperties: profile }))).toMatchObject({
       object: { spec: { accessModes: ['ReadWriteOnce'] } },
     });
     expect(made(input())).toEqual({
@@ -134,6 +134,25 @@ describe('targetVolume', () => {
       problem:
         'volume root: no access mode is known for storage class gold: set destination.accessMode in the StorageMap',
     });
+  });
+
+  test.each<[string, Partial<StorageEntry['destination']>, Claim, string]>([
+    ['those of the disk on the source', {}, claim(), 'ReadWriteOnce Filesystem'],
+    ['those of a block device', {}, claim({ volumeMode: 'Block' }), 'ReadWriteMany Block'],
+    ['those with the map’s access mode', { accessMode: 'ReadWriteMany' }, claim(), 'ReadWriteMany Block'],
+    ['those with the map’s volume mode', { volumeMode: 'Block' }, claim(), 'ReadWriteMany Block'],
+    ['the map’s, which the class does not offer', { accessMode: 'ReadOnlyMany' }, claim(), 'ReadOnlyMany '],
+  ])('access and volume mode are offered together: %s', (_what, destination, source, wanted) => {
+    const offered: ClaimProperties[] = [
+      { accessModes: ['ReadWriteMany'], volumeMode: 'Block' },
+      { accessModes: ['ReadWriteOnce'], volumeMode: 'Filesystem' },
+    ];
+    const claims = new Map([['web-root', source]]);
+    const given = input(destination, { claims, claimProperties: new Map([['gold', offered]]) });
+    const made = targetVolume(CLAIM, given);
+    const { accessModes = [], volumeMode = '' } =
+      made.kind === 'volume' ? (made.object.spec as ClaimProperties) : {};
+    expect(`${accessModes.join()} ${volumeMode}`).toBe(wanted);
   });
 
   test.each<[string, Claim, string]>([

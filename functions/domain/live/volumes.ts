@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../objects.ts';
 import type { NewObject } from './decision.ts';
 import type { StorageEntry, StorageMap } from './forklift.ts';
-import type { Claim, DataVolume, VirtualMachine, Volume } from './kubevirt.ts';
+import type { Claim, ClaimProperties, DataVolume, VirtualMachine, Volume } from './kubevirt.ts';
 import { LIVE_KIND, LIVE_KUBEVIRT } from './names.ts';
 import { runLabels, type RunId } from './run-names.ts';
 
@@ -56,8 +56,8 @@ export interface VolumeInput {
   readonly storage: StorageMap;
   /** The source's claims by name. */
   readonly claims: ReadonlyMap<string, Claim>;
-  /** Access modes of a storage class by its StorageProfile. */
-  readonly accessModes: ReadonlyMap<string, readonly string[]>;
+  /** Of a storage class, by its StorageProfile. */
+  readonly claimProperties: ReadonlyMap<string, readonly ClaimProperties[]>;
 }
 
 /** An empty volume on the target. */
@@ -74,7 +74,7 @@ export type TargetVolume =
  */
 export function targetVolume(
   needed: NeededVolume,
-  { run, namespace, storage, claims, accessModes }: VolumeInput,
+  { run, namespace, storage, claims, claimProperties }: VolumeInput,
 ): TargetVolume {
   const claim = claims.get(needed.name);
   if (claim === undefined)
@@ -90,8 +90,8 @@ export function targetVolume(
     );
   }
   const metadata = { name: needed.name, namespace, labels: runLabels(run) };
-  const modes = accessModesOf(entry, accessModes);
   if (needed.isDataVolume) return { kind: 'volume', object: dataVolume(metadata, entry, size) };
+  const modes = modesOf(entry, claim, claimProperties.get(entry.destination.storageClass) ?? []);
   if (modes === undefined)
     return problem(
       `volume ${needed.volume}: no access mode is known for storage class ${entry.destination.storageClass}: set ` +
@@ -111,11 +111,30 @@ export const sizeOf = ({ spec, status }: Claim): string | undefined =>
   (spec.volumeMode === 'Block' ? status?.capacity?.['storage'] : undefined) ??
   spec.resources?.requests?.['storage'];
 
-const accessModesOf = (
-  { destination }: StorageEntry,
-  accessModes: ReadonlyMap<string, readonly string[]>,
-): readonly string[] | undefined =>
-  destination.accessMode === undefined ? accessModes.get(destination.storageClass) : [destination.accessMode];
+type Modes = Required<Pick<ClaimProperties, 'accessModes'>> & Pick<ClaimProperties, 'volumeMode'>;
+
+/**
+ * What the map says, and the rest from one set of the StorageProfile, because a class may offer an access mode with one volume mode only. A
+ * set with the volume mode that the disk has on the source comes first.
+ */
+function modesOf(
+  { destination: { accessMode, volumeMode } }: StorageEntry,
+  { spec }: Claim,
+  sets: readonly ClaimProperties[],
+): Modes | undefined {
+  const fitting = sets.filter(
+    (set) =>
+      (accessMode === undefined || set.accessModes?.includes(accessMode) === true) &&
+      (volumeMode === undefined || modeIn(set) === volumeMode),
+  );
+  const set = fitting.find((each) => modeIn(each) === modeIn(spec)) ?? fitting[0];
+  const accessModes = accessMode === undefined ? (set?.accessModes ?? []) : [accessMode];
+  const mode = volumeMode ?? set?.volumeMode;
+  return accessModes.length === 0 ? undefined : { accessModes, ...(mode && { volumeMode: mode }) };
+}
+
+/** With the API server's default. */
+const modeIn = ({ volumeMode = 'Filesystem' }: Pick<ClaimProperties, 'volumeMode'>): string => volumeMode;
 
 type Metadata = NewObject['metadata'];
 
@@ -140,15 +159,14 @@ const dataVolume = (
 
 const claimOf = (
   metadata: Metadata,
-  { destination: { storageClass, volumeMode } }: StorageEntry,
-  { size, modes }: { readonly size: string; readonly modes: readonly string[] },
+  { destination: { storageClass } }: StorageEntry,
+  { size, modes }: { readonly size: string; readonly modes: Modes },
 ): NewObject<Claim> => ({
   ...LIVE_KIND.claim,
   metadata,
   spec: {
     storageClassName: storageClass,
-    accessModes: [...modes],
-    ...(volumeMode && { volumeMode }),
+    ...modes,
     resources: { requests: { storage: size } },
   },
 });

@@ -17,10 +17,10 @@ import { decide } from './decide.ts';
 
 const withVolumes = (...volumes: KubernetesObject[]): RecordedRun =>
   aRecordedRun(aRecord(), {
-    target: { setup: { volumes, resources: [], quotas: [], accessModes: new Map() } },
+    target: { setup: { volumes, resources: [], quotas: [], claimProperties: new Map() } },
   });
 const withQuota = (list: ResourceList, hub: Partial<HubSide> = {}): RecordedRun => {
-  const setup = { volumes: [], resources: [], quotas: [aQuota(hard(list))], accessModes: new Map() };
+  const setup = { volumes: [], resources: [], quotas: [aQuota(hard(list))], claimProperties: new Map() };
   return aRecordedRun(aRecord(), { hub, target: { setup } });
 };
 const CREATE = 'create DataVolume web-root on target';

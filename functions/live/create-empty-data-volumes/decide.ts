@@ -59,11 +59,11 @@ export function decide(snapshot: RecordedRun): StepDecision {
 function wantedVolumes(
   { run, hub, source, record }: RecordedRun,
   { claims }: SourceSetup,
-  { accessModes }: TargetSetup,
+  { claimProperties }: TargetSetup,
 ):
   | { readonly kind: 'volumes'; readonly objects: readonly NewVolume[] }
   | Extract<StepDecision, { kind: 'fail' }> {
-  const input = { run, namespace: record.target.namespace, storage: hub.storage, claims, accessModes };
+  const input = { run, namespace: record.target.namespace, storage: hub.storage, claims, claimProperties };
   const volumes = neededVolumes(source.vm).map((needed) => targetVolume(needed, input));
   const problems = volumes.flatMap((volume) => (volume.kind === 'problem' ? [volume.problem] : []));
   if (problems.length > 0) return fail(LIVE_REASON.volumeFailed, problems.join('; '));

@@ -26,7 +26,7 @@ const withTarget = (target: Partial<TargetSide>): RecordedRun =>
         volumes: [OWNED(aDataVolume('Succeeded'))],
         resources: [],
         quotas: [],
-        accessModes: new Map(),
+        claimProperties: new Map(),
       },
       ...target,
     },
@@ -76,7 +76,7 @@ test.each<[string, RecordedRun, string]>([
   [
     'a volume without its owner',
     withTarget({
-      setup: { volumes: [aDataVolume('Succeeded')], resources: [], quotas: [], accessModes: new Map() },
+      setup: { volumes: [aDataVolume('Succeeded')], resources: [], quotas: [], claimProperties: new Map() },
     }),
     'replace DataVolume web-root on target',
   ],
@@ -107,7 +107,7 @@ test.each<[string, RecordedRun, string]>([
 test('the volumes go with the VM, and its deletion waits for them', () => {
   const decision = decide(
     withTarget({
-      setup: { volumes: [aDataVolume('Succeeded')], resources: [], quotas: [], accessModes: new Map() },
+      setup: { volumes: [aDataVolume('Succeeded')], resources: [], quotas: [], claimProperties: new Map() },
     }),
   );
   expect(decision).toMatchObject({

@@ -23,7 +23,7 @@ const LOGIN = secret({ password: CANARY });
 const withSecrets = (source: readonly KubernetesObject[], target: readonly KubernetesObject[]): RecordedRun =>
   aRecordedRun(aRecord(), {
     source: { vm: VM, setup: { claims: new Map(), resources: source } },
-    target: { setup: { volumes: [], resources: target, quotas: [], accessModes: new Map() } },
+    target: { setup: { volumes: [], resources: target, quotas: [], claimProperties: new Map() } },
   });
 
 test.each<[string, RecordedRun, string]>([

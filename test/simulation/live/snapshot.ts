@@ -123,7 +123,8 @@ async function readTarget(clusters: Clusters, hub: Hub, { source, pause }: After
     vmi,
     vmims: vmims.filter((vmim) => isOurs(hub, vmim)),
     pods,
-    setup: attemptIn(record) > 0 ? undefined : { volumes, resources: [], quotas: [], accessModes: new Map() },
+    setup:
+      attemptIn(record) > 0 ? undefined : { volumes, resources: [], quotas: [], claimProperties: new Map() },
     fit: { missing: clusters.isFull ? 'cpu' : undefined, isLetIn: false },
     launched: undefined,
     over: '',

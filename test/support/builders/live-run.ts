@@ -187,7 +187,7 @@ export const aRun = ({ hub, source, target }: Different = {}): RunSnapshot => ({
     vmi: undefined,
     vmims: [],
     pods: [],
-    setup: { volumes: [], resources: [], quotas: [], accessModes: new Map() },
+    setup: { volumes: [], resources: [], quotas: [], claimProperties: new Map() },
     fit: { missing: undefined, isLetIn: false },
     launched: undefined,
     over: '',
