@@ -4,7 +4,7 @@ import { LIMIT_MS, timeOf } from './deadlines.ts';
 import type { MigrationState, Vmi, Vmim } from './kubevirt.ts';
 import { LIVE_REASON } from './names.ts';
 import { hasTargetPod } from './proofs.ts';
-import type { RecordedRun, SourceSide } from './run-snapshot.ts';
+import type { RecordedRun, SourceSide, TargetSide } from './run-snapshot.ts';
 
 /** Phases of a source VMIM that has not met its target, which goes at once when it is deleted. */
 const APART: readonly string[] = ['', 'Synchronizing'];
@@ -63,7 +63,9 @@ function abortPair(name: string, snapshot: RecordedRun): StepDecision {
   const [sent, received] = [source, target].map(({ vmims }) =>
     vmims.find(({ metadata }) => metadata.name === name),
   );
-  const forgotten = forget('source', sent, snapshot) ?? forget('target', received, snapshot);
+  const forgotten = hasTargetPod(target)
+    ? undefined
+    : (forget('source', sent, source) ?? forget('target', received, target));
   if (forgotten !== undefined) return forgotten;
   if (sent === undefined) return removeBoth(sent, received);
   const phase = sent.status?.phase ?? '';
@@ -116,7 +118,7 @@ function removeBoth(sent: Vmim | undefined, received: Vmim | undefined): StepDec
 const names = (of: readonly { readonly vmim: Vmim }[]): string =>
   of.map(({ vmim }) => vmim.metadata.name).join(', ');
 
-const remove = (on: 'source' | 'target', vmim: Vmim): StepDecision =>
+export const remove = (on: 'source' | 'target', vmim: Vmim): StepDecision =>
   isGoing(vmim)
     ? waiting(vmim)
     : write(`deleting ${vmim.metadata.name} on the ${on}`, { verb: 'delete', on, object: vmim });
@@ -131,17 +133,17 @@ const isOverdue = ({ metadata }: Vmim, { now }: Pick<SourceSide, 'now'>): boolea
   now - timeOf(metadata.deletionTimestamp) > LIMIT_MS.stuckVmim;
 
 /**
- * KubeVirt looks no more at a VMIM that is being deleted when its VMI is gone; the next VMI of that name could not be migrated. A launcher
- * on the target may still have the guest.
+ * KubeVirt looks no more at a VMIM that is being deleted when its VMI is gone; the next VMI of that name could not be migrated. Before the
+ * cut-over a launcher on the target may still have the guest.
  */
-function forget(
+export const forget = (
   on: 'source' | 'target',
   vmim: Vmim | undefined,
-  snapshot: RecordedRun,
-): StepDecision | undefined {
-  const isForgotten = snapshot[on].vmi === undefined && vmim !== undefined && isOverdue(vmim, snapshot[on]);
-  return isForgotten && !hasTargetPod(snapshot.target) ? removeFinalizers(on, vmim) : undefined;
-}
+  side: SourceSide | TargetSide,
+): StepDecision | undefined =>
+  side.vmi === undefined && vmim !== undefined && isOverdue(vmim, side)
+    ? removeFinalizers(on, vmim)
+    : undefined;
 
 const removeFinalizers = (on: 'source' | 'target', vmim: Vmim): StepDecision =>
   write(`taking the finalizers of ${vmim.metadata.name} away, which KubeVirt never removes`, {

@@ -1,3 +1,4 @@
+import { forget, remove } from './abort.ts';
 import { runsOnTarget } from './cut-over.ts';
 import { LIMIT_MS, timeOf } from './deadlines.ts';
 import { DONE, wait, write, type StepDecision, type Wait } from './decision.ts';
@@ -74,17 +75,24 @@ function waitForOwner(
 
 /** By its uid: the guest of this VMI has left. Of another one only while the guest runs on the target. */
 function removeVmi(snapshot: RecordedRun): StepDecision {
-  const { source, record, run } = snapshot;
-  const { vmi } = source;
-  const sent = vmimOf(source.vmims, run, record.attempt);
-  if (vmi === undefined && sent === undefined) return DONE;
-  if (vmi === undefined || vmi.metadata.deletionTimestamp !== undefined)
-    return wait(LIVE_REASON.endingSource, 'waiting until KubeVirt has removed VMI and VMIM on the source');
+  const { vmi } = snapshot.source;
+  if (vmi === undefined) return removeVmim(snapshot);
+  if (vmi.metadata.deletionTimestamp !== undefined)
+    return wait(LIVE_REASON.endingSource, 'waiting until KubeVirt has removed the VMI on the source');
   return write(`deleting the VMI ${vmi.metadata.name} on the source, whose guest has left`, {
     verb: 'delete',
     on: 'source',
     object: vmi,
   });
+}
+
+/** KubeVirt deletes it after its VMI, unless it is being deleted already: then it would keep its finalizers, and the run its end. */
+function removeVmim({ source, record, run }: RecordedRun): StepDecision {
+  const sent = vmimOf(source.vmims, run, record.attempt);
+  if (sent === undefined) return DONE;
+  if (sent.metadata.deletionTimestamp === undefined) return remove('source', sent);
+  const waiting = wait(LIVE_REASON.endingSource, 'waiting until KubeVirt has removed the VMIM on the source');
+  return forget('source', sent, source) ?? waiting;
 }
 
 /** Whether the guest runs on the target now. */

@@ -186,6 +186,10 @@ describe('the guest has arrived', () => {
     source: NonNullable<Different['source']>,
     hub: Different['hub'] = {},
   ): RecordedRun => there({ source, hub }, { halted: true, undone: { at: seconds(-since), by: 'argocd' } });
+  /** A VMIM whose VMI is gone. */
+  const left = (vmim: Vmim, hub: Different['hub'] = {}): RecordedRun =>
+    there({ source: { vm: HALTED, vmi: undefined, vmims: [vmim] }, hub });
+  const VMIM = `VirtualMachineInstanceMigration ${sent('').metadata.name}`;
   const HALT = 'replace VirtualMachine web on source';
   const REMOVE = 'delete VirtualMachineInstance web on source';
 
@@ -198,10 +202,17 @@ describe('the guest has arrived', () => {
       there({ source: { vm: HALTED, vmi: going()(itsVmi()) } }),
       'wait EndingSource',
     ],
+    ['its VMIM goes after its VMI', left(sent('Succeeded')), `delete ${VMIM} on source`],
+    ['its VMIM is going', left(going(-9)(sent('Running'))), 'wait EndingSource'],
     [
-      'its VMIM goes with its VMI',
-      there({ source: { vm: HALTED, vmi: undefined, vmims: [sent('Succeeded')] } }),
-      'wait EndingSource',
+      'its VMIM is going, which KubeVirt looks at no more without its VMI',
+      left(going(-11)(sent('Running'))),
+      `replace ${VMIM} on source`,
+    ],
+    [
+      'also for a day',
+      left(going(-11)(sent('Running')), { now: NOW + 86_401_000 }),
+      `replace ${VMIM} on source`,
     ],
     ['it is off', there({ source: { vm: HALTED, vmi: undefined } }), 'done'],
     [
