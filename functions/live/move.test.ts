@@ -13,7 +13,7 @@ import { annotated, metadata, NOW, seconds } from '../../test/support/builders/o
 import type { VmStatus } from '../domain/live/forklift.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION } from '../domain/live/names.ts';
-import { withRecord } from '../domain/live/run-record.ts';
+import { withRecord, type RunRecord } from '../domain/live/run-record.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import type { ApiServer, ResourceType } from '../kubernetes/cluster.ts';
 import { ApiError } from '../kubernetes/errors.ts';
@@ -41,14 +41,25 @@ class Stored {
   readonly writes: string[] = [];
   readonly #objects: readonly KubernetesObject[];
   readonly #refuses: string | undefined;
+  /** Kinds that may not be read. */
+  readonly #hidden: readonly string[];
 
-  constructor(id: string, objects: readonly KubernetesObject[], refuses?: string) {
+  constructor(
+    id: string,
+    objects: readonly KubernetesObject[],
+    {
+      refuses,
+      hidden = [],
+    }: { readonly refuses?: string | undefined; readonly hidden?: readonly string[] } = {},
+  ) {
+    this.#hidden = hidden;
     this.#objects = [...objects, { kind: 'Namespace', metadata: { ...metadata('kube-system'), uid: id } }];
     this.#refuses = refuses;
   }
 
   get api(): ApiServer {
     const get = ({ kind }: ResourceType, { name }: { readonly name: string }): Promise<unknown> => {
+      if (this.#hidden.includes(kind)) return Promise.reject(forbidden(`cannot get ${kind}`));
       const object = this.#objects.find((one) => one.kind === kind && one.metadata.name === name);
       return object === undefined ? Promise.reject(notFound(name)) : Promise.resolve({ object, date: DATE });
     };
@@ -62,7 +73,10 @@ class Stored {
           ? Promise.resolve({ object })
           : Promise.reject(forbidden(this.#refuses));
       };
-    const list = (): Promise<unknown> => Promise.resolve({ items: [], date: DATE, resourceVersion: '1' });
+    const list = ({ kind }: ResourceType): Promise<unknown> =>
+      this.#hidden.includes(kind)
+        ? Promise.reject(forbidden(`cannot list ${kind}`))
+        : Promise.resolve({ items: [], date: DATE, resourceVersion: '1' });
     return { get, list, create: write('create'), replace: write('replace') } as unknown as ApiServer;
   }
 }
@@ -80,6 +94,9 @@ interface Given {
   readonly shown?: VmStatus;
   readonly refuses?: string;
   readonly isFromHub?: boolean;
+  /** On the target. */
+  readonly namespaces?: readonly string[];
+  readonly hidden?: readonly string[];
 }
 
 /** What comes of one event, and what was written on the source and the target before. */
@@ -89,12 +106,18 @@ async function moved({
   shown,
   refuses,
   isFromHub = false,
+  namespaces = ['target'],
+  hidden = [],
 }: Given): Promise<unknown[]> {
   const secret = { kind: 'Secret', apiVersion: 'v1', metadata: { ...metadata('init'), namespace: 'vms' } };
   const [hub, source, target] = [
     new Stored('hub', [now]),
-    new Stored('source', [vm, itsVmi(), secret], refuses),
-    new Stored('target', [{ kind: 'Namespace', metadata: metadata('target') }]),
+    new Stored('source', [vm, itsVmi(), secret], { refuses }),
+    new Stored(
+      'target',
+      namespaces.map((name) => ({ kind: 'Namespace', metadata: metadata(name) })),
+      { hidden },
+    ),
   ];
   const run: Run = {
     plan: aPlan((plan) => ({ ...plan, metadata: { ...plan.metadata, uid: RUN.plan } })),
@@ -149,11 +172,49 @@ describe('a write that is refused', () => {
   });
 });
 
+const { spec } = aVm();
+const volumes = [{ name: 'init', cloudInitNoCloud: { secretRef: { name: 'init' } } }];
+const template = { ...spec.template, spec: { ...spec.template.spec, volumes } };
+const NAMES_SECRET: VirtualMachine = { ...aVm(), spec: { ...spec, template } };
+
+describe('a target namespace in which the account may read no Secret', () => {
+  const hidden = ['Secret', 'ConfigMap'];
+  const vm = withRecord(NAMES_SECRET, aRecord());
+  const at = seconds(0);
+  const canceled = aRecord((record) => ({
+    ...record,
+    end: { as: 'Canceled', reason: 'UserRequested', message: 'canceled', at, proved: true },
+  }));
+  const attempted = (record: RunRecord): RunRecord => ({ ...record, attempt: 1 });
+  const APPLY = /^wait Refused: .*kubectl apply -n target -k config\/components\/live-migration\/namespace$/;
+
+  test.each<[string, Given, RegExp, string[]]>([
+    ['because it is not there: the run begins', { vm: NAMES_SECRET, namespaces: [] }, /record/, [RECORDING]],
+    ['because it is not there: it is made', { vm, namespaces: [] }, /./, ['create Namespace target']],
+    ['the run begins', { vm: NAMES_SECRET }, /record/, [RECORDING]],
+    ['the run says what to do', { vm }, APPLY, []],
+    ['a run that is canceled ends', { vm: withRecord(NAMES_SECRET, canceled) }, /^ended UserRequested/, []],
+    [
+      'not one that has copied Secrets',
+      { vm: withRecord(NAMES_SECRET, attempted(canceled)) },
+      /^wait ClusterUnknown: .*cannot list/,
+      [],
+    ],
+    [
+      'one of a VM that names none ends',
+      { vm: withRecord(aVm(), attempted(canceled)) },
+      /^ended UserRequested/,
+      [],
+    ],
+  ])('%s', async (_what, given, wanted, writes) => {
+    const [what, written] = await moved({ hidden, ...given });
+    expect(what).toMatch(wanted);
+    expect(written).toEqual(writes);
+  });
+});
+
 describe('a Secret that the VM names', () => {
-  const { spec } = aVm();
-  const volumes = [{ name: 'init', cloudInitNoCloud: { secretRef: { name: 'init' } } }];
-  const template = { ...spec.template, spec: { ...spec.template.spec, volumes } };
-  const vm = withRecord({ ...aVm(), spec: { ...spec, template } }, aRecord());
+  const vm = withRecord(NAMES_SECRET, aRecord());
 
   test('is copied', async () => {
     expect((await moved({ vm }))[1]).toEqual(['create Secret init']);

@@ -1,7 +1,7 @@
 import type { StorageMap } from '../domain/live/forklift.ts';
 import type { ClaimProperties, VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_LABEL } from '../domain/live/names.ts';
-import { isMadeBy, keyOf, resourcesOf } from '../domain/live/resources.ts';
+import { isMadeBy, isNoSecret, keyOf, resourcesOf } from '../domain/live/resources.ts';
 import type { RunId } from '../domain/live/run-names.ts';
 import { isPastCutOver, type RunRecord } from '../domain/live/run-record.ts';
 import type { MadeObjects, SourceSide, TargetSetup, TargetSide } from '../domain/live/run-snapshot.ts';
@@ -20,7 +20,7 @@ import {
   WHOLE_VMIS,
 } from '../kubernetes/live-resources.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
-import { found, foundIfServed, listedIfServed } from './found.ts';
+import { found, foundIfServed, ifAllowed, listedIfServed } from './found.ts';
 import { FITS, readFit } from './read-fit.ts';
 import { COPIED, readResources } from './read-resources.ts';
 import { isLauncherToCome, isSettingUp, type VmAt } from './read-source.ts';
@@ -57,8 +57,8 @@ export async function readTargetSide(
   const [launchers, over, setup, made] = await Promise.all([
     readLaunchers(reader, at),
     record?.arrivedAt === undefined ? '' : readOver(reader, name),
-    isSettingUp(record) ? readSetup(reader, request) : undefined,
-    mayHaveMade(record) ? readMade(reader, request) : undefined,
+    isSettingUp(record) && namespace !== undefined ? readSetup(reader, request) : undefined,
+    mayHaveMade(record) ? (namespace === undefined ? NOTHING : readMade(reader, request)) : undefined,
   ]);
   const core: TargetCore = {
     now: system.date.getTime(),
@@ -100,7 +100,7 @@ async function readSetup(
   const needed = vm === undefined ? [] : neededVolumes(vm);
   const isWithoutMode = needed.some(({ isDataVolume }) => !isDataVolume);
   const classes = storage.spec.map.map(({ destination }) => destination.storageClass);
-  const [volumes, resources, quotas, profiles] = await Promise.all([
+  const [volumes, named, quotas, profiles] = await Promise.all([
     Promise.all(
       needed.flatMap(({ name, isDataVolume }) => [
         found(reader.get(WHOLE_CLAIMS, { namespace, name })),
@@ -109,7 +109,7 @@ async function readSetup(
           : Promise.resolve(undefined),
       ]),
     ),
-    vm === undefined ? [] : readResources(reader, namespace, resourcesOf(vm)),
+    readNamed(reader, namespace, vm),
     reader.list(RESOURCE_QUOTAS, { namespace }),
     Promise.all(
       isWithoutMode ? classes.map((name) => foundIfServed(reader.get(STORAGE_PROFILES, { name }))) : [],
@@ -120,11 +120,31 @@ async function readSetup(
   );
   return {
     volumes: volumes.filter((volume) => volume !== undefined),
-    resources,
+    ...named,
     quotas: quotas.items,
     claimProperties: new Map(claimProperties),
   };
 }
+
+/** What the VM names. The right to read Secrets and ConfigMaps is given in each namespace. */
+async function readNamed(
+  reader: Reader,
+  namespace: string,
+  vm: VirtualMachine | undefined,
+): Promise<Pick<TargetSetup, 'resources' | 'isForbidden'>> {
+  const named = vm === undefined ? [] : resourcesOf(vm);
+  const secrets = named.filter((each) => !isNoSecret(each));
+  const [types, copies] = await Promise.all([
+    readResources(reader, namespace, named.filter(isNoSecret)),
+    ifAllowed(readResources(reader, namespace, secrets), undefined),
+  ]);
+  return copies === undefined
+    ? { resources: types, isForbidden: true }
+    : { resources: [...types, ...copies] };
+}
+
+/** A namespace that is not there has nothing, and nobody can give the right to look. */
+const NOTHING: MadeObjects = { volumes: [], unused: [] };
 
 /** Without a record it is unknown whether the run made anything: somebody may have removed it. */
 const mayHaveMade = (record: RunRecord | undefined): boolean =>
@@ -136,20 +156,27 @@ const readOver = async (reader: Reader, namespace: string): Promise<string> =>
 /** What the run has made for this VM, and what of it no other VM uses. */
 async function readMade(
   reader: Reader,
-  { run, at: { namespace, name } }: TargetRequest,
+  { run, at: { namespace, name }, record, vm }: TargetRequest,
 ): Promise<MadeObjects> {
   const labelSelector = ofRun(run);
   const ofPlan = `${LIVE_LABEL.plan}=${run.plan}`;
   const [dataVolumes, claims, ...copies] = await Promise.all([
     listedIfServed<KubernetesObject>(reader.list(DATA_VOLUMES, { namespace, labelSelector })),
     reader.list(WHOLE_CLAIMS, { namespace, labelSelector }),
-    ...COPIED.map((type) => listedIfServed(reader.list(type, { namespace, labelSelector: ofPlan }))),
+    ...COPIED.map((type) => {
+      const copied = listedIfServed(reader.list(type, { namespace, labelSelector: ofPlan }));
+      return mayHaveCopied(record, vm) ? copied : ifAllowed(copied, []);
+    }),
   ]);
   const made = copies.flat().filter((object) => isMadeBy(object, run));
   const used = made.length === 0 ? new Set() : await readUsed(reader, { namespace, name });
   const unused = made.filter(({ kind = '', metadata }) => !used.has(keyOf(kind, metadata.name)));
   return { volumes: [...dataVolumes, ...claims.items], unused };
 }
+
+/** Whether Secrets were surely readable in the namespace when they were copied, so that a refusal now says nothing of them. */
+const mayHaveCopied = (record: RunRecord | undefined, vm: VirtualMachine | undefined): boolean =>
+  (record?.attempt ?? 0) > 0 && (vm === undefined || !resourcesOf(vm).every(isNoSecret));
 
 /** What other VMs of the namespace refer to. */
 async function readUsed(reader: Reader, { namespace, name }: VmAt): Promise<ReadonlySet<unknown>> {

@@ -117,6 +117,8 @@ export interface TargetSetup {
   readonly volumes: readonly KubernetesObject[];
   /** Secrets, ConfigMaps, instance types and preferences of the names that are needed. */
   readonly resources: readonly KubernetesObject[];
+  /** The account may not read Secrets or ConfigMaps of the namespace, and the VM names some. */
+  readonly isForbidden?: true;
   /** Of the namespace. */
   readonly quotas: readonly ResourceQuota[];
   /** Of each storage class, by its StorageProfile. */

@@ -9,6 +9,7 @@ import {
   showing,
   summary,
   writtenRecord,
+  type Different,
 } from '../../../test/support/builders/live-run.ts';
 import { aPlan, aRecord, aVm, itsVmi, RUN } from '../../../test/support/builders/live.ts';
 import { metadata, seconds } from '../../../test/support/builders/object.ts';
@@ -18,6 +19,13 @@ import { decide } from './decide.ts';
 
 const HALTED = aVm((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Halted' } }));
 const NAMESPACE: Namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: metadata('target') };
+const forbidden = (hub: Different['hub'] = {}): RunSnapshot => {
+  const { setup } = aRun().target;
+  return aRecordedRun(aRecord(), {
+    hub,
+    target: { setup: setup && { ...setup, isForbidden: true as const } },
+  });
+};
 const GOING = { namespace: going()(NAMESPACE) };
 
 test.each<[string, RunSnapshot, string]>([
@@ -46,6 +54,8 @@ test.each<[string, RunSnapshot, string]>([
     aRecordedRun(aRecord(), { target: GOING, hub: showing('ReceiverPending', 900) }),
     'fail ReceiverFailed',
   ],
+  ['no right to Secrets of the namespace', forbidden(), 'wait Refused'],
+  ['no such right for a quarter of an hour', forbidden(showing('Refused', 900)), 'fail Refused'],
   ['a namespace that is being deleted with the VM in it', firstAttempt({ target: GOING }), 'done'],
   ['a namespace that is gone with the VM in it', firstAttempt({ target: { namespace: undefined } }), 'done'],
 ])('%s', (_what, run, wanted) => {

@@ -1,10 +1,10 @@
 import { LIMIT_MS, transferSeconds } from '../../domain/live/deadlines.ts';
-import { DONE, fail, waitUntil, write, type StepDecision } from '../../domain/live/decision.ts';
+import { DONE, fail, waitUntil, write, type StepDecision, type Wait } from '../../domain/live/decision.ts';
 import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import { LIVE_KIND, LIVE_LABEL, LIVE_REASON } from '../../domain/live/names.ts';
 import { recordOf, strategyOf, withRecord, type RunRecord } from '../../domain/live/run-record.ts';
 import type { RunSnapshot } from '../../domain/live/run-snapshot.ts';
-import { shownSince } from '../../domain/live/shown-wait.ts';
+import { shownSince, waitAtMost } from '../../domain/live/shown-wait.ts';
 
 /** The record on the source VM, before anything else is written on either cluster; then the namespace on the target. */
 export function decide(snapshot: RunSnapshot): StepDecision {
@@ -74,10 +74,18 @@ function inNamespace({ hub, target, run }: RunSnapshot): StepDecision {
       on: 'target',
       object: { ...LIVE_KIND.namespace, metadata: { name, labels: { [LIVE_LABEL.plan]: run.plan } } },
     });
-  if (namespace.metadata.deletionTimestamp === undefined) return DONE;
+  if (namespace.metadata.deletionTimestamp === undefined)
+    return target.setup?.isForbidden === true ? waitAtMost(LIMIT_MS.refused, hub, forbidden(name)) : DONE;
   return waitUntil(
     { now: hub.now, until: shownSince(hub, LIVE_REASON.receiverPending) + LIMIT_MS.namespace },
     { reason: LIVE_REASON.receiverPending, message: `the namespace ${name} on the target is being deleted` },
     LIVE_REASON.receiverFailed,
   );
 }
+
+const forbidden = (namespace: string): Pick<Wait, 'reason' | 'message'> => ({
+  reason: LIVE_REASON.refused,
+  message:
+    `Secrets and ConfigMaps of namespace ${namespace} on the target must be readable, since the VM names some: ` +
+    `kubectl apply -n ${namespace} -k config/components/live-migration/namespace`,
+});
