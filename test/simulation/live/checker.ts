@@ -162,6 +162,8 @@ const isKeptDown = (clusters: Clusters): boolean =>
 function leftWithoutNeed({ clusters, truth, isTouched }: Checked, { reason }: Ended): string | undefined {
   if (reason === 'RestoringSource' && !isTouched && isKeptDown(clusters))
     return 'L4: it waits for a source VM that KubeVirt keeps down';
+  if (reason === 'SourceNotVerified' && !isTouched && isOff(clusters, clusters.vm('source')))
+    return 'L4: it waits for a VMIM of the source that KubeVirt looks at no more';
   // Past the cut-over the record may stay alone: it says of which target VM the source is the copy.
   return hasMade(clusters) || truth.hasMoved ? undefined : 'L4: nothing is left over but the record';
 }

@@ -159,6 +159,11 @@ export const MUTATIONS: readonly LiveMutation[] = [
     ),
   ),
   mutation(
+    'a VMIM of the source that lost its VMI is waited for',
+    ['L4'],
+    edit(END_SOURCE, "return forget('source', sent, source) ?? waiting;", 'return waiting;'),
+  ),
+  mutation(
     'an empty target is no end',
     ['L4'],
     edit(
