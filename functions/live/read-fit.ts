@@ -1,5 +1,5 @@
 import { fillingOf, fitAtLaunch } from '../domain/live/filling.ts';
-import type { VirtualMachine, Vmi } from '../domain/live/kubevirt.ts';
+import type { DataVolume, VirtualMachine, Vmi } from '../domain/live/kubevirt.ts';
 import type { RunId } from '../domain/live/run-names.ts';
 import type { Fit, SourceSide, TargetSide } from '../domain/live/run-snapshot.ts';
 import { podsOnTarget, runningPodsOf, type Needed } from '../domain/live/target-quota.ts';
@@ -81,17 +81,26 @@ async function fitIn(
 /** What CDI will take for each volume of the VM that waits for its first consumer, the launcher (facts/cross-cluster.md §D1). */
 async function readFilling(reader: Reader, run: RunId, vm: VirtualMachine): Promise<readonly Needed[]> {
   const { namespace = '' } = vm.metadata;
-  const names = neededVolumes(vm).flatMap(({ name, isDataVolume }) => (isDataVolume ? [name] : []));
-  if (names.length === 0) return [];
-  const labelSelector = ofRun(run);
-  const volumes = await listedIfServed(reader.list(DATA_VOLUMES, { namespace, labelSelector }));
-  const own = volumes.filter(({ metadata }) => names.includes(metadata.name));
+  const own = await readDataVolumes(reader, run, vm);
   const needs = own.map(async ({ metadata: { name }, status }): Promise<Needed[]> => {
     if (status?.phase !== 'PendingPopulation') return [];
     const claim = await found(reader.get(WHOLE_CLAIMS, { namespace, name }));
     return [fillingOf(claim === undefined ? [] : [claim])];
   });
   return (await Promise.all(needs)).flat();
+}
+
+/** Those of the VM on the target. */
+export async function readDataVolumes(
+  reader: Reader,
+  run: RunId,
+  vm: VirtualMachine,
+): Promise<readonly DataVolume[]> {
+  const { namespace = '' } = vm.metadata;
+  const names = neededVolumes(vm).flatMap(({ name, isDataVolume }) => (isDataVolume ? [name] : []));
+  if (names.length === 0) return [];
+  const volumes = await listedIfServed(reader.list(DATA_VOLUMES, { namespace, labelSelector: ofRun(run) }));
+  return volumes.filter(({ metadata }) => names.includes(metadata.name));
 }
 
 export const readKubeVirt = async (cluster: Reader): Promise<KubeVirt | undefined> =>

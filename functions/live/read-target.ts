@@ -5,7 +5,8 @@ import { isMadeBy, isNoSecret, keyOf, resourcesOf } from '../domain/live/resourc
 import type { RunId } from '../domain/live/run-names.ts';
 import { isPastCutOver, type RunRecord } from '../domain/live/run-record.ts';
 import type { MadeObjects, SourceSide, TargetSetup, TargetSide } from '../domain/live/run-snapshot.ts';
-import { hasTargetPod } from '../domain/live/proofs.ts';
+import { isUnfilled } from '../domain/live/filling.ts';
+import { hasTargetPod, vmimOf } from '../domain/live/proofs.ts';
 import { overQuota } from '../domain/live/target-quota.ts';
 import { neededVolumes } from '../domain/live/volumes.ts';
 import { KIND, KUBEVIRT } from '../domain/names.ts';
@@ -21,7 +22,7 @@ import {
 } from '../kubernetes/live-resources.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import { found, foundIfServed, ifAllowed, listedIfServed } from './found.ts';
-import { FITS, readFit } from './read-fit.ts';
+import { FITS, readDataVolumes, readFit } from './read-fit.ts';
 import { COPIED, readResources } from './read-resources.ts';
 import { isLauncherToCome, isSettingUp, type VmAt } from './read-source.ts';
 import { ofRun, readVmims } from './read-vmims.ts';
@@ -37,7 +38,7 @@ export interface TargetRequest {
   readonly storage: StorageMap;
 }
 
-type TargetCore = Omit<TargetSide, 'setup' | 'fit' | 'launched' | 'over' | 'made'>;
+type TargetCore = Omit<TargetSide, 'setup' | 'fit' | 'launched' | 'isFilledLate' | 'over' | 'made'>;
 
 /** Everything on the target; what depends on the source's pods last. */
 export async function readTargetSide(
@@ -75,10 +76,21 @@ export async function readTargetSide(
     over,
     setup,
     made,
+    isFilledLate: isToCome && (await readFilledLate(reader, request, core)),
     ...(isToCome && namespace !== undefined
       ? await readFit(reader, { run, at, vm, namespace, source: await source, launched })
       : FITS),
   };
+}
+
+/** Whether a volume waits for the launcher, as long as the VMIM that brings it is to be made. */
+async function readFilledLate(
+  reader: Reader,
+  { run, record }: TargetRequest,
+  { vm, vmims }: TargetCore,
+): Promise<boolean> {
+  if (vm === undefined || vmimOf(vmims, run, record?.attempt ?? 0) !== undefined) return false;
+  return (await readDataVolumes(reader, run, vm)).some(isUnfilled);
 }
 
 async function readLaunchers(reader: Reader, { namespace }: VmAt): Promise<readonly Pod[]> {

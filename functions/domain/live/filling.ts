@@ -3,6 +3,7 @@ import { formatQuantity, parseQuantity } from '../quantity.ts';
 import { claimOfSize, type ClaimSize } from '../sizing/claims.ts';
 import { roundUp } from '../sizing/growth.ts';
 import { reserve } from '../quota/headroom.ts';
+import type { DataVolume } from './kubevirt.ts';
 import type { Fit } from './run-snapshot.ts';
 import { chargedBy, fitOf, type Needed, type TargetQuotas } from './target-quota.ts';
 
@@ -42,6 +43,11 @@ export function claimOfDataVolume({ storage, storageClass, volumeMode }: VolumeS
  * like the first one.
  */
 export const fillingOf = (claims: readonly ClaimSize[]): Needed => ({ pods: [IMPORTER_POD], claims });
+
+/** Phases of a DataVolume that waits for its first consumer, the launcher (facts/cross-cluster.md §D1). */
+const UNFILLED: readonly (string | undefined)[] = ['WaitForFirstConsumer', 'PendingPopulation'];
+
+export const isUnfilled = ({ status }: DataVolume): boolean => UNFILLED.includes(status?.phase);
 
 /**
  * What is missing to fill the first volume that has no room, after what is kept; undefined: nothing. Each counts alone, because CDI

@@ -66,6 +66,10 @@ export const LIVE_KUBEVIRT = {
   restoreRunStrategy: 'kubevirt.io/restore-run-strategy',
   /** PersistentVolumeClaim: CDI fills it at once, also where its class waits for a first consumer. */
   bindAtOnce: 'cdi.kubevirt.io/storage.bind.immediate.requested',
+  /** VMIM: after how many seconds KubeVirt deletes a launcher that is Pending (facts/kubevirt.md §1.6). */
+  pendingTimeout: 'kubevirt.io/migrationPendingPodTimeoutSeconds',
+  /** VMIM: the same of one that no node can take yet. */
+  unschedulableTimeout: 'kubevirt.io/migrationUnschedulablePodTimeoutSeconds',
 } as const;
 
 /** What shows that a VM may be past its cut-over. One of them, seen once on either side, is enough. */

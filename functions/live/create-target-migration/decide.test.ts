@@ -120,3 +120,15 @@ test('the VMIM receives by the id of the attempt, and has the labels of the run'
   });
   expect(received('').metadata.name).toBe(NAME);
 });
+
+test('KubeVirt waits longer for a launcher whose volumes are filled only when it is there', () => {
+  const annotations = (isFilledLate: boolean): unknown => {
+    const decision = decide(firstAttempt({ target: { vmims: [], isFilledLate } }));
+    return decision.kind === 'write' && decision.writes[0]?.object.metadata.annotations;
+  };
+  expect(annotations(true)).toEqual({
+    'kubevirt.io/migrationPendingPodTimeoutSeconds': '1800',
+    'kubevirt.io/migrationUnschedulablePodTimeoutSeconds': '1800',
+  });
+  expect(annotations(false)).toBeUndefined();
+});

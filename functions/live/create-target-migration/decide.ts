@@ -1,13 +1,21 @@
 import { abort, isLeftToTarget } from '../../domain/live/abort.ts';
 import { LIMIT_MS } from '../../domain/live/deadlines.ts';
 import { DONE, fail, write, type StepDecision, type Wait } from '../../domain/live/decision.ts';
-import { LIVE_REASON } from '../../domain/live/names.ts';
+import { LIVE_KUBEVIRT, LIVE_REASON } from '../../domain/live/names.ts';
 import { vmimOf } from '../../domain/live/proofs.ts';
 import { migrationIdOf, runLabels, vmimName } from '../../domain/live/run-names.ts';
 import { withRecord, type RunRecord } from '../../domain/live/run-record.ts';
 import type { RecordedRun, SourceSide } from '../../domain/live/run-snapshot.ts';
 import { waitAtMost } from '../../domain/live/shown-wait.ts';
 import { KIND } from '../../domain/names.ts';
+
+/** KubeVirt would end the migration after 5 minutes, or 15, of which CDI takes what it needs to fill the volumes. */
+const WHILE_FILLED = Object.fromEntries(
+  [LIVE_KUBEVIRT.pendingTimeout, LIVE_KUBEVIRT.unschedulableTimeout].map((name) => [
+    name,
+    String(LIMIT_MS.volumes / 1_000),
+  ]),
+);
 
 /** The VMIM that receives; its number is recorded first. An attempt that was withdrawn ends here, and the next one begins. */
 export function decide(snapshot: RecordedRun): StepDecision {
@@ -33,6 +41,7 @@ export function decide(snapshot: RecordedRun): StepDecision {
         name: vmimName(run, attempt),
         namespace: record.target.namespace,
         labels: runLabels(run),
+        ...(target.isFilledLate === true && { annotations: WHILE_FILLED }),
       },
       spec: { vmiName: record.target.name, receive: { migrationID: migrationIdOf(run, attempt) } },
     } as never,

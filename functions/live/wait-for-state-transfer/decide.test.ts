@@ -13,9 +13,9 @@ import {
   type Different,
 } from '../../../test/support/builders/live-run.ts';
 import { aVm, itsVmi } from '../../../test/support/builders/live.ts';
-import { NOW, seconds, withUid } from '../../../test/support/builders/object.ts';
+import { annotated, NOW, seconds, withUid } from '../../../test/support/builders/object.ts';
 import type { VirtualMachine, Vmim } from '../../domain/live/kubevirt.ts';
-import { LIVE_ANNOTATION } from '../../domain/live/names.ts';
+import { LIVE_ANNOTATION, LIVE_KUBEVIRT } from '../../domain/live/names.ts';
 import { recordOf, type RunRecord } from '../../domain/live/run-record.ts';
 import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
 import type { Condition } from '../../domain/objects.ts';
@@ -49,6 +49,7 @@ describe('before the cut-over', () => {
     ...vmim,
     metadata: { ...vmim.metadata, annotations: { [LIVE_ANNOTATION.touched]: '1' } },
   });
+  const filledLate = annotated(LIVE_KUBEVIRT.pendingTimeout, '1800');
   const late = { now: NOW + 901_000 };
 
   test.each<[string, RecordedRun, string]>([
@@ -102,6 +103,14 @@ describe('before the cut-over', () => {
       }),
       'fail TransferFailed',
     ],
+    [
+      'the volumes were filled before that',
+      transfer('Running', 'Running', {
+        source: { now: NOW + 4_501_000, vmims: [sent('Running')] },
+        target: { pods: POD, vmims: [received('Running', filledLate)] },
+      }),
+      'wait Transferring',
+    ],
     ['the target has failed', transfer('Running', 'Failed'), 'fail TransferFailed'],
     ['the source has failed', transfer('Failed', 'Running'), 'fail TransferFailed'],
     [
@@ -141,6 +150,21 @@ describe('before the cut-over', () => {
     ).toMatchObject({
       message: expect.stringContaining('has failed: Target pod is down'),
     });
+  });
+
+  test.each<[string, RecordedRun, string]>([
+    [
+      'KubeVirt creates none',
+      transfer('Scheduling', 'Pending'),
+      'the target has no launcher yet: see the Events of the VMI target/web there',
+    ],
+    [
+      'it is there',
+      transfer('Scheduling', 'Scheduling', { target: { pods: POD } }),
+      'the VMIM on the source is Scheduling',
+    ],
+  ])('a wait for the launcher says where the cause is: %s', (_what, run, message) => {
+    expect(decide(run)).toMatchObject({ kind: 'wait', message });
   });
 
   test('a withdrawn attempt is recorded as such', () => {

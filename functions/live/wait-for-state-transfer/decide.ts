@@ -10,10 +10,11 @@ import {
 } from '../../domain/live/decision.ts';
 import { endSource } from '../../domain/live/end-source.ts';
 import type { Vmim } from '../../domain/live/kubevirt.ts';
-import { LIVE_ANNOTATION, LIVE_REASON } from '../../domain/live/names.ts';
+import { LIVE_ANNOTATION, LIVE_KUBEVIRT, LIVE_REASON } from '../../domain/live/names.ts';
 import { hasTargetPod, isOver, vmimOf } from '../../domain/live/proofs.ts';
 import { isPastCutOver, withRecord } from '../../domain/live/run-record.ts';
 import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
+import { shownName } from '../../domain/live/shown.ts';
 import { wasRejectedByQuota } from '../../domain/migration.ts';
 
 /**
@@ -109,13 +110,13 @@ function touch(snapshot: RecordedRun): StepDecision | undefined {
 /** Of the whole transfer once there is a launcher, and of the way there before. */
 function deadlineOf(snapshot: RecordedRun): Deadline {
   const { source, target, record } = snapshot;
-  const { sent } = vmims(snapshot);
+  const { sent, received } = vmims(snapshot);
   const began = timeOf(sent?.metadata.creationTimestamp ?? record.startedAt);
   const meeting = began + LIMIT_MS.meeting;
-  return {
-    now: source.now,
-    until: hasTargetPod(target) ? meeting + record.transferSeconds * 1_000 : meeting,
-  };
+  // Volumes that are filled once the launcher is on a node.
+  const fillingSeconds = Number(received?.metadata.annotations?.[LIVE_KUBEVIRT.pendingTimeout] ?? 0);
+  const seconds = fillingSeconds + record.transferSeconds;
+  return { now: source.now, until: hasTargetPod(target) ? meeting + seconds * 1_000 : meeting };
 }
 
 /** What the migration waits for, as KubeVirt says. */
@@ -132,7 +133,12 @@ function standing(snapshot: RecordedRun): Pick<Wait, 'reason' | 'message'> {
   const phase = sent?.status?.phase ?? 'new';
   if (phase === 'Running')
     return { reason: LIVE_REASON.transferring, message: 'the guest is being copied to the target' };
-  return { reason: LIVE_REASON.targetPending, message: `the VMIM on the source is ${phase}` };
+  // KubeVirt says only in Events why it cannot create the launcher (facts/cross-cluster.md §C5).
+  const message =
+    phase === 'Scheduling' && target.vmi !== undefined && !hasTargetPod(target)
+      ? `the target has no launcher yet: see the Events of the VMI ${shownName(target.vmi)} there`
+      : `the VMIM on the source is ${phase}`;
+  return { reason: LIVE_REASON.targetPending, message };
 }
 
 /** KubeVirt says the same while the two are about to meet. */
