@@ -1,32 +1,38 @@
 import { has } from '../domain/live/conditions.ts';
 import { LIVE_CONDITION } from '../domain/live/names.ts';
 import type { PlanView, VmView } from '../domain/live/plan-view.ts';
-import { isNoSecret, resourcesOf } from '../domain/live/resources.ts';
+import { accountsOf, isNoSecret, resourcesOf } from '../domain/live/resources.ts';
 import { runningPodsOf } from '../domain/live/target-quota.ts';
 import { LISTED_PODS } from '../cluster/listed.ts';
 import { PODS_OF_VMS } from '../cluster/snapshot.ts';
 import type { Reader } from '../kubernetes/cluster.ts';
+import { SERVICE_ACCOUNTS } from '../kubernetes/live-resources.ts';
+import { found, ifAllowed } from './found.ts';
 import { readMissingCpus, runningIn } from './read-cpus.ts';
 import { readResources } from './read-resources.ts';
 import { orUnknown } from './unknown-cluster.ts';
 
-type Details = Pick<PlanView, 'pods' | 'instanceTypes' | 'missingCpus'>;
+type Details = Pick<PlanView, 'pods' | 'instanceTypes' | 'missingMounts' | 'missingCpus'>;
 
 /** What is read about a plan's VMs only where both clusters answer, and only while they do not move. Rejects with UnknownCluster. */
 export async function readDetails(
   { plan, sourceCluster, targetCluster }: Pick<PlanView, 'plan' | 'sourceCluster' | 'targetCluster'>,
   { source, target }: Readonly<Record<'source' | 'target', Reader | undefined>>,
 ): Promise<Details> {
-  const none: Details = { pods: new Map(), instanceTypes: new Map(), missingCpus: new Map() };
+  const none: Details = {
+    ...{ pods: new Map(), instanceTypes: new Map() },
+    ...{ missingMounts: new Map(), missingCpus: new Map() },
+  };
   if (source === undefined || target === undefined || has(plan.status, LIVE_CONDITION.executing)) return none;
   if (sourceCluster === undefined || targetCluster === undefined) return none;
   const { vms } = sourceCluster;
-  const [pods, instanceTypes, missingCpus] = await Promise.all([
+  const [pods, instanceTypes, missingMounts, missingCpus] = await Promise.all([
     targetCluster.quotas.length === 0 ? none.pods : orUnknown('source', readPods(vms, source)),
     readNamed(vms, { source, target, namespace: plan.spec.targetNamespace }),
+    orUnknown('destination', readMissingMounts(vms, target, plan.spec.targetNamespace)),
     readMissingCpus(runningIn(vms), { source, target }),
   ]);
-  return { pods, instanceTypes, missingCpus };
+  return { pods, instanceTypes, missingMounts, missingCpus };
 }
 
 async function readNamed(
@@ -47,6 +53,25 @@ async function readNamed(
     return [[vm.metadata.uid, { onSource, onTarget }] as const];
   });
   return new Map((await Promise.all(read)).flat());
+}
+
+/** Where the account may not look, nothing is known to be missing. */
+async function readMissingMounts(
+  vms: readonly VmView[],
+  target: Reader,
+  namespace: string,
+): Promise<Details['missingMounts']> {
+  const isMissing = async (name: string): Promise<boolean> =>
+    (await ifAllowed(found(target.get(SERVICE_ACCOUNTS, { namespace, name })), 'not known')) === undefined;
+  const read = vms.flatMap(({ found: [vm] }) =>
+    (vm === undefined ? [] : accountsOf(vm)).map(async (name) =>
+      (await isMissing(name)) ? [[vm?.metadata.uid ?? '', name] as const] : [],
+    ),
+  );
+  const missing = (await Promise.all(read)).flat();
+  return new Map(
+    missing.map(([uid]) => [uid, missing.flatMap(([of, name]) => (of === uid ? [name] : []))]),
+  );
 }
 
 /** Of the VMs that run. */

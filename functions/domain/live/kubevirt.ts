@@ -107,6 +107,7 @@ export interface Volume extends Named {
   persistentVolumeClaim?: { claimName: string; hotpluggable?: boolean };
   ephemeral?: { persistentVolumeClaim?: { claimName: string } };
   memoryDump?: { claimName: string };
+  serviceAccount?: { serviceAccountName?: string };
 }
 
 export interface Network extends Named {

@@ -299,7 +299,7 @@ export const LIVE_CONDITION = {
   hookNotReady: 'HookNotReady',
   /** A hook is of an unknown step. */
   hookStepNotValid: 'HookStepNotValid',
-  /** The service account that the plan names for its hooks is not there. */
+  /** A service account of the plan, or of a VM, is not there. */
   serviceAccountNotValid: 'ServiceAccountNotValid',
   /** The service account that a hook names is not there. */
   hookServiceAccountNotValid: 'HookServiceAccountNotValid',

@@ -21,6 +21,8 @@ export interface PlanView {
   readonly pods: ReadonlyMap<string, readonly Pod[]>;
   /** Instance types and preferences that VMs name, by the uid of the VM. */
   readonly instanceTypes: ReadonlyMap<string, FoundResources>;
+  /** Service accounts that VMs mount, and that the target namespace lacks, by the uid of the VM. */
+  readonly missingMounts: ReadonlyMap<string, readonly string[]>;
   /** Labels for the CPU of a guest that no node of the target has together, by the uid of its VM. */
   readonly missingCpus: ReadonlyMap<string, readonly string[]>;
 }

@@ -3,7 +3,7 @@ import { aVm, RUN } from '../../../test/support/builders/live.ts';
 import { metadata } from '../../../test/support/builders/object.ts';
 import type { VirtualMachine, VmiSpec } from './kubevirt.ts';
 import { LIVE_KIND } from './names.ts';
-import { copyOf, differingParts, isMadeBy, notPortable, resourcesOf } from './resources.ts';
+import { accountsOf, copyOf, differingParts, isMadeBy, notPortable, resourcesOf } from './resources.ts';
 
 const vmWith = (spec: Partial<VmiSpec>, more: Partial<VirtualMachine['spec']> = {}): VirtualMachine =>
   aVm((vm) => {
@@ -128,4 +128,10 @@ test('tokens of service accounts are not copied', () => {
     'Secret login is of type kubernetes.io/service-account-token, which means nothing on another cluster: take it out of the VM',
   );
   expect(notPortable(secret())).toBeUndefined();
+});
+
+test('service accounts that a VM mounts are found once, and never copied', () => {
+  const volumes = ['a', 'b'].map((name) => ({ name, serviceAccount: { serviceAccountName: 'robot' } }));
+  const vm = vmWith({ volumes });
+  expect([accountsOf(vm), found(vm)]).toEqual([['robot'], []]);
 });

@@ -32,6 +32,15 @@ export function resourcesOf({ spec }: VirtualMachine): Resource[] {
 export const keyOf = (kind: string, name: string): string => `${kind} ${name}`;
 export const keyOfObject = ({ kind = '', metadata }: KubernetesObject): string => keyOf(kind, metadata.name);
 
+/** The service accounts that its launcher mounts, each once. They are not copied: what one may do is of its cluster. */
+export const accountsOf = ({ spec }: VirtualMachine): string[] => [
+  ...new Set(
+    (spec.template.spec.volumes ?? []).flatMap(
+      ({ serviceAccount }) => serviceAccount?.serviceAccountName ?? [],
+    ),
+  ),
+];
+
 /** Objects of these names on both clusters. */
 export interface FoundResources {
   readonly onSource: readonly KubernetesObject[];

@@ -458,3 +458,14 @@ describe('instance types', () => {
     expect([secret, { ...LIVE_KIND.preference, name: 'linux' }].map(isNoSecret)).toEqual([false, true]);
   });
 });
+
+test('a VM that mounts a service account needs one of its name in the target namespace', () => {
+  const vm = aVm();
+  const sourceCluster = aSource({ vms: [aVmView({ found: [vm], vmi: itsVmi() })] });
+  const missing = (missingMounts: ReadonlyMap<string, readonly string[]>): string[] =>
+    summary(view({ sourceCluster, missingMounts }));
+  expect(missing(new Map([[vm.metadata.uid, ['robot']]]))).toEqual([
+    'ServiceAccountNotValid NotFound vms/web: robot',
+  ]);
+  expect(missing(new Map())).toEqual(['Ready']);
+});

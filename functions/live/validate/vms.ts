@@ -224,6 +224,13 @@ const CHECKS: readonly Check[] = [
     },
   },
   {
+    type: LIVE_CONDITION.serviceAccountNotValid,
+    reason: 'NotFound',
+    message: 'VM mounts a ServiceAccount that is not in the target namespace.',
+    suggestion: 'Create it there, or take the volume out of these VMs.',
+    problemsOf: ({ vm }, { missingMounts }) => missingMounts.get(vm.metadata.uid) ?? [],
+  },
+  {
     type: LIVE_CONDITION.cpuDiffers,
     category: 'Warn',
     reason: 'NotValid',

@@ -67,6 +67,7 @@ export const aPlanView = (different: Partial<PlanView> = {}): PlanView => ({
   targetCluster: aTarget(),
   pods: new Map(),
   instanceTypes: new Map(),
+  missingMounts: new Map(),
   missingCpus: new Map(),
   ...different,
 });
