@@ -11,7 +11,7 @@ export const textRecord = (
   isValid: (text: string) => boolean = () => true,
 ): z.ZodMiniCustom<Readonly<Record<string, string>>> =>
   z.custom<Readonly<Record<string, string>>>(
-    (value) => {
+    (value: unknown) => {
       if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
       const texts: unknown[] = Object.values(value);
       return texts.length <= MAX_ENTRIES && texts.every((text) => typeof text === 'string' && isValid(text));

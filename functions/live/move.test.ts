@@ -188,25 +188,27 @@ describe('a target namespace in which the account may read no Secret', () => {
   const attempted = (record: RunRecord): RunRecord => ({ ...record, attempt: 1 });
   const APPLY = /^wait Refused: .*kubectl apply -n target -k config\/components\/live-migration\/namespace$/;
 
-  test.each<[string, Given, RegExp, string[]]>([
-    ['because it is not there: the run begins', { vm: NAMES_SECRET, namespaces: [] }, /record/, [RECORDING]],
-    ['because it is not there: it is made', { vm, namespaces: [] }, /./, ['create Namespace target']],
-    ['the run begins', { vm: NAMES_SECRET }, /record/, [RECORDING]],
-    ['the run says what to do', { vm }, APPLY, []],
-    ['a run that is canceled ends', { vm: withRecord(NAMES_SECRET, canceled) }, /^ended UserRequested/, []],
+  test.each<[string, Given, readonly [RegExp, string[]]]>([
+    [
+      'because it is not there: the run begins',
+      { vm: NAMES_SECRET, namespaces: [] },
+      [/record/, [RECORDING]],
+    ],
+    ['because it is not there: it is made', { vm, namespaces: [] }, [/./, ['create Namespace target']]],
+    ['the run begins', { vm: NAMES_SECRET }, [/record/, [RECORDING]]],
+    ['the run says what to do', { vm }, [APPLY, []]],
+    ['a run that is canceled ends', { vm: withRecord(NAMES_SECRET, canceled) }, [/^ended UserRequested/, []]],
     [
       'not one that has copied Secrets',
       { vm: withRecord(NAMES_SECRET, attempted(canceled)) },
-      /^wait ClusterUnknown: .*cannot list/,
-      [],
+      [/^wait ClusterUnknown: .*cannot list/, []],
     ],
     [
       'one of a VM that names none ends',
       { vm: withRecord(aVm(), attempted(canceled)) },
-      /^ended UserRequested/,
-      [],
+      [/^ended UserRequested/, []],
     ],
-  ])('%s', async (_what, given, wanted, writes) => {
+  ])('%s', async (_what, given, [wanted, writes]) => {
     const [what, written] = await moved({ hidden, ...given });
     expect(what).toMatch(wanted);
     expect(written).toEqual(writes);

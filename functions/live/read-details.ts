@@ -69,9 +69,7 @@ async function readMissingMounts(
     ),
   );
   const missing = (await Promise.all(read)).flat();
-  return new Map(
-    missing.map(([uid]) => [uid, missing.flatMap(([of, name]) => (of === uid ? [name] : []))]),
-  );
+  return new Map(missing.map(([uid]) => [uid, missing.flatMap(([of, name]) => (of === uid ? [name] : []))]));
 }
 
 /** Of the VMs that run. */

@@ -10,7 +10,7 @@ import { hasTargetPod, vmimOf } from '../domain/live/proofs.ts';
 import { overQuota } from '../domain/live/target-quota.ts';
 import { neededVolumes } from '../domain/live/volumes.ts';
 import { KIND, KUBEVIRT } from '../domain/names.ts';
-import type { KubernetesObject, Pod } from '../domain/objects.ts';
+import type { KubernetesObject, Namespace, Pod } from '../domain/objects.ts';
 import { LISTED_PODS } from '../cluster/listed.ts';
 import type { Reader } from '../kubernetes/cluster.ts';
 import {
@@ -59,7 +59,7 @@ export async function readTargetSide(
     readLaunchers(reader, at),
     record?.arrivedAt === undefined ? '' : readOver(reader, name),
     isSettingUp(record) && namespace !== undefined ? readSetup(reader, request) : undefined,
-    mayHaveMade(record) ? (namespace === undefined ? NOTHING : readMade(reader, request)) : undefined,
+    mayHaveMade(record) ? readMadeIn(namespace, reader, request) : undefined,
   ]);
   const core: TargetCore = {
     now: system.date.getTime(),
@@ -82,6 +82,14 @@ export async function readTargetSide(
       : FITS),
   };
 }
+
+/** A namespace that is not there has nothing, and nobody can give the right to look. */
+const readMadeIn = async (
+  namespace: Namespace | undefined,
+  reader: Reader,
+  request: TargetRequest,
+): Promise<MadeObjects> =>
+  namespace === undefined ? { volumes: [], unused: [] } : readMade(reader, request);
 
 /** Whether a volume waits for the launcher, as long as the VMIM that brings it is to be made. */
 async function readFilledLate(
@@ -154,9 +162,6 @@ async function readNamed(
     ? { resources: types, isForbidden: true }
     : { resources: [...types, ...copies] };
 }
-
-/** A namespace that is not there has nothing, and nobody can give the right to look. */
-const NOTHING: MadeObjects = { volumes: [], unused: [] };
 
 /** Without a record it is unknown whether the run made anything: somebody may have removed it. */
 const mayHaveMade = (record: RunRecord | undefined): boolean =>

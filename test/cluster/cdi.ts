@@ -95,18 +95,22 @@ class Filling {
     const { phase = '' } = this.#volume.status ?? {};
     if (phase === 'Succeeded') return undefined;
     try {
-      const filledBy = await this.#class();
-      await this.#claim(this.#name);
-      if (phase !== 'ImportScheduled' && (await this.#waits(phase, filledBy))) return AGAIN;
-      if (filledBy.isPopulated) await this.#claim(this.#prime);
-      await this.#create(PODS, this.#importer());
-      if (phase === 'ImportScheduled') await this.#finish(filledBy);
-      else await this.#report('ImportScheduled');
+      return await this.#fill(phase);
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 403) throw error;
       await this.#report('Pending', error.message);
       return AGAIN;
     }
+  }
+
+  async #fill(phase: string): Promise<Again> {
+    const filledBy = await this.#class();
+    await this.#claim(this.#name);
+    if (phase !== 'ImportScheduled' && (await this.#waits(phase, filledBy))) return AGAIN;
+    if (filledBy.isPopulated) await this.#claim(this.#prime);
+    await this.#create(PODS, this.#importer());
+    if (phase === 'ImportScheduled') await this.#finish(filledBy);
+    else await this.#report('ImportScheduled');
     return undefined;
   }
 

@@ -6,7 +6,7 @@ const KIND = 'AdmissionReview';
 
 /** z.record would leave a key `__proto__` unchecked, and the object is passed on as it is. */
 const textsSchema = z.custom<Readonly<Record<string, string>>>(
-  (value) =>
+  (value: unknown) =>
     typeof value === 'object' &&
     value !== null &&
     !Array.isArray(value) &&
@@ -20,7 +20,7 @@ const groupsSchema = z.custom<string[]>(
 
 /** As above, with a list of texts for each key. */
 const extraSchema = z.custom<Record<string, string[]>>(
-  (value) =>
+  (value: unknown) =>
     typeof value === 'object' &&
     value !== null &&
     Object.values(value).every(

@@ -136,13 +136,25 @@ describe('targetVolume', () => {
     });
   });
 
-  test.each<[string, Partial<StorageEntry['destination']>, Claim, string]>([
-    ['those of the disk on the source', {}, claim(), 'ReadWriteOnce Filesystem'],
-    ['those of a block device', {}, claim({ volumeMode: 'Block' }), 'ReadWriteMany Block'],
-    ['those with the map’s access mode', { accessMode: 'ReadWriteMany' }, claim(), 'ReadWriteMany Block'],
-    ['those with the map’s volume mode', { volumeMode: 'Block' }, claim(), 'ReadWriteMany Block'],
-    ['the map’s, which the class does not offer', { accessMode: 'ReadOnlyMany' }, claim(), 'ReadOnlyMany '],
-  ])('access and volume mode are offered together: %s', (_what, destination, source, wanted) => {
+  test.each<[string, { source: Claim; destination?: Partial<StorageEntry['destination']> }, string]>([
+    ['those of the disk on the source', { source: claim() }, 'ReadWriteOnce Filesystem'],
+    ['those of a block device', { source: claim({ volumeMode: 'Block' }) }, 'ReadWriteMany Block'],
+    [
+      'those with the map’s access mode',
+      { destination: { accessMode: 'ReadWriteMany' }, source: claim() },
+      'ReadWriteMany Block',
+    ],
+    [
+      'those with the map’s volume mode',
+      { destination: { volumeMode: 'Block' }, source: claim() },
+      'ReadWriteMany Block',
+    ],
+    [
+      'the map’s, which the class does not offer',
+      { destination: { accessMode: 'ReadOnlyMany' }, source: claim() },
+      'ReadOnlyMany ',
+    ],
+  ])('access and volume mode are offered together: %s', (_what, { destination = {}, source }, wanted) => {
     const offered: ClaimProperties[] = [
       { accessModes: ['ReadWriteMany'], volumeMode: 'Block' },
       { accessModes: ['ReadWriteOnce'], volumeMode: 'Filesystem' },

@@ -49,7 +49,7 @@ export const maintenanceSchema = z.object({
   /** The keys of the VMs that are left (counts.ts). */
   left: z.array(text),
   /** Drain: VMs on the node that it does not wait for, because they have no eviction strategy. */
-  others: whole.optional(),
+  others: z.optional(whole),
   buckets,
   /** How many VMs do not get on by themselves, by what blocks them. */
   blockedBy: z.partialRecord(z.enum(Object.values(BLOCKED_BY)), whole),

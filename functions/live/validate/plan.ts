@@ -6,7 +6,8 @@ import { shownName } from '../../domain/live/shown.ts';
 import { clusterFindings } from './clusters.ts';
 import { planHookFindings } from './hooks.ts';
 import { quotaFindings } from './quota.ts';
-import { candidatesOf, vmFindings } from './vms.ts';
+import { vmFindings } from './vms.ts';
+import { candidatesOf } from './candidates.ts';
 
 /**
  * What keeps a plan from running, as Forklift says it (facts/cross-cluster.md §A1). VMs are not looked at while one of its migrations

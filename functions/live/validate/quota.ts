@@ -8,7 +8,7 @@ import { neededVolumes, sizeOf, storageEntryOf } from '../../domain/live/volumes
 import type { Amount } from '../../domain/quantity.ts';
 import { reserve } from '../../domain/quota/headroom.ts';
 import { claimOfSize, keepsState, STATE_CLAIM } from '../../domain/sizing/claims.ts';
-import type { Candidate } from './vms.ts';
+import type { Candidate } from './candidates.ts';
 
 /** What one VM needs in the quotas of the target namespace. */
 interface VmNeeds {

@@ -1,21 +1,12 @@
 import { differencesOf } from '../../domain/live/as-it-runs.ts';
-import { findingOf, has, type Finding, type Problem } from '../../domain/live/conditions.ts';
+import { findingOf, type Finding, type Problem } from '../../domain/live/conditions.ts';
 import { cpuProblems } from '../../domain/live/cpu.ts';
-import type { PlanVm } from '../../domain/live/forklift.ts';
-import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { LIVE_CONDITION, LIVE_LABEL } from '../../domain/live/names.ts';
-import type { PlanView, VmView } from '../../domain/live/plan-view.ts';
+import type { PlanView } from '../../domain/live/plan-view.ts';
 import { isNoSecret, resourceProblems, resourcesOf } from '../../domain/live/resources.ts';
-import { shownName } from '../../domain/live/shown.ts';
 import { podNetworks, unmappedNetworks } from '../../domain/live/standby-vm.ts';
 import { fixedDisks, neededVolumes, storageEntryOf } from '../../domain/live/volumes.ts';
-
-/** One VM of a plan that is found and has not moved yet. */
-export interface Candidate extends VmView {
-  readonly vm: VirtualMachine;
-  readonly name: string;
-  readonly targetName: string;
-}
+import { candidatesOf, labelOf, type Candidate } from './candidates.ts';
 
 /** Problems of the plan's VMs: one condition for each kind, with the VMs that have it. */
 export function vmFindings(view: PlanView): Finding[] {
@@ -35,24 +26,6 @@ export function vmFindings(view: PlanView): Finding[] {
     ...CHECKS.flatMap((check) => checked(check, candidates, view)),
   ];
 }
-
-const labelOf = ({ id, namespace, name }: PlanVm): string =>
-  name ? `${namespace ?? ''}/${name}` : (id ?? '');
-
-/** VMs that have succeeded are where they shall be. */
-export const candidatesOf = ({ plan, sourceCluster }: PlanView): Candidate[] =>
-  plan.spec.vms.flatMap((entry, index) => {
-    const seen = sourceCluster?.vms[index];
-    const [vm] = seen?.found ?? [];
-    if (seen === undefined || vm === undefined || hasMoved(plan, vm)) return [];
-    const name = shownName(vm);
-    return [{ ...seen, vm, name, targetName: entry.targetName || vm.metadata.name }];
-  });
-
-const hasMoved = ({ status }: PlanView['plan'], { metadata }: VirtualMachine): boolean =>
-  (status?.migration?.vms ?? []).some(
-    (shown) => shown.id === metadata.uid && has(shown, LIVE_CONDITION.succeeded),
-  );
 
 function identities({ plan, sourceCluster }: PlanView, candidates: readonly Candidate[]): Finding[] {
   const entries = plan.spec.vms.map((entry, index) => ({

@@ -133,13 +133,14 @@ function standing(snapshot: RecordedRun): Pick<Wait, 'reason' | 'message'> {
   const phase = sent?.status?.phase ?? 'new';
   if (phase === 'Running')
     return { reason: LIVE_REASON.transferring, message: 'the guest is being copied to the target' };
-  // KubeVirt says only in Events why it cannot create the launcher (facts/cross-cluster.md §C5).
-  const message =
-    phase === 'Scheduling' && target.vmi !== undefined && !hasTargetPod(target)
-      ? `the target has no launcher yet: see the Events of the VMI ${shownName(target.vmi)} there`
-      : `the VMIM on the source is ${phase}`;
-  return { reason: LIVE_REASON.targetPending, message };
+  return { reason: LIVE_REASON.targetPending, message: pendingMessage(phase, target) };
 }
+
+/** KubeVirt says only in Events why it cannot create the launcher (facts/cross-cluster.md §C5). */
+const pendingMessage = (phase: string, target: RecordedRun['target']): string =>
+  phase === 'Scheduling' && target.vmi !== undefined && !hasTargetPod(target)
+    ? `the target has no launcher yet: see the Events of the VMI ${shownName(target.vmi)} there`
+    : `the VMIM on the source is ${phase}`;
 
 /** KubeVirt says the same while the two are about to meet. */
 const IF_IT_STAYS = 'if this stays: kubectl vmmrq trust, and port 9185 between the clusters';
