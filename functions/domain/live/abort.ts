@@ -118,7 +118,7 @@ function removeBoth(sent: Vmim | undefined, received: Vmim | undefined): StepDec
 const names = (of: readonly { readonly vmim: Vmim }[]): string =>
   of.map(({ vmim }) => vmim.metadata.name).join(', ');
 
-export const remove = (on: 'source' | 'target', vmim: Vmim): StepDecision =>
+const remove = (on: 'source' | 'target', vmim: Vmim): StepDecision =>
   isGoing(vmim)
     ? waiting(vmim)
     : write(`deleting ${vmim.metadata.name} on the ${on}`, { verb: 'delete', on, object: vmim });

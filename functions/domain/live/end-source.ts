@@ -1,4 +1,4 @@
-import { forget, remove } from './abort.ts';
+import { forget } from './abort.ts';
 import { runsOnTarget } from './cut-over.ts';
 import { LIMIT_MS, timeOf } from './deadlines.ts';
 import { DONE, wait, write, type StepDecision, type Wait } from './decision.ts';
@@ -86,11 +86,10 @@ function removeVmi(snapshot: RecordedRun): StepDecision {
   });
 }
 
-/** KubeVirt deletes it after its VMI, unless it is being deleted already: then it would keep its finalizers, and the run its end. */
+/** KubeVirt deletes it after its VMI. One that has not ended keeps KubeVirt's finalizers then, and would keep the run from its end. */
 function removeVmim({ source, record, run }: RecordedRun): StepDecision {
   const sent = vmimOf(source.vmims, run, record.attempt);
   if (sent === undefined) return DONE;
-  if (sent.metadata.deletionTimestamp === undefined) return remove('source', sent);
   const waiting = wait(LIVE_REASON.endingSource, 'waiting until KubeVirt has removed the VMIM on the source');
   return forget('source', sent, source) ?? waiting;
 }

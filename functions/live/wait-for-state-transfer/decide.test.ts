@@ -226,7 +226,7 @@ describe('the guest has arrived', () => {
       there({ source: { vm: HALTED, vmi: going()(itsVmi()) } }),
       'wait EndingSource',
     ],
-    ['its VMIM goes after its VMI', left(sent('Succeeded')), `delete ${VMIM} on source`],
+    ['its VMIM goes after its VMI', left(sent('Succeeded')), 'wait EndingSource'],
     ['its VMIM is going', left(going(-9)(sent('Running'))), 'wait EndingSource'],
     [
       'its VMIM is going, which KubeVirt looks at no more without its VMI',
