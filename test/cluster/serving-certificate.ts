@@ -1,4 +1,5 @@
-import { issueAuthority, issueServing, type KeyPair } from '../../webhook/tls/x509.ts';
+import type { KeyPair } from '../../webhook/tls/key-pair.ts';
+import { issueAuthority, issueServing } from '../../webhook/tls/x509.ts';
 
 const DAY_MS = 24 * 3_600_000;
 

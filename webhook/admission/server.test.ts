@@ -14,7 +14,8 @@ import { METRIC } from '../observability/metric-names.ts';
 import type { Reviewed } from '../observability/metrics.ts';
 import { reviewApp } from './review-app.ts';
 import { listen, type GuardServer } from './server.ts';
-import { issueAuthority, issueServing, type KeyPair } from '../tls/x509.ts';
+import type { KeyPair } from '../tls/key-pair.ts';
+import { issueAuthority, issueServing } from '../tls/x509.ts';
 
 const SERVERNAME = 'mtq-guard.mtq-system.svc';
 const VALIDITY = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };

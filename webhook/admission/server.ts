@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import { drainable } from '../../functions/runtime/drain.ts';
-import type { KeyPair } from '../tls/x509.ts';
+import type { KeyPair } from '../tls/key-pair.ts';
 
 export interface ServerOptions {
   readonly reviewApp: RequestListener;

@@ -5,7 +5,8 @@ import { isAlreadyExists, isConflict, isNotFound } from '../../functions/kuberne
 import type { Log } from '../../functions/runtime/log.ts';
 import { needsRenewal, SERVING_NAMES, servingProblem, type Certificates, type Renewal } from './renewal.ts';
 import { SECRETS, type Secret } from './resources.ts';
-import type { KeyPair, Validity } from './x509.ts';
+import type { KeyPair } from './key-pair.ts';
+import type { Validity } from './x509.ts';
 
 export interface CertificateStore {
   readonly cluster: Cluster;

@@ -1,7 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { needsRenewal, SERVING_NAMES, type Certificates, type Renewal } from './renewal.ts';
-import { issueAuthority, issueServing, type KeyPair, type Validity } from './x509.ts';
+import type { KeyPair } from './key-pair.ts';
+import { issueAuthority, issueServing, type Validity } from './x509.ts';
 
 const NOW = new Date('2026-11-21T12:00:00Z');
 const DAY_MS = 86_400_000;

@@ -1,8 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import type { KeyPair } from './x509.ts';
-
-/** Common name of all our authorities, and the issuer of each serving certificate. */
-export const AUTHORITY_NAME = 'mtq-guard-ca';
+import { AUTHORITY_NAME, type KeyPair } from './key-pair.ts';
 
 /** The DNS names that the certificate must contain; the API server calls the Service by the first one. */
 export const SERVING_NAMES = ['mtq-guard.mtq-system.svc', 'mtq-guard.mtq-system.svc.cluster.local'] as const;

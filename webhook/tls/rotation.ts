@@ -27,7 +27,7 @@ import {
   type ValidatingWebhookConfiguration,
 } from './resources.ts';
 import { doubling } from '../../functions/runtime/timers.ts';
-import type { KeyPair } from './x509.ts';
+import type { KeyPair } from './key-pair.ts';
 
 export interface RotationSettings extends Lifetimes {
   /** How long a new authority must be in the webhooks' bundle before its certificate serves, in milliseconds. */

@@ -10,13 +10,7 @@ import {
 } from 'node:crypto';
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema';
 import * as asn1 from '@peculiar/asn1-x509';
-import { AUTHORITY_NAME } from './renewal.ts';
-
-/** A certificate and its private key, both PEM. */
-export interface KeyPair {
-  readonly cert: string;
-  readonly key: string;
-}
+import { AUTHORITY_NAME, type KeyPair } from './key-pair.ts';
 
 export interface Validity {
   readonly notBefore: Date;

@@ -19,7 +19,7 @@ import {
   type ValidatingWebhookConfiguration,
 } from '../../../webhook/tls/resources.ts';
 import { Rotation } from '../../../webhook/tls/rotation.ts';
-import type { KeyPair } from '../../../webhook/tls/x509.ts';
+import type { KeyPair } from '../../../webhook/tls/key-pair.ts';
 import { askUntil } from '../../support/eventually.ts';
 
 /**
