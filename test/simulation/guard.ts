@@ -40,6 +40,7 @@ export class Guard {
   since: number | undefined;
   readonly #parts: GuardParts;
   readonly #name: string;
+  readonly #over = new AbortController();
   #life = new Life();
   #watch: ClusterWatch | undefined;
   #starts = 0;
@@ -70,12 +71,17 @@ export class Guard {
       ...{ cluster, clock, log, post, repair: tracedRepair, random: () => random.next() },
       settings: { ...guard, ...KUBEVIRT },
     });
-    void this.#watch.run(new AbortController().signal);
+    void this.#watch.run(this.#over.signal);
   }
 
   /** Its answer at /view; undefined: it gives none now. */
   viewOf(namespace: string): View | undefined {
     return this.since === undefined ? undefined : this.#watch?.viewOf(namespace);
+  }
+
+  /** The run is over: without it Node keeps the watches, and the whole world with them. */
+  stop(): void {
+    this.#over.abort();
   }
 
   kill(): void {

@@ -33,6 +33,7 @@ export async function run(scenario: Scenario, options: WorldOptions = {}): Promi
   const calmSince = world.time.now;
   const violation = world.checker.violation ?? (await calm(world, calmSince)) ?? world.checker.violation;
   if (violation !== undefined) world.trace.log('checker', () => violation);
+  for (const guard of world.guards) guard.stop();
   const { faults, checker, trace, schedule, time } = world;
   return {
     seed: scenario.seed,
