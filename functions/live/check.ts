@@ -2,6 +2,7 @@ import { critical, nextConditions, type Finding } from '../domain/live/condition
 import type { LiveCondition, NamedReference, Plan, Provider } from '../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../domain/live/names.ts';
 import type { PlanView } from '../domain/live/plan-view.ts';
+import { named } from '../domain/live/reference.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import { isSame } from '../domain/same.ts';
 import type { Cluster, Reader, ResourceType } from '../kubernetes/cluster.ts';
@@ -18,7 +19,7 @@ import {
 import { ask, readProvider, type FoundProvider } from './connect.ts';
 import type { LiveContext } from './context.ts';
 import { found, listedIfServed } from './found.ts';
-import { named, readPlanView, type PlanProviders } from './read-plan.ts';
+import { readPlanView, type PlanProviders } from './read-plan.ts';
 import { UnknownCluster } from './unknown-cluster.ts';
 import { hookFindings, networkMapFindings, storageMapFindings, type Known } from './validate/maps.ts';
 import { ARCHIVED, planFindings } from './validate/plan.ts';

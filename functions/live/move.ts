@@ -17,6 +17,7 @@ import { hookName, type RunId } from '../domain/live/run-names.ts';
 import { isPastCutOver, recordIn } from '../domain/live/run-record.ts';
 import type { HookView, HubSide, RunSettings, RunSnapshot, Stop } from '../domain/live/run-snapshot.ts';
 import { shownSince } from '../domain/live/shown-wait.ts';
+import { named } from '../domain/live/reference.ts';
 import type { ApiServer, Reader } from '../kubernetes/cluster.ts';
 import { describeError } from '../kubernetes/errors.ts';
 import { HOOKS, JOBS, PLAN_MIGRATIONS } from '../kubernetes/live-resources.ts';
@@ -196,7 +197,7 @@ function readHooks(hub: Reader, { entry, run, plan }: Hooked): Promise<HookView[
   const { namespace = '' } = plan.metadata;
   return Promise.all(
     (entry.hooks ?? []).map(async ({ step, hook }): Promise<HookView> => {
-      const at = { namespace: hook.namespace || namespace, name: hook.name ?? '' };
+      const at = { namespace, ...named(hook) };
       const [object, job] = await Promise.all([
         found(hub.get(HOOKS, at)),
         found(hub.get(JOBS, { namespace, name: hookName(run, step) })),

@@ -7,6 +7,7 @@ import { hasOutbox } from '../domain/live/outbox.ts';
 import { hasEnded } from '../domain/live/run-state.ts';
 import { runSettings } from '../domain/live/settings.ts';
 import { isSameVm, stopOf } from '../domain/live/stop.ts';
+import { named } from '../domain/live/reference.ts';
 import type { ApiServer } from '../kubernetes/cluster.ts';
 import { describeError, isConflict } from '../kubernetes/errors.ts';
 import { NETWORK_MAPS, PLAN_MIGRATIONS, PLANS, STORAGE_MAPS } from '../kubernetes/live-resources.ts';
@@ -15,14 +16,12 @@ import { apply } from './apply.ts';
 import { begin, done, notBegun, readProviders, type PassResult } from './begin.ts';
 import { checkPlan } from './check.ts';
 import type { LiveContext } from './context.ts';
-import { deliverRest } from './deliver.ts';
 import { found } from './found.ts';
 import { giveUp } from './give-up.ts';
 import { accessOf, hold, providersIn, release, type Held } from './hold.ts';
 import { move, unknown, type Moved, type Run, type RunVm } from './move.ts';
-import { named } from './read-plan.ts';
 import type { ClusterIds } from './read-run.ts';
-import { showRun, type Pair } from './show.ts';
+import { postRest, showRun, type Pair } from './show.ts';
 import { isUnknown } from './status/vm.ts';
 import { isHost } from './validate/providers.ts';
 import { startWatcher } from './watcher.ts';
@@ -64,7 +63,7 @@ async function pass(at: MigrationAt, context: LiveContext): Promise<PassResult> 
 }
 
 async function afterEnd(migration: PlanMigration, context: LiveContext): Promise<PassResult> {
-  if (hasOutbox(migration)) await deliverRest(migration, context);
+  if (hasOutbox(migration)) await postRest(migration, context);
   return done('the Migration has ended');
 }
 

@@ -26,11 +26,10 @@ const UNKNOWN: Fit = {
 
 /** A launcher that is to come on the target. */
 export interface LauncherToCome {
-  readonly run: RunId;
   /** Of the VM there. */
   readonly at: VmAt;
-  /** There. */
-  readonly vm: VirtualMachine | undefined;
+  /** Its volumes that CDI fills once the launcher is on a node. */
+  readonly unfilled: readonly DataVolume[];
   readonly namespace: Namespace;
   readonly source: SourceSide;
   /** Names of the VMIs whose launcher there is on a node. */
@@ -63,13 +62,13 @@ type Room = Omit<LauncherToCome, 'source' | 'launched'> & { readonly quotas: rea
 
 async function fitIn(
   reader: Reader,
-  { run, vm, namespace, quotas }: Room,
+  { unfilled, namespace, quotas }: Room,
   { vmi, pods, isSent }: Running,
 ): Promise<Fit> {
   const [vmmrqs, kubevirt, filling] = await Promise.all([
     readVmmrqs(reader, namespace),
     readKubeVirt(reader),
-    isSent || vm === undefined ? [] : readFilling(reader, run, vm),
+    isSent ? [] : readFilling(reader, unfilled),
   ]);
   const launch = {
     pods: podsOnTarget(pods, vmi, { namespace, quotas, kubevirt }),
@@ -78,17 +77,14 @@ async function fitIn(
   return fitAtLaunch({ launch, filling }, { quotas, vmmrqs });
 }
 
-/** What CDI will take for each volume of the VM that waits for its first consumer, the launcher (facts/cross-cluster.md §D1). */
-async function readFilling(reader: Reader, run: RunId, vm: VirtualMachine): Promise<readonly Needed[]> {
-  const { namespace = '' } = vm.metadata;
-  const own = await readDataVolumes(reader, run, vm);
-  const needs = own.map(async ({ metadata: { name }, status }): Promise<Needed[]> => {
-    if (status?.phase !== 'PendingPopulation') return [];
-    const claim = await found(reader.get(WHOLE_CLAIMS, { namespace, name }));
-    return [fillingOf(claim === undefined ? [] : [claim])];
-  });
-  return (await Promise.all(needs)).flat();
-}
+/** What CDI will take for each of these volumes. */
+const readFilling = (reader: Reader, unfilled: readonly DataVolume[]): Promise<readonly Needed[]> =>
+  Promise.all(
+    unfilled.map(async ({ metadata: { namespace = '', name } }) => {
+      const claim = await found(reader.get(WHOLE_CLAIMS, { namespace, name }));
+      return fillingOf(claim === undefined ? [] : [claim]);
+    }),
+  );
 
 /** Those of the VM on the target. */
 export async function readDataVolumes(

@@ -3,6 +3,7 @@ import { accountOf } from '../domain/live/hook-job.ts';
 import type { VirtualMachine, Vmi } from '../domain/live/kubevirt.ts';
 import type { PlanView, SourceView, TargetView, VmView } from '../domain/live/plan-view.ts';
 import { neededVolumes } from '../domain/live/volumes.ts';
+import { named } from '../domain/live/reference.ts';
 import type { ApiServer, ListedType, Reader } from '../kubernetes/cluster.ts';
 import {
   HOOKS,
@@ -59,18 +60,6 @@ async function readMaps(
   ]);
   return { networks, storage: storageMap };
 }
-
-/** Without an empty namespace. */
-export const named = ({
-  namespace,
-  name = '',
-}: {
-  readonly namespace?: string;
-  readonly name?: string;
-}): {
-  readonly name: string;
-  readonly namespace?: string;
-} => (namespace ? { namespace, name } : { name });
 
 async function readHooks(plan: Plan, hub: Reader): Promise<Pick<PlanView, 'hooks' | 'missingAccounts'>> {
   const { namespace = '' } = plan.metadata;

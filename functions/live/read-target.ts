@@ -1,5 +1,5 @@
 import type { StorageMap } from '../domain/live/forklift.ts';
-import type { ClaimProperties, VirtualMachine } from '../domain/live/kubevirt.ts';
+import type { ClaimProperties, DataVolume, VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_LABEL } from '../domain/live/names.ts';
 import { isMadeBy, isNoSecret, keyOf, resourcesOf } from '../domain/live/resources.ts';
 import type { RunId } from '../domain/live/run-names.ts';
@@ -71,14 +71,15 @@ export async function readTargetSide(
   // A launcher is on a node once its volumes are bound, and filled where they waited for it: before, CDI may take more.
   const scheduled = launchers.filter(({ spec }) => spec.nodeName !== undefined);
   const launched = new Set(scheduled.flatMap(vmiNamesOf));
+  const unfilled = isToCome ? await readUnfilled(reader, { run, record, vm, vmims }, source) : [];
   return {
     ...core,
     over,
     setup,
     made,
-    isFilledLate: isToCome && (await readFilledLate(reader, request, core)),
+    isFilledLate: unfilled.length > 0,
     ...(isToCome && namespace !== undefined
-      ? await readFit(reader, { run, at, vm, namespace, source: await source, launched })
+      ? await readFit(reader, { at, namespace, unfilled, source: await source, launched })
       : FITS),
   };
 }
@@ -91,14 +92,16 @@ const readMadeIn = async (
 ): Promise<MadeObjects> =>
   namespace === undefined ? { volumes: [], unused: [] } : readMade(reader, request);
 
-/** Whether a volume waits for the launcher, as long as the VMIM that brings it is to be made. */
-async function readFilledLate(
+/** The volumes that wait for the launcher, until both VMIMs that bring it are made. */
+async function readUnfilled(
   reader: Reader,
-  { run, record }: TargetRequest,
-  { vm, vmims }: TargetCore,
-): Promise<boolean> {
-  if (vm === undefined || vmimOf(vmims, run, record?.attempt ?? 0) !== undefined) return false;
-  return (await readDataVolumes(reader, run, vm)).some(isUnfilled);
+  { run, record, vm, vmims }: Pick<TargetRequest, 'run' | 'record'> & Pick<TargetCore, 'vm' | 'vmims'>,
+  source: Promise<SourceSide>,
+): Promise<readonly DataVolume[]> {
+  if (vm === undefined) return [];
+  const received = vmimOf(vmims, run, record?.attempt ?? 0);
+  if (received !== undefined && (await source).vmims.length > 0) return [];
+  return (await readDataVolumes(reader, run, vm)).filter(isUnfilled);
 }
 
 async function readLaunchers(reader: Reader, { namespace }: VmAt): Promise<readonly Pod[]> {

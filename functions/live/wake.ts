@@ -1,5 +1,6 @@
 import type { NamedReference, Plan, PlanMigration } from '../domain/live/forklift.ts';
 import { FORKLIFT_KIND, LIVE_KIND } from '../domain/live/names.ts';
+import { named } from '../domain/live/reference.ts';
 import {
   hasEnded,
   isArchived,
@@ -25,7 +26,6 @@ import {
 } from './check.ts';
 import type { LiveContext } from './context.ts';
 import { found } from './found.ts';
-import { named } from './read-plan.ts';
 import type { MigrationAt } from './pass.ts';
 
 /** Looks at what the event is about, and resolves with the Migrations that may go on by it. */

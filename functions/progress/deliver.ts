@@ -1,11 +1,11 @@
 import { EVENT_REASON, KIND, REASON } from '../domain/names.ts';
 import { MAINTENANCE_EVENT } from '../domain/progress/names.ts';
 import type { Maintenance } from '../domain/progress/maintenance.ts';
-import { withoutEvents } from '../domain/progress/outbox.ts';
 import type { MaintenanceProgress, OutboxEntry } from '../domain/progress/progress-object.ts';
 import type { InvolvedObject } from '../domain/verdict/report.ts';
 import { writeEvents } from '../cluster/report.ts';
-import { describeError, isConflict, isNotFound } from '../kubernetes/errors.ts';
+import { postInOrder } from '../eventing/post-in-order.ts';
+import { isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { PROGRESSES } from '../kubernetes/resources.ts';
 import type { StepContext } from '../host/step.ts';
 
@@ -22,20 +22,13 @@ export async function deliver(
 ): Promise<void> {
   const { status } = object;
   if (status === undefined || status.outbox.length === 0) return;
-  const posted = new Set<string>();
-  for (const entry of status.outbox) {
-    try {
-      await context.post(entry);
-    } catch (error) {
-      context.log('warn', `not posted: ${describeError(error)}`, { event: entry.type, eventId: entry.id });
-      break;
-    }
-    posted.add(entry.id);
+  const outbox = await postInOrder(status.outbox, context);
+  const posted = status.outbox.slice(0, status.outbox.length - outbox.length);
+  if (posted.length === 0) return;
+  for (const entry of posted)
     if (BLOCKED.includes(entry.type)) await reportBlocked(entry, object, { seen, context });
-  }
-  if (posted.size === 0) return;
   try {
-    const next = { ...object, status: withoutEvents(status, posted) };
+    const next = { ...object, status: { ...status, outbox: [...outbox] } };
     await context.cluster.replace(PROGRESSES, next, { subresource: 'status' });
   } catch (error) {
     // Another run has written meanwhile. The guard asks again while the outbox is not empty.

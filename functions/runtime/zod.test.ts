@@ -15,7 +15,7 @@ test('a schema compiles no parser', () => {
   expect(compile).not.toHaveBeenCalled();
 });
 
-test('a problem is said in English', () => {
+test('a problem has an English text', () => {
   const { error } = reference.safeParse({ name: 1, count: 1.5 });
   expect(error?.issues.map(({ message }) => message)).toEqual([
     'Invalid input: expected string, received number',

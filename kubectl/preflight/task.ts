@@ -1,6 +1,6 @@
 import type { Purpose } from '../../functions/domain/names.ts';
 import type { KubeVirt } from '../../functions/domain/objects.ts';
-import { isEvictedOnly } from '../../functions/domain/progress/vm-state.ts';
+import { isEvictedOnly, methodsOf } from '../../functions/domain/progress/vm-state.ts';
 import type { Amount } from '../../functions/domain/quantity.ts';
 
 /** What an admin is about to do. */
@@ -14,9 +14,6 @@ export type Task =
       readonly all?: boolean;
     }
   | { readonly kind: 'namespace'; readonly namespace: string };
-
-export const methodsOf = (kubevirt: KubeVirt | undefined): readonly string[] =>
-  kubevirt?.spec?.workloadUpdateStrategy?.workloadUpdateMethods ?? [];
 
 /** Whether KubeVirt evicts the VMs of an upgrade, and so evacuates them as in a drain (facts/kubevirt.md §3.3). */
 export const isByEviction = ({ kind }: Task, kubevirt: KubeVirt | undefined): boolean =>

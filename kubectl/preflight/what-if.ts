@@ -4,13 +4,14 @@ import type { KubeVirt, Migration, VirtualMachineInstance } from '../../function
 import {
   isFor,
   isProtected,
+  methodsOf,
   vmStateOf,
   WAITS_FOR,
   notReadySince,
   type VmState,
 } from '../../functions/domain/progress/vm-state.ts';
 import type { NamespaceFacts } from './facts.ts';
-import { isByEviction, methodsOf, type Task } from './task.ts';
+import { isByEviction, type Task } from './task.ts';
 
 /** A VM, and the migration that would move it. */
 export interface Move {

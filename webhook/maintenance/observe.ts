@@ -18,6 +18,7 @@ import {
   type Before,
   type MaintenanceRules,
   type VmLeft,
+  methodsOf,
 } from '../../functions/domain/progress/vm-state.ts';
 import { currentOf, highestOf, progressesOf } from './subjects.ts';
 
@@ -88,7 +89,7 @@ function beforeOf(current: MaintenanceProgress | undefined, left: number, now: n
 }
 
 const rulesOf = (kubevirt: KubeVirt | undefined): Pick<MaintenanceRules, 'methods' | 'evictionStrategy'> => ({
-  methods: kubevirt?.spec?.workloadUpdateStrategy?.workloadUpdateMethods ?? [],
+  methods: methodsOf(kubevirt),
   evictionStrategy: kubevirt?.spec?.configuration?.evictionStrategy,
 });
 

@@ -44,10 +44,8 @@ export function claimOfDataVolume({ storage, storageClass, volumeMode }: VolumeS
  */
 export const fillingOf = (claims: readonly ClaimSize[]): Needed => ({ pods: [IMPORTER_POD], claims });
 
-/** Phases of a DataVolume that waits for its first consumer, the launcher (facts/cross-cluster.md §D1). */
-const UNFILLED: readonly (string | undefined)[] = ['WaitForFirstConsumer', 'PendingPopulation'];
-
-export const isUnfilled = ({ status }: DataVolume): boolean => UNFILLED.includes(status?.phase);
+/** Whether CDI fills the volume once its first consumer, the launcher, is on a node (facts/cross-cluster.md §D1). */
+export const isUnfilled = ({ status }: DataVolume): boolean => status?.phase === 'PendingPopulation';
 
 /**
  * What is missing to fill the first volume that has no room, after what is kept; undefined: nothing. Each counts alone, because CDI

@@ -2,6 +2,7 @@ import type { NamedReference, Plan } from './forklift.ts';
 import { FORKLIFT_KIND, LIVE_KIND } from './names.ts';
 import type { VirtualMachine } from './kubevirt.ts';
 import { resourcesOf } from './resources.ts';
+import { named } from './reference.ts';
 
 /** One verb on one kind, as in a SubjectAccessReview. */
 export interface Right {
@@ -38,9 +39,7 @@ export interface Hosts {
 /** What a run does in the cluster of its plan, which `live` may do for anybody: the user must be allowed to do it too. */
 export function rightsToMove({ spec, metadata }: Plan, { isSource, isTarget }: Hosts): Right[] {
   const { namespace = '' } = metadata;
-  const hooks = spec.vms
-    .flatMap((vm) => vm.hooks ?? [])
-    .map(({ hook }) => ({ ...hook, namespace: hook.namespace || namespace }));
+  const hooks = spec.vms.flatMap((vm) => vm.hooks ?? []).map(({ hook }) => ({ namespace, ...named(hook) }));
   return [
     ...(isSource ? spec.vms.flatMap(rightsToTake) : []),
     ...(isTarget ? MADE.map((kind) => rightTo('create', kind, { namespace: spec.targetNamespace })) : []),

@@ -106,7 +106,7 @@ export interface TargetSide extends OneSide {
   readonly fit: Fit;
   /** Names of the VMIs whose launcher in the namespace is on a node; undefined: it has no quota that counts them. */
   readonly launched: ReadonlySet<string> | undefined;
-  /** A volume is filled only once the launcher is on a node; read before the VMIM of an attempt is made. */
+  /** A volume is filled only once the launcher is on a node; read until both VMIMs of an attempt are made. */
   readonly isFilledLate?: boolean;
   /** By how much the namespace is over its quotas, in words, read once the guest has arrived; empty: it is not. */
   readonly over: string;

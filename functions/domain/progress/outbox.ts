@@ -62,9 +62,3 @@ export function withEvents(
   });
   return { ...status, sequence: status.sequence + entries.length, outbox: [...status.outbox, ...entries] };
 }
-
-/** The status without the events that were posted. */
-export const withoutEvents = (status: ProgressStatus, posted: ReadonlySet<string>): ProgressStatus => ({
-  ...status,
-  outbox: status.outbox.filter(({ id }) => !posted.has(id)),
-});

@@ -1,7 +1,7 @@
 import { isFinal, isRejectedByQuota, isRunning } from '../migration.ts';
 import { KUBEVIRT, REASON } from '../names.ts';
 import { BLOCKED_BY, type BlockedReason } from './names.ts';
-import type { Condition, Migration, VirtualMachineInstance } from '../objects.ts';
+import type { Condition, KubeVirt, Migration, VirtualMachineInstance } from '../objects.ts';
 import type { KnownVerdict } from './known-verdict.ts';
 import {
   MAINTENANCE_KINDS,
@@ -141,6 +141,10 @@ export const isRefusedForMaintenance = (migration: Migration): boolean =>
 /** Whether it updates the VM: an evacuation does, where an upgrade evicts every VM. */
 const isForThis = (migration: Migration, { kind, methods }: MaintenanceRules): boolean =>
   isFor(migration, kind) || (isEvictedOnly(kind, methods) && isFor(migration, 'Drain'));
+
+/** How KubeVirt updates VMs after an upgrade; empty: not at all. */
+export const methodsOf = (kubevirt: KubeVirt | undefined): readonly string[] =>
+  kubevirt?.spec?.workloadUpdateStrategy?.workloadUpdateMethods ?? [];
 
 /** An upgrade that evicts VMs, and migrates none by itself (facts/kubevirt.md §3.1). */
 export const isEvictedOnly = (kind: MaintenanceKind, methods: readonly string[]): boolean =>

@@ -3,6 +3,7 @@ import type { Hook, HookReference, Plan } from '../../domain/live/forklift.ts';
 import { accountOf } from '../../domain/live/hook-job.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import type { PlanView } from '../../domain/live/plan-view.ts';
+import { named } from '../../domain/live/reference.ts';
 
 const STEPS: readonly string[] = ['PreHook', 'PostHook'];
 
@@ -42,8 +43,10 @@ function accountFindings(account: string, { plan, hooks }: PlanView): Finding[] 
 }
 
 /** A reference without a namespace is to a Hook of the plan's. */
-const keyOf = ({ hook: { namespace, name = '' } }: HookReference, { metadata }: Plan): string =>
-  `${namespace || (metadata.namespace ?? '')}/${name}`;
+function keyOf({ hook }: HookReference, { metadata: { namespace: ofPlan = '' } }: Plan): string {
+  const { namespace, name } = { namespace: ofPlan, ...named(hook) };
+  return `${namespace}/${name}`;
+}
 
 function findingsOf(reference: HookReference, { plan, hooks }: PlanView): Finding[] {
   const key = keyOf(reference, plan);
