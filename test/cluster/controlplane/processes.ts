@@ -250,7 +250,10 @@ export class LocalControlPlane implements ControlPlane {
 
   async #spawn(binary: ServerBinary, args: readonly string[], name: string = binary): Promise<Child> {
     const command = this.#parts.binaries[binary];
-    const child = await startChild({ name, command, args, logFile: join(this.folder, `${name}.log`) });
+    // Memory for CPU: a test's servers live for minutes (12 % less CPU).
+    const env = { GOGC: '400', ...process.env };
+    const logFile = join(this.folder, `${name}.log`);
+    const child = await startChild({ name, command, args, logFile, env });
     if (!this.#mayOutlast) child.unref();
     return child;
   }
