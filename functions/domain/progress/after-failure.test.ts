@@ -80,7 +80,7 @@ describe('a VM whose migration failed', () => {
       before(-999),
       'waiting MigrationFailed',
     ],
-    ['before the drain began', failed(vm0, -1_000), before(-999), 'noMigrationYet NoMigration'],
+    ['before the drain began', failed(vm0, -1_000), before(-359), 'noMigrationYet NoMigration'],
     [
       'longer ago than KubeVirt’s back-off',
       failed(vm0, -360),

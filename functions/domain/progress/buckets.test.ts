@@ -1,10 +1,10 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { aMigration, aVmi, inPhase, withCondition } from '../../../test/support/builders/kubevirt.ts';
 import { annotated, NOW, seconds, type Change } from '../../../test/support/builders/object.ts';
 import { KUBEVIRT } from '../names.ts';
 import type { Migration } from '../objects.ts';
 import { bucketsOf } from './buckets.ts';
-import type { VmLeft } from './vm-state.ts';
+import type { Before, VmLeft } from './vm-state.ts';
 
 const RULES = { kind: 'Drain', methods: [], evictionStrategy: 'LiveMigrate', now: NOW } as const;
 
@@ -46,4 +46,44 @@ test('what waits in turn is not blocked while a migration of this drain runs', (
   expect(bucketsOf(pending, RULES).blockedBy).toEqual({ Limit: 1, Pending: 1 });
   const runs = evacuated('c-runs', false, inPhase('Running'));
   expect(bucketsOf([...pending, runs], RULES).blockedBy).toEqual({});
+});
+
+describe('a VM that nobody moves', () => {
+  const protectedBy = (evictionStrategy: string): VmLeft => ({
+    ...{ namespace: 'tenant', name: 'vm0', isQueued: false, isLocked: false },
+    vmi: { ...aVmi(), spec: { evictionStrategy } },
+  });
+  const before = (startedAt: number, movedAt?: number): Before => ({
+    startedAt: seconds(startedAt),
+    movedAt: movedAt === undefined ? undefined : NOW + movedAt * 1_000,
+    entries: new Map(),
+  });
+
+  test.each<[string, VmLeft, Before, string]>([
+    [
+      'for as long as KubeVirt’s longest back-off',
+      protectedBy('LiveMigrate'),
+      before(-360),
+      'waiting NoMigration Pending',
+    ],
+    ['for less', protectedBy('LiveMigrate'), before(-359), 'noMigrationYet NoMigration'],
+    ['while others were moved', protectedBy('LiveMigrate'), before(-999, -359), 'noMigrationYet NoMigration'],
+    ['and no other since', protectedBy('LiveMigrate'), before(-999, -360), 'waiting NoMigration Pending'],
+    [
+      'because an external controller does nothing',
+      protectedBy('External'),
+      before(-360),
+      'waiting ExternalEviction Pending',
+    ],
+    [
+      'but that a user migrates',
+      { ...protectedBy('LiveMigrate'), migration: aMigration(inPhase('Running')) },
+      before(-360),
+      'noMigrationYet OtherMigration',
+    ],
+  ])('%s', (_, vm, known, want) => {
+    const { buckets, blockedBy } = bucketsOf([vm], { ...RULES, before: known });
+    const said = [buckets[0]?.name, buckets[0]?.vms[0]?.reason, ...Object.keys(blockedBy)].join(' ');
+    expect(said).toBe(want);
+  });
 });

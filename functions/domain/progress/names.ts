@@ -51,7 +51,7 @@ export const BLOCKED_BY = {
   capacity: 'Capacity',
   /** Migrations fail again and again. */
   migrationFailed: 'MigrationFailed',
-  /** KubeVirt creates no target pods, and no quota is the cause. */
+  /** KubeVirt creates no migrations or no target pods, and no quota is the cause. */
   pending: 'Pending',
   /** KubeVirt's parallel limits are used up by others. */
   limit: 'Limit',

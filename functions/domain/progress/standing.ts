@@ -23,7 +23,7 @@ const ADVICE_OF: Readonly<Record<BlockedReason, string>> = {
   [BLOCKED_BY.notAutomated]: "Set workloadUpdateMethods in KubeVirt's spec, or restart the VMs.",
   [BLOCKED_BY.capacity]: 'Describe the target pods. Where they find no node, add nodes.',
   [BLOCKED_BY.migrationFailed]: 'Describe these VMIs: status.migrationState says why.',
-  [BLOCKED_BY.pending]: 'Describe these VMIs: their Events say what refuses the target pods.',
+  [BLOCKED_BY.pending]: 'Describe these VMIs: their Events say what refuses their migrations or target pods.',
   [BLOCKED_BY.limit]: "Wait for other migrations, or increase KubeVirt's parallel migration limits.",
 };
 

@@ -124,10 +124,24 @@ function whileOther(
   return { bucket: 'waiting', reason, since, blockedBy: isQueued ? BLOCKED_BY.limit : BLOCKED_BY.pending };
 }
 
-/** Whether a pending migration has waited for so long, and no other one of this drain or upgrade has gone on since. */
+/** Whether a VM has waited for so long, and no other one of this drain or upgrade was moved for minutes. */
 function hasWaited(since: string, ms: number, { before, now }: MaintenanceRules): boolean {
   const movedAt = before?.movedAt ?? -Infinity;
   return now - Date.parse(since) >= ms && now - movedAt >= LONGEST_BACKOFF_MS;
+}
+
+/** Nothing moves the VM. */
+const UNMOVED: readonly string[] = [WAITS_FOR.noMigration, WAITS_FOR.external];
+
+/**
+ * A VM that nobody moves is blocked: KubeVirt may not create its migration (FailedCreate, by a quota on their number or a policy), an
+ * external controller may do nothing, or the drain was given up.
+ */
+export function unlessUnmoved(state: VmState, rules: MaintenanceRules): VmState {
+  const since = rules.before?.startedAt;
+  const isUnmoved = since !== undefined && hasWaited(since, LONGEST_BACKOFF_MS, rules);
+  if (!isUnmoved || !UNMOVED.includes(state.reason)) return state;
+  return { ...state, bucket: 'waiting', blockedBy: BLOCKED_BY.pending };
 }
 
 /** Whether KubeVirt created the migration for this kind of maintenance. A user's own migration is for none. */
