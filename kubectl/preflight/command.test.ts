@@ -211,7 +211,7 @@ spec:
   ])('prints no object where %s', async (_, want, tenant) => {
     const { code, stdout, stderr } = await suggest({ tenant });
     expect([code, stdout]).toEqual([want, '']);
-    expect(stderr).toMatch(/^drain of node1: .*\n(.*\n)*No VMMRQ would change that\.\n$/);
+    expect(stderr).toMatch(/^drain of node1: .*\n(.*\n)*No VMMRQ for Evacuation would change that\.\n$/);
   });
 });
 

@@ -9,6 +9,7 @@ import type { ClusterFacts } from './facts.ts';
 import { isGiveable } from './outcome.ts';
 import type { Report } from './preflight.ts';
 import { summary } from './render.ts';
+import { purposeOfTask } from './task.ts';
 import { suggest, type ManifestKind, type Suggestion } from './suggest.ts';
 
 /** Prints manifests to stdout, for `kubectl create -f -`, and nothing else but comments; never creates them. */
@@ -27,7 +28,7 @@ export async function printSuggestion(
   const { manifests } = suggestion;
   if (manifests.length === 0) {
     for (const line of summary(report)) terminal.warn(line);
-    terminal.warn('No VMMRQ would change that.');
+    terminal.warn(`No VMMRQ for ${purposeOfTask(report.task, facts.state.kubevirt)} would change that.`);
     return;
   }
   const comments = commentsOn(suggestion, { before: report, mayCreate: isAllowed });

@@ -81,7 +81,7 @@ describe('a VM that nobody moves', () => {
       before(-360),
       'noMigrationYet OtherMigration',
     ],
-  ])('%s', (_, vm, known, want) => {
+  ])('%s', (...[, vm, known, want]) => {
     const { buckets, blockedBy } = bucketsOf([vm], { ...RULES, before: known });
     const said = [buckets[0]?.name, buckets[0]?.vms[0]?.reason, ...Object.keys(blockedBy)].join(' ');
     expect(said).toBe(want);
