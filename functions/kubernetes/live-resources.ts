@@ -78,6 +78,16 @@ export const PREFERENCES: ResourceType = {
   ...namespaced,
   plural: 'virtualmachinepreferences',
 };
+export const CLUSTER_INSTANCETYPES: ResourceType = {
+  ...LIVE_KIND.clusterInstancetype,
+  plural: 'virtualmachineclusterinstancetypes',
+  namespaced: false,
+};
+export const CLUSTER_PREFERENCES: ResourceType = {
+  ...LIVE_KIND.clusterPreference,
+  plural: 'virtualmachineclusterpreferences',
+  namespaced: false,
+};
 export const JOBS: ResourceType<Job> = { ...LIVE_KIND.job, ...namespaced, plural: 'jobs' };
 export const STORAGE_PROFILES: ResourceType<StorageProfile> = {
   apiVersion: 'cdi.kubevirt.io/v1beta1',

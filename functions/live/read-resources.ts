@@ -2,7 +2,14 @@ import { LIVE_KIND } from '../domain/live/names.ts';
 import type { Resource } from '../domain/live/resources.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import type { Reader, ResourceType } from '../kubernetes/cluster.ts';
-import { CONFIG_MAPS, INSTANCETYPES, PREFERENCES, SECRETS } from '../kubernetes/live-resources.ts';
+import {
+  CLUSTER_INSTANCETYPES,
+  CLUSTER_PREFERENCES,
+  CONFIG_MAPS,
+  INSTANCETYPES,
+  PREFERENCES,
+  SECRETS,
+} from '../kubernetes/live-resources.ts';
 import { foundIfServed } from './found.ts';
 
 /** The kinds that VMs name, which runs copy. */
@@ -13,6 +20,8 @@ const TYPES: Readonly<Record<string, ResourceType>> = {
   [LIVE_KIND.configMap.kind]: CONFIG_MAPS,
   [LIVE_KIND.instancetype.kind]: INSTANCETYPES,
   [LIVE_KIND.preference.kind]: PREFERENCES,
+  [LIVE_KIND.clusterInstancetype.kind]: CLUSTER_INSTANCETYPES,
+  [LIVE_KIND.clusterPreference.kind]: CLUSTER_PREFERENCES,
 };
 
 /** Those that are there, each by its name: nobody needs the right to list Secrets. */

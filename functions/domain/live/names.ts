@@ -177,7 +177,7 @@ export const LIVE_REASON = {
 } as const;
 export type LiveReason = (typeof LIVE_REASON)[keyof typeof LIVE_REASON];
 
-/** The kinds that a run makes or changes, beside those of KIND (functions/domain/names.ts). */
+/** The kinds that a run makes, changes or compares, beside those of KIND (functions/domain/names.ts). */
 export const LIVE_KIND = {
   vm: { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachine' },
   dataVolume: { apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataVolume' },
@@ -187,6 +187,14 @@ export const LIVE_KIND = {
   configMap: { apiVersion: 'v1', kind: 'ConfigMap' },
   instancetype: { apiVersion: 'instancetype.kubevirt.io/v1beta1', kind: 'VirtualMachineInstancetype' },
   preference: { apiVersion: 'instancetype.kubevirt.io/v1beta1', kind: 'VirtualMachinePreference' },
+  clusterInstancetype: {
+    apiVersion: 'instancetype.kubevirt.io/v1beta1',
+    kind: 'VirtualMachineClusterInstancetype',
+  },
+  clusterPreference: {
+    apiVersion: 'instancetype.kubevirt.io/v1beta1',
+    kind: 'VirtualMachineClusterPreference',
+  },
   job: { apiVersion: 'batch/v1', kind: 'Job' },
 } as const;
 

@@ -1,9 +1,19 @@
 import { describe, expect, test } from '@jest/globals';
 import { aVm, RUN } from '../../../test/support/builders/live.ts';
 import { metadata } from '../../../test/support/builders/object.ts';
+import type { KubernetesObject } from '../objects.ts';
 import type { VirtualMachine, VmiSpec } from './kubevirt.ts';
 import { LIVE_KIND } from './names.ts';
-import { accountsOf, copyOf, differingParts, isMadeBy, notPortable, resourcesOf } from './resources.ts';
+import {
+  accountsOf,
+  copyOf,
+  differingParts,
+  isMadeBy,
+  notPortable,
+  resourceProblems,
+  resourcesOf,
+  type Resource,
+} from './resources.ts';
 
 const vmWith = (spec: Partial<VmiSpec>, more: Partial<VirtualMachine['spec']> = {}): VirtualMachine =>
   aVm((vm) => {
@@ -66,18 +76,57 @@ describe('resourcesOf', () => {
       ['VirtualMachineInstancetype large', 'VirtualMachinePreference linux'],
     ],
     [
-      'none of the cluster’s',
+      'those of the cluster, also by no kind or a plural',
       vmWith(
         {},
         {
-          instancetype: { kind: 'VirtualMachineClusterInstancetype', name: 'large' },
-          preference: { name: 'linux' },
+          instancetype: { kind: 'virtualmachineclusterinstancetypes', name: 'large' },
+          preference: { kind: '', name: 'linux' },
         },
+      ),
+      ['VirtualMachineClusterInstancetype large', 'VirtualMachineClusterPreference linux'],
+    ],
+    [
+      'none of another kind or without a name',
+      vmWith(
+        {},
+        { instancetype: { kind: 'Flavor', name: 'large' }, preference: { inferFromVolume: 'root' } },
       ),
       [],
     ],
   ])('%s', (_what, vm, wanted) => {
     expect(found(vm)).toEqual(wanted);
+  });
+});
+
+const LARGE: Resource = { ...LIVE_KIND.clusterInstancetype, name: 'large' };
+const SPEC = { cpu: { guest: 2 }, memory: { guest: '4Gi' } };
+const large = (spec: object = SPEC): KubernetesObject =>
+  ({ ...LIVE_KIND.clusterInstancetype, metadata: { name: 'large' }, spec }) as never;
+
+describe('what keeps a cluster-wide instance type from being the same on the target', () => {
+  test.each<[string, Resource, KubernetesObject[], KubernetesObject[], string[]]>([
+    ['nothing', LARGE, [large()], [large()], []],
+    [
+      'it is missing, because it is not copied',
+      LARGE,
+      [large()],
+      [],
+      ['VirtualMachineClusterInstancetype large is not on the target: have an admin install it there'],
+    ],
+    [
+      'another content',
+      LARGE,
+      [large()],
+      [large({ ...SPEC, cpu: { guest: 4 } })],
+      [
+        'VirtualMachineClusterInstancetype large on the target differs in spec: rename one of them, or make them the same',
+      ],
+    ],
+    ['it is nowhere', LARGE, [], [], ['VirtualMachineClusterInstancetype large is on neither cluster']],
+    ['nothing, though the source has it no more', LARGE, [], [large()], []],
+  ])('%s', (_what, ...[resource, onSource, onTarget, wanted]) => {
+    expect(resourceProblems([resource], { onSource, onTarget })).toEqual(wanted);
   });
 });
 
@@ -119,6 +168,7 @@ test.each<[string, object, string[]]>([
   ['the same content under other labels', secret(), []],
   ['another password', secret({ data: { password: 'b3RoZXI=' } }), ['data']],
   ['another type and one more part', secret({ type: 'Opaque', immutable: true }), ['type', 'immutable']],
+  ['one more part that is a spec', secret({ spec: {} }), ['spec']],
 ])('%s on the target differs in', (_what, target, parts) => {
   expect(differingParts(secret(), target as never)).toEqual(parts);
 });

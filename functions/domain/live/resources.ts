@@ -12,18 +12,15 @@ export interface Resource {
   readonly name: string;
 }
 
-/**
- * Secrets, ConfigMaps, and namespaced instance types and preferences that the VM names, each once (facts/kubevirt.md §6.2). Cluster-wide
- * instance types are the admin's to install.
- */
+/** Secrets, ConfigMaps, instance types and preferences that the VM names, each once (facts/kubevirt.md §6.2). */
 export function resourcesOf({ spec }: VirtualMachine): Resource[] {
   const { volumes, accessCredentials, domain } = spec.template.spec;
   const found = [
     ...namesIn(volumes, VOLUME_REFERENCES),
     ...namesIn(accessCredentials, CREDENTIALS),
     ...namesIn([domain['firmware']], KERNEL_BOOT),
-    ...matched(spec.instancetype, LIVE_KIND.instancetype),
-    ...matched(spec.preference, LIVE_KIND.preference),
+    ...matched(spec.instancetype, INSTANCETYPES),
+    ...matched(spec.preference, PREFERENCES),
   ];
   const byKey = new Map(found.map((each) => [keyOf(each.kind, each.name), each]));
   return [...byKey.values()];
@@ -52,7 +49,11 @@ export interface FoundResources {
  * of what a Secret has.
  */
 export const isNoSecret = ({ kind }: Resource): boolean =>
-  kind === LIVE_KIND.instancetype.kind || kind === LIVE_KIND.preference.kind;
+  [...INSTANCETYPES, ...PREFERENCES].some((each) => each.kind === kind);
+
+/** The admin's to install: it is compared, and never copied. */
+export const isClusterWide = ({ kind }: { readonly kind?: string | undefined }): boolean =>
+  kind === LIVE_KIND.clusterInstancetype.kind || kind === LIVE_KIND.clusterPreference.kind;
 
 /** Which of these cannot be on the target as they are on the source, with what to do. */
 export function resourceProblems(
@@ -75,6 +76,11 @@ export function resourceProblems(
 }
 
 type Kind = { readonly apiVersion: string; readonly kind: string };
+
+/** By the kind that a matcher names; without one it is the first. */
+const INSTANCETYPES: readonly [Kind, Kind] = [LIVE_KIND.clusterInstancetype, LIVE_KIND.instancetype];
+const PREFERENCES: readonly [Kind, Kind] = [LIVE_KIND.clusterPreference, LIVE_KIND.preference];
+
 /** Where a name is, by its path, and of what kind it is. */
 type References = readonly (readonly [path: string, kind: Kind])[];
 
@@ -110,11 +116,12 @@ const at = (object: unknown, [key, ...rest]: readonly string[]): unknown =>
     ? object
     : at((object as Record<string, unknown>)[key], rest);
 
-/** Left out, its kind is the cluster-wide one; KubeVirt takes any case. */
-const matched = (matcher: Matcher | undefined, kind: Kind): Resource[] =>
-  matcher?.name !== undefined && matcher.kind?.toLowerCase() === kind.kind.toLowerCase()
-    ? [{ ...kind, name: matcher.name }]
-    : [];
+/** KubeVirt takes a kind in any case, and its plural. */
+function matched(matcher: Matcher = {}, kinds: readonly [Kind, Kind]): Resource[] {
+  const wanted = (matcher.kind || kinds[0].kind).toLowerCase().replace(/s$/, '');
+  const kind = kinds.find((each) => each.kind.toLowerCase() === wanted);
+  return matcher.name && kind !== undefined ? [{ ...kind, name: matcher.name }] : [];
+}
 
 /** The parts of each kind that are its content. */
 const CONTENT: readonly string[] = ['type', 'data', 'stringData', 'binaryData', 'immutable', 'spec'];
@@ -124,6 +131,8 @@ const contentOf = (object: KubernetesObject): Record<string, unknown> =>
 
 /** Why the object must not leave its cluster, with what to do; undefined: it may. */
 export function notPortable({ kind, metadata, ...object }: KubernetesObject): string | undefined {
+  if (isClusterWide({ kind }))
+    return `${kind} ${metadata.name} is not on the target: have an admin install it there`;
   const { type = '' } = object as { type?: string };
   if (kind !== SECRET.kind || !BOUND_SECRETS.includes(type)) return undefined;
   return `Secret ${metadata.name} is of type ${type}, which means nothing on another cluster: take it out of the VM`;

@@ -72,6 +72,11 @@ test('to what a VM names, which is copied', () => {
   ]);
 });
 
+test('to nothing of a cluster-wide instance type, which is not copied', () => {
+  const vm = aVm((one) => ({ ...one, spec: { ...one.spec, instancetype: { name: 'small' } } }));
+  expect(rightsToCopy(vm)).toEqual([]);
+});
+
 test('to a provider is a verb of its own', () => {
   expect(describeRight(rightToUse({ namespace: 'tenant', name: 'source' }))).toBe(
     'use providers.forklift.konveyor.io/source in namespace tenant',

@@ -1,7 +1,7 @@
 import type { NamedReference, Plan } from './forklift.ts';
 import { FORKLIFT_KIND, LIVE_KIND } from './names.ts';
 import type { VirtualMachine } from './kubevirt.ts';
-import { resourcesOf } from './resources.ts';
+import { isClusterWide, resourcesOf } from './resources.ts';
 import { named } from './reference.ts';
 
 /** One verb on one kind, as in a SubjectAccessReview. */
@@ -65,9 +65,9 @@ const rightsToTake = ({ namespace = '', name }: NamedReference): Right[] =>
 
 /** To copy what a VM of the plan's cluster names: known when the VM is read, at the start of its run. */
 export const rightsToCopy = (vm: VirtualMachine): Right[] =>
-  resourcesOf(vm).map(({ name, ...kind }) =>
-    rightTo('get', kind, { namespace: vm.metadata.namespace ?? '', name }),
-  );
+  resourcesOf(vm)
+    .filter((each) => !isClusterWide(each))
+    .map(({ name, ...kind }) => rightTo('get', kind, { namespace: vm.metadata.namespace ?? '', name }));
 
 /** As in `kubectl auth can-i`. */
 export function describeRight({ verb, group, resource, namespace, name }: Right): string {

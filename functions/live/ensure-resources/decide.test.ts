@@ -43,6 +43,40 @@ test.each<[string, RecordedRun, string]>([
   expect(summary(decide(run))).toBe(wanted);
 });
 
+/** The VM has an instance type of this kind. */
+function withInstancetype(
+  kind: Pick<KubernetesObject, 'kind'>,
+  [source, target]: readonly (readonly number[])[],
+): RecordedRun {
+  const ofSize = (guest: number): KubernetesObject =>
+    ({ ...kind, metadata: metadata('large'), spec: { cpu: { guest } } }) as never;
+  const run = withSecrets((source ?? []).map(ofSize), (target ?? []).map(ofSize));
+  const instancetype = { ...kind, name: 'large' };
+  const vm = aVm((one) => ({ ...one, spec: { ...one.spec, instancetype } }));
+  return { ...run, source: { ...run.source, vm: { ...run.source.vm, spec: vm.spec } } };
+}
+
+test.each<[string, RecordedRun, string]>([
+  [
+    'one of the source’s namespace',
+    withInstancetype(LIVE_KIND.instancetype, [[2]]),
+    'create VirtualMachineInstancetype large on target',
+  ],
+  ['the same cluster-wide one', withInstancetype(LIVE_KIND.clusterInstancetype, [[2], [2]]), 'done'],
+  [
+    'another cluster-wide one',
+    withInstancetype(LIVE_KIND.clusterInstancetype, [[2], [4]]),
+    'fail ResourceFailed',
+  ],
+  [
+    'a cluster-wide one of the source only',
+    withInstancetype(LIVE_KIND.clusterInstancetype, [[2]]),
+    'fail ResourceFailed',
+  ],
+])('an instance type: %s', (_what, run, wanted) => {
+  expect(summary(decide(run))).toBe(wanted);
+});
+
 test('a difference is named by its part, never by its content', () => {
   const decision = decide(withSecrets([LOGIN], [secret({ password: 'b3RoZXI=' })]));
   expect(decision).toMatchObject({

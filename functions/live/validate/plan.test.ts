@@ -453,9 +453,20 @@ describe('instance types', () => {
     expect(summary(view({ sourceCluster, instanceTypes }))).toEqual(wanted);
   });
 
+  test('cluster-wide ones, which are not copied, hold their VM too', () => {
+    const { kind } = LIVE_KIND.clusterInstancetype;
+    const instanceTypes = new Map([[vm.metadata.uid, { onSource: [{ ...large(2), kind }], onTarget: [] }]]);
+    const wide = { ...vm, spec: { ...vm.spec, instancetype: { name: 'large' } } };
+    const sourceCluster = aSource({ vms: [aVmView({ found: [wide], vmi: itsVmi() })] });
+    expect(summary(view({ sourceCluster, instanceTypes }))).toEqual([
+      'InstanceTypeDiffers NotValid vms/web: VirtualMachineClusterInstancetype large is not on the target: have an admin install it there',
+      'Ready',
+    ]);
+  });
+
   test('what Secrets have is not compared: nobody is known yet who may know it', () => {
-    const secret = { ...LIVE_KIND.secret, name: 'login' };
-    expect([secret, { ...LIVE_KIND.preference, name: 'linux' }].map(isNoSecret)).toEqual([false, true]);
+    const kinds = [LIVE_KIND.secret, LIVE_KIND.preference, LIVE_KIND.clusterPreference];
+    expect(kinds.map((kind) => isNoSecret({ ...kind, name: 'login' }))).toEqual([false, true, true]);
   });
 });
 

@@ -1,10 +1,25 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { LIVE_ANNOTATION, LIVE_FINALIZER, LIVE_LABEL } from '../../../functions/domain/live/names.ts';
-import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
-import { PLAN_MIGRATIONS, PROVIDERS, SECRETS } from '../../../functions/kubernetes/live-resources.ts';
+import {
+  LIVE_ANNOTATION,
+  LIVE_CONDITION,
+  LIVE_FINALIZER,
+  LIVE_LABEL,
+} from '../../../functions/domain/live/names.ts';
+import type { New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import {
+  CLUSTER_INSTANCETYPES,
+  CLUSTER_PREFERENCES,
+  INSTANCETYPES,
+  PLAN_MIGRATIONS,
+  PREFERENCES,
+  PROVIDERS,
+  SECRETS,
+} from '../../../functions/kubernetes/live-resources.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { found } from '../../../functions/live/found.ts';
 import { FULL_CLAIMS, FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
+import type { Vm } from '../../cluster/kubevirt/types.ts';
+import { serveAnything } from '../../cluster/served.ts';
 import { removeClaims } from '../../support/live/claims.ts';
 import { accessOf, conditionsOf, type Crossing } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
@@ -183,5 +198,45 @@ test('a target namespace whose quota is full is explained, and the VM moves once
     await crossing.limitTarget({ 'requests.memory': '4Gi' });
     const migration = await crossing.until('it has ended', ({ status }) => status?.completed !== undefined);
     expect(conditionsOf(migration)).toContain('Succeeded');
+  });
+});
+
+const OWN: readonly ResourceType[] = [INSTANCETYPES, PREFERENCES];
+const WIDE: readonly ResourceType[] = [CLUSTER_INSTANCETYPES, CLUSTER_PREFERENCES];
+
+const ofSize = (guest: number, at: object): never => ({ metadata: at, spec: { cpu: { guest } } }) as never;
+
+test('cluster-wide instance types must be the same on the target, and those of a namespace are copied', async () => {
+  const { source, target } = crossings.clusters.members;
+  for (const { admin } of [source, target])
+    for (const type of [...OWN, ...WIDE]) await serveAnything(admin, type);
+  await crossings.within('sized', async (crossing) => {
+    const { namespace } = crossing.side('source');
+    for (const type of OWN) await source.admin.create(type, ofSize(1, { namespace, name: 'own' }));
+    for (const type of WIDE) await source.admin.create(type, ofSize(2, { name: 'wide' }));
+    const own = ({ kind }: ResourceType): object => ({ kind, name: 'own' });
+    const named = (more: object) => (vm: New<Vm>) => ({ ...vm, spec: { ...vm.spec, ...more } });
+    const [web, db] = [
+      { instancetype: own(INSTANCETYPES), preference: { name: 'wide' } },
+      { instancetype: { name: 'wide' }, preference: own(PREFERENCES) },
+    ];
+    await crossing.createVm('web', { change: named(web) });
+    await crossing.createVm('db', { change: named(db) });
+    await crossing.createPlan([{ name: 'web' }, { name: 'db' }]);
+    await crossing.sweep('Plan');
+    const { conditions = [] } = (await crossing.plan()).status ?? {};
+    expect(conditions.find(({ type }) => type === LIVE_CONDITION.instanceTypeDiffers)?.items).toEqual([
+      expect.stringMatching(/web: VirtualMachineClusterPreference wide is not on the target/),
+      expect.stringMatching(/db: VirtualMachineClusterInstancetype wide is not on the target/),
+    ]);
+
+    for (const type of WIDE) await target.admin.create(type, ofSize(2, { name: 'wide' }));
+    await crossing.sweep('Plan');
+    expect(conditionsOf(await crossing.plan())).not.toContain(LIVE_CONDITION.instanceTypeDiffers);
+    await crossing.createMigrationAs();
+    expect(conditionsOf(await crossing.untilEnded())).toContain('Succeeded');
+    const at = { namespace: crossing.side('target').namespace, name: 'own' };
+    for (const type of OWN)
+      expect((await target.admin.get(type, at)).object).toMatchObject({ spec: { cpu: { guest: 1 } } });
   });
 });
