@@ -2,6 +2,7 @@ import type { Hook, NetworkMap, Plan, PlanMigration, Provider, StorageMap } from
 import type {
   Claim,
   ClaimProperties,
+  ControllerRevision,
   DataVolume,
   VirtualMachine,
   Vmi,
@@ -87,6 +88,11 @@ export const CLUSTER_PREFERENCES: ResourceType = {
   ...LIVE_KIND.clusterPreference,
   plural: 'virtualmachineclusterpreferences',
   namespaced: false,
+};
+export const CONTROLLER_REVISIONS: ResourceType<ControllerRevision> = {
+  ...LIVE_KIND.revision,
+  ...namespaced,
+  plural: 'controllerrevisions',
 };
 export const JOBS: ResourceType<Job> = { ...LIVE_KIND.job, ...namespaced, plural: 'jobs' };
 export const STORAGE_PROFILES: ResourceType<StorageProfile> = {

@@ -9,7 +9,7 @@ import type { Reader } from '../kubernetes/cluster.ts';
 import { SERVICE_ACCOUNTS } from '../kubernetes/live-resources.ts';
 import { found, ifAllowed } from './found.ts';
 import { readMissingCpus, runningIn } from './read-cpus.ts';
-import { readResources } from './read-resources.ts';
+import { readResources, readSourceResources } from './read-resources.ts';
 import { orUnknown } from './unknown-cluster.ts';
 
 type Details = Pick<PlanView, 'pods' | 'instanceTypes' | 'missingMounts' | 'missingCpus'>;
@@ -47,7 +47,7 @@ async function readNamed(
     const named = vm === undefined ? [] : resourcesOf(vm).filter(isNoSecret);
     if (vm === undefined || named.length === 0) return [];
     const [onSource, onTarget] = await Promise.all([
-      orUnknown('source', readResources(source, vm.metadata.namespace ?? '', named)),
+      orUnknown('source', readSourceResources(source, vm.metadata.namespace ?? '', named)),
       orUnknown('destination', readResources(target, namespace, named)),
     ]);
     return [[vm.metadata.uid, { onSource, onTarget }] as const];

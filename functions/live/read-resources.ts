@@ -1,16 +1,17 @@
 import { LIVE_KIND } from '../domain/live/names.ts';
-import type { Resource } from '../domain/live/resources.ts';
+import { storedIn, type Resource } from '../domain/live/resources.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import type { Reader, ResourceType } from '../kubernetes/cluster.ts';
 import {
   CLUSTER_INSTANCETYPES,
   CLUSTER_PREFERENCES,
   CONFIG_MAPS,
+  CONTROLLER_REVISIONS,
   INSTANCETYPES,
   PREFERENCES,
   SECRETS,
 } from '../kubernetes/live-resources.ts';
-import { foundIfServed } from './found.ts';
+import { found, foundIfServed } from './found.ts';
 
 /** The kinds that VMs name, which runs copy. */
 export const COPIED: readonly ResourceType[] = [SECRETS, CONFIG_MAPS, INSTANCETYPES, PREFERENCES];
@@ -35,4 +36,19 @@ export async function readResources(
     return type === undefined ? undefined : foundIfServed(reader.get(type, { namespace, name }));
   });
   return (await Promise.all(read)).filter((object) => object !== undefined);
+}
+
+/** As the VM runs with them: KubeVirt stores an instance type for a VM, and it may be changed afterwards (facts/kubevirt.md §6.3). */
+export async function readSourceResources(
+  reader: Reader,
+  namespace: string,
+  resources: readonly Resource[],
+): Promise<readonly KubernetesObject[]> {
+  const stored = resources.map(async (resource) => {
+    const { revision: name } = resource;
+    if (name === undefined) return readResources(reader, namespace, [resource]);
+    const revision = await found(reader.get(CONTROLLER_REVISIONS, { namespace, name }));
+    return (revision && storedIn(revision, resource)) ?? [];
+  });
+  return (await Promise.all(stored)).flat();
 }

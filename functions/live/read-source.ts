@@ -12,7 +12,7 @@ import type { Reader } from '../kubernetes/cluster.ts';
 import { VIRTUAL_MACHINES, VMIMS, WHOLE_CLAIMS, WHOLE_VMIS } from '../kubernetes/live-resources.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
 import { found } from './found.ts';
-import { readResources } from './read-resources.ts';
+import { readSourceResources } from './read-resources.ts';
 import { readVmims } from './read-vmims.ts';
 
 export interface VmAt {
@@ -99,7 +99,7 @@ async function readSetup(reader: Reader, vm: VirtualMachine): Promise<SourceSetu
   const names = [...new Set(neededVolumes(vm).map(({ name }) => name))];
   const [claims, resources] = await Promise.all([
     Promise.all(names.map((name) => found(reader.get(WHOLE_CLAIMS, { namespace, name })))),
-    readResources(reader, namespace, resourcesOf(vm)),
+    readSourceResources(reader, namespace, resourcesOf(vm)),
   ]);
   return { claims: new Map(claims.flatMap((claim) => keyed(claim))), resources };
 }

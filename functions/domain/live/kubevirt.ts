@@ -29,6 +29,8 @@ export interface VirtualMachine extends KubernetesObject {
     printableStatus?: string;
     /** Starts and stops that a user has requested, and that are not done yet. */
     stateChangeRequests?: { action: string; uid?: string }[];
+    instancetypeRef?: MatchedRef;
+    preferenceRef?: MatchedRef;
     conditions?: Condition[];
   };
 }
@@ -40,6 +42,17 @@ export interface Matcher {
   /** The ControllerRevision with its content; only this cluster has it. */
   revisionName?: string;
   [field: string]: unknown;
+}
+
+/** What KubeVirt has found by a matcher; older ones write revisionName into the spec instead. */
+export interface MatchedRef {
+  name?: string;
+  controllerRevisionRef?: { name?: string };
+}
+
+/** apps/v1 ControllerRevision; KubeVirt keeps a whole instance type or preference in it. */
+export interface ControllerRevision extends KubernetesObject {
+  data?: { apiVersion?: string; spec?: unknown };
 }
 
 export interface VmTemplate {

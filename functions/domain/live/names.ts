@@ -195,6 +195,7 @@ export const LIVE_KIND = {
     apiVersion: 'instancetype.kubevirt.io/v1beta1',
     kind: 'VirtualMachineClusterPreference',
   },
+  revision: { apiVersion: 'apps/v1', kind: 'ControllerRevision' },
   job: { apiVersion: 'batch/v1', kind: 'Job' },
 } as const;
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { aVm, RUN } from '../../../test/support/builders/live.ts';
 import { metadata } from '../../../test/support/builders/object.ts';
 import type { KubernetesObject } from '../objects.ts';
-import type { VirtualMachine, VmiSpec } from './kubevirt.ts';
+import type { ControllerRevision, MatchedRef, Matcher, VirtualMachine, VmiSpec } from './kubevirt.ts';
 import { LIVE_KIND } from './names.ts';
 import {
   accountsOf,
@@ -12,6 +12,7 @@ import {
   notPortable,
   resourceProblems,
   resourcesOf,
+  storedIn,
   type Resource,
 } from './resources.ts';
 
@@ -97,16 +98,73 @@ describe('resourcesOf', () => {
   ])('%s', (_what, vm, wanted) => {
     expect(found(vm)).toEqual(wanted);
   });
+
+  const ref = (name: string, revision: string): MatchedRef => ({
+    name,
+    controllerRevisionRef: { name: revision },
+  });
+
+  test.each<[string, Matcher, MatchedRef | undefined, string | undefined]>([
+    ['none where KubeVirt has stored none yet', { name: 'large' }, undefined, undefined],
+    ['that of the spec', { name: 'large', revisionName: 'one' }, undefined, 'one'],
+    ['that of the status', { name: 'large' }, ref('large', 'one'), 'one'],
+    [
+      'that of the spec first, as KubeVirt does',
+      { name: 'large', revisionName: 'two' },
+      ref('large', 'one'),
+      'two',
+    ],
+    [
+      'none where the status is about another instance type',
+      { name: 'large' },
+      ref('small', 'one'),
+      undefined,
+    ],
+    ['none where the status names none', { name: 'large' }, { name: 'large' }, undefined],
+  ])('has as the revision %s', (_what, ...[matcher, status, wanted]) => {
+    const withBoth = {
+      ...vmWith({}, { instancetype: matcher, preference: matcher }),
+      status: status === undefined ? {} : { instancetypeRef: status, preferenceRef: status },
+    };
+    expect(resourcesOf(withBoth).map(({ revision }) => revision)).toEqual([wanted, wanted]);
+  });
 });
 
-const LARGE: Resource = { ...LIVE_KIND.clusterInstancetype, name: 'large' };
+const LARGE: Resource = { ...LIVE_KIND.clusterInstancetype, name: 'large', revision: 'web-large-1' };
+const V1BETA1 = 'instancetype.kubevirt.io/v1beta1';
 const SPEC = { cpu: { guest: 2 }, memory: { guest: '4Gi' } };
 const large = (spec: object = SPEC): KubernetesObject =>
   ({ ...LIVE_KIND.clusterInstancetype, metadata: { name: 'large' }, spec }) as never;
 
+describe('what a ControllerRevision has', () => {
+  test.each<[string, Pick<ControllerRevision, 'data'>, KubernetesObject | undefined]>([
+    ['the object', { data: { apiVersion: V1BETA1, spec: SPEC } }, large()],
+    ['one of a later version', { data: { apiVersion: 'instancetype.kubevirt.io/v1', spec: SPEC } }, large()],
+    [
+      'a spec that is wrapped, as before KubeVirt 1.0',
+      { data: { apiVersion: '', spec: 'eyJjcHUiOnt9fQ==' } },
+      undefined,
+    ],
+    ['no spec', { data: { apiVersion: V1BETA1 } }, undefined],
+    ['nothing', {}, undefined],
+    ['the pods of a StatefulSet', { data: { spec: { template: { spec: {} } } } }, undefined],
+  ])('%s', (_what, data, wanted) => {
+    expect(storedIn({ metadata: metadata('web-large-1'), ...data }, LARGE)).toEqual(wanted);
+  });
+});
+
 describe('what keeps a cluster-wide instance type from being the same on the target', () => {
+  const NONE: Resource = { ...LIVE_KIND.clusterInstancetype, name: 'large' };
+
   test.each<[string, Resource, KubernetesObject[], KubernetesObject[], string[]]>([
     ['nothing', LARGE, [large()], [large()], []],
+    [
+      'nothing: the same amounts, as their users wrote them',
+      LARGE,
+      [large({ memory: { guest: '4Gi', maxGuest: '8Gi' } })],
+      [large({ memory: { guest: '4096Mi', maxGuest: 8589934592 } })],
+      [],
+    ],
     [
       'it is missing, because it is not copied',
       LARGE,
@@ -116,15 +174,35 @@ describe('what keeps a cluster-wide instance type from being the same on the tar
     ],
     [
       'another content',
-      LARGE,
+      NONE,
       [large()],
       [large({ ...SPEC, cpu: { guest: 4 } })],
       [
         'VirtualMachineClusterInstancetype large on the target differs in spec: rename one of them, or make them the same',
       ],
     ],
-    ['it is nowhere', LARGE, [], [], ['VirtualMachineClusterInstancetype large is on neither cluster']],
-    ['nothing, though the source has it no more', LARGE, [], [large()], []],
+    [
+      'another content than the VM runs with',
+      LARGE,
+      [large()],
+      [large({ ...SPEC, memory: { guest: '4G' } })],
+      [
+        'VirtualMachineClusterInstancetype large on the target differs in spec from ControllerRevision web-large-1, which the VM runs ' +
+          'with: rename one of them, or make them the same',
+      ],
+    ],
+    [
+      'it is not known what the VM runs with',
+      LARGE,
+      [],
+      [large()],
+      [
+        'VirtualMachineClusterInstancetype large as the VM runs with it is not known, because ControllerRevision web-large-1 is not ' +
+          'there or does not have it: let the VM name another one, and restart it',
+      ],
+    ],
+    ['it is nowhere', NONE, [], [], ['VirtualMachineClusterInstancetype large is on neither cluster']],
+    ['nothing, though the source has it no more', NONE, [], [large()], []],
   ])('%s', (_what, ...[resource, onSource, onTarget, wanted]) => {
     expect(resourceProblems([resource], { onSource, onTarget })).toEqual(wanted);
   });

@@ -1,7 +1,8 @@
 import type { KubernetesObject } from '../objects.ts';
+import { formatQuantity, isHardQuantity, parseQuantity } from '../quantity.ts';
 import { isSame } from '../same.ts';
 import type { NewObject } from './decision.ts';
-import type { Matcher, VirtualMachine } from './kubevirt.ts';
+import type { ControllerRevision, Matcher, MatchedRef, VirtualMachine } from './kubevirt.ts';
 import { BOUND_SECRETS, LIVE_ANNOTATION, LIVE_KIND, LIVE_LABEL } from './names.ts';
 import { portableLabels, type RunId } from './run-names.ts';
 
@@ -10,17 +11,19 @@ export interface Resource {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;
+  /** The ControllerRevision of the source that has what the VM runs with; left out: KubeVirt has stored none. */
+  readonly revision?: string;
 }
 
 /** Secrets, ConfigMaps, instance types and preferences that the VM names, each once (facts/kubevirt.md §6.2). */
-export function resourcesOf({ spec }: VirtualMachine): Resource[] {
+export function resourcesOf({ spec, status = {} }: VirtualMachine): Resource[] {
   const { volumes, accessCredentials, domain } = spec.template.spec;
   const found = [
     ...namesIn(volumes, VOLUME_REFERENCES),
     ...namesIn(accessCredentials, CREDENTIALS),
     ...namesIn([domain['firmware']], KERNEL_BOOT),
-    ...matched(spec.instancetype, INSTANCETYPES),
-    ...matched(spec.preference, PREFERENCES),
+    ...matched(spec.instancetype, status.instancetypeRef, INSTANCETYPES),
+    ...matched(spec.preference, status.preferenceRef, PREFERENCES),
   ];
   const byKey = new Map(found.map((each) => [keyOf(each.kind, each.name), each]));
   return [...byKey.values()];
@@ -63,16 +66,30 @@ export function resourceProblems(
   const [sources, targets] = [onSource, onTarget].map(
     (objects) => new Map(objects.map((object) => [keyOfObject(object), object])),
   );
-  return resources.flatMap(({ kind, name }) => {
-    const key = keyOf(kind, name);
+  return resources.flatMap((resource) => {
+    const key = keyOf(resource.kind, resource.name);
     const [source, target] = [sources?.get(key), targets?.get(key)];
-    if (source === undefined) return target === undefined ? [`${key} is on neither cluster`] : [];
+    if (source === undefined) return notOnSource(resource, target) ?? [];
     if (target === undefined) return notPortable(source) ?? [];
     const parts = differingParts(source, target);
-    return parts.length === 0
-      ? []
-      : [`${key} on the target differs in ${parts.join(', ')}: rename one of them, or make them the same`];
+    if (parts.length === 0) return [];
+    const { revision } = resource;
+    const than = revision === undefined ? '' : ` from ControllerRevision ${revision}, which the VM runs with`;
+    return [
+      `${key} on the target differs in ${parts.join(', ')}${than}: rename one of them, or make them the same`,
+    ];
   });
+}
+
+/** Nothing proves that the target has what the VM runs with, where KubeVirt should have stored it. */
+function notOnSource(
+  { kind, name, revision }: Resource,
+  target: KubernetesObject | undefined,
+): string | undefined {
+  const key = keyOf(kind, name);
+  if (revision !== undefined)
+    return `${key} as the VM runs with it is not known, because ControllerRevision ${revision} is not there or does not have it: let the VM name another one, and restart it`;
+  return target === undefined ? `${key} is on neither cluster` : undefined;
 }
 
 type Kind = { readonly apiVersion: string; readonly kind: string };
@@ -117,10 +134,33 @@ const at = (object: unknown, [key, ...rest]: readonly string[]): unknown =>
     : at((object as Record<string, unknown>)[key], rest);
 
 /** KubeVirt takes a kind in any case, and its plural. */
-function matched(matcher: Matcher = {}, kinds: readonly [Kind, Kind]): Resource[] {
+function matched(
+  matcher: Matcher = {},
+  ref: MatchedRef | undefined,
+  kinds: readonly [Kind, Kind],
+): Resource[] {
   const wanted = (matcher.kind || kinds[0].kind).toLowerCase().replace(/s$/, '');
   const kind = kinds.find((each) => each.kind.toLowerCase() === wanted);
-  return matcher.name && kind !== undefined ? [{ ...kind, name: matcher.name }] : [];
+  if (!matcher.name || kind === undefined) return [];
+  const revision = revisionOf(matcher, ref);
+  return [{ ...kind, name: matcher.name, ...(revision && { revision }) }];
+}
+
+/** Until KubeVirt sees that the VM names another one, its status is about the one before (facts/kubevirt.md §6.3). */
+const revisionOf = ({ name, revisionName }: Matcher, ref: MatchedRef = {}): string | undefined =>
+  revisionName || (ref.name === name ? ref.controllerRevisionRef?.name : undefined);
+
+/**
+ * The instance type or preference that a ControllerRevision has, as an object of the name by which the VM knows it, in whatever version
+ * of its API; undefined: it has none. Another controller's may have a spec too, which is not for the target.
+ */
+export function storedIn(
+  { data = {} }: ControllerRevision,
+  { apiVersion, kind, name }: Resource,
+): KubernetesObject | undefined {
+  const isOne = data.apiVersion?.split('/')[0] === apiVersion.split('/')[0];
+  if (!isOne || typeof data.spec !== 'object' || data.spec === null) return undefined;
+  return { apiVersion, kind, metadata: { name }, spec: data.spec } as unknown as KubernetesObject;
 }
 
 /** The parts of each kind that are its content. */
@@ -141,8 +181,24 @@ export function notPortable({ kind, metadata, ...object }: KubernetesObject): st
 /** Parts in which an object that is on the target already differs; none: it is used as it is. Values are never named. */
 export const differingParts = (source: KubernetesObject, target: KubernetesObject): string[] =>
   [...new Set([...Object.keys(contentOf(source)), ...Object.keys(contentOf(target))])].filter(
-    (part) => !isSame(contentOf(source)[part], contentOf(target)[part]),
+    (part) => !isSame(comparable(source)[part], comparable(target)[part]),
   );
+
+/** KubeVirt writes amounts of memory into a ControllerRevision in its own form: "4096Mi" becomes "4Gi" there. */
+const comparable = (object: KubernetesObject): Record<string, unknown> => {
+  const { spec, ...others } = contentOf(object);
+  return spec === undefined ? others : { ...others, spec: withAmounts(spec) };
+};
+
+const withAmounts = (spec: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(spec, (key, value: unknown) => (AMOUNTS.includes(key) ? amountOf(value) : value)),
+  );
+
+const AMOUNTS: readonly string[] = ['guest', 'maxGuest'];
+
+const amountOf = (value: unknown): unknown =>
+  isHardQuantity(String(value)) ? formatQuantity(parseQuantity(String(value))) : value;
 
 /**
  * The copy for the target. Other VMs may come to use it, so it has the label of the plan alone; the annotation says which run may

@@ -72,9 +72,19 @@ test('to what a VM names, which is copied', () => {
   ]);
 });
 
-test('to nothing of a cluster-wide instance type, which is not copied', () => {
-  const vm = aVm((one) => ({ ...one, spec: { ...one.spec, instancetype: { name: 'small' } } }));
-  expect(rightsToCopy(vm)).toEqual([]);
+test.each<[string, string, string[]]>([
+  [
+    'its ControllerRevision, which is what is copied',
+    'VirtualMachineInstancetype',
+    ['get controllerrevisions.apps/web-small-1 in namespace vms'],
+  ],
+  ['nothing of a cluster-wide one, which is not copied', 'VirtualMachineClusterInstancetype', []],
+])('of an instance type: to %s', (_what, kind, wanted) => {
+  const vm = aVm((one) => ({
+    ...one,
+    spec: { ...one.spec, instancetype: { kind, name: 'small', revisionName: 'web-small-1' } },
+  }));
+  expect(rightsToCopy(vm).map(describeRight)).toEqual(wanted);
 });
 
 test('to a provider is a verb of its own', () => {

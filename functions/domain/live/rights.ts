@@ -63,11 +63,19 @@ const rightsToTake = ({ namespace = '', name }: NamedReference): Right[] =>
     rightTo(verb, LIVE_KIND.vm, { namespace, ...(name === undefined ? {} : { name }) }),
   );
 
-/** To copy what a VM of the plan's cluster names: known when the VM is read, at the start of its run. */
+/**
+ * To copy what a VM of the plan's cluster names: known when the VM is read, at the start of its run. Of an instance type, to read what is
+ * copied: the ControllerRevision, where there is one.
+ */
 export const rightsToCopy = (vm: VirtualMachine): Right[] =>
   resourcesOf(vm)
     .filter((each) => !isClusterWide(each))
-    .map(({ name, ...kind }) => rightTo('get', kind, { namespace: vm.metadata.namespace ?? '', name }));
+    .map(({ name, revision, ...kind }) => {
+      const { namespace = '' } = vm.metadata;
+      return revision === undefined
+        ? rightTo('get', kind, { namespace, name })
+        : rightTo('get', LIVE_KIND.revision, { namespace, name: revision });
+    });
 
 /** As in `kubectl auth can-i`. */
 export function describeRight({ verb, group, resource, namespace, name }: Right): string {

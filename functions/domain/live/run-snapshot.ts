@@ -87,7 +87,7 @@ export interface SourceSide extends OneSide {
 export interface SourceSetup {
   /** The claims of its volumes by name; one that does not exist is left out. */
   readonly claims: ReadonlyMap<string, Claim>;
-  /** Secrets, ConfigMaps, instance types and preferences that it names (resources.ts). */
+  /** Secrets, ConfigMaps, instance types and preferences that it names (resources.ts), as it runs with them. */
   readonly resources: readonly KubernetesObject[];
 }
 

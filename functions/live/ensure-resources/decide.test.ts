@@ -43,7 +43,7 @@ test.each<[string, RecordedRun, string]>([
   expect(summary(decide(run))).toBe(wanted);
 });
 
-/** The VM has an instance type of this kind. */
+/** The VM has an instance type of this kind, by a ControllerRevision. */
 function withInstancetype(
   kind: Pick<KubernetesObject, 'kind'>,
   [source, target]: readonly (readonly number[])[],
@@ -51,7 +51,7 @@ function withInstancetype(
   const ofSize = (guest: number): KubernetesObject =>
     ({ ...kind, metadata: metadata('large'), spec: { cpu: { guest } } }) as never;
   const run = withSecrets((source ?? []).map(ofSize), (target ?? []).map(ofSize));
-  const instancetype = { ...kind, name: 'large' };
+  const instancetype = { ...kind, name: 'large', revisionName: 'web-large-1' };
   const vm = aVm((one) => ({ ...one, spec: { ...one.spec, instancetype } }));
   return { ...run, source: { ...run.source, vm: { ...run.source.vm, spec: vm.spec } } };
 }
@@ -71,6 +71,11 @@ test.each<[string, RecordedRun, string]>([
   [
     'a cluster-wide one of the source only',
     withInstancetype(LIVE_KIND.clusterInstancetype, [[2]]),
+    'fail ResourceFailed',
+  ],
+  [
+    'one of which it is not known what the VM runs with',
+    withInstancetype(LIVE_KIND.instancetype, [[], [2]]),
     'fail ResourceFailed',
   ],
 ])('an instance type: %s', (_what, run, wanted) => {

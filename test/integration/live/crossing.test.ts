@@ -9,6 +9,7 @@ import type { New, ResourceType } from '../../../functions/kubernetes/cluster.ts
 import {
   CLUSTER_INSTANCETYPES,
   CLUSTER_PREFERENCES,
+  CONTROLLER_REVISIONS,
   INSTANCETYPES,
   PLAN_MIGRATIONS,
   PREFERENCES,
@@ -20,6 +21,7 @@ import { found } from '../../../functions/live/found.ts';
 import { FULL_CLAIMS, FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
 import type { Vm } from '../../cluster/kubevirt/types.ts';
 import { serveAnything } from '../../cluster/served.ts';
+import type { PairSide } from '../../support/kubevirt/pair.ts';
 import { removeClaims } from '../../support/live/claims.ts';
 import { accessOf, conditionsOf, type Crossing } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
@@ -206,22 +208,32 @@ const WIDE: readonly ResourceType[] = [CLUSTER_INSTANCETYPES, CLUSTER_PREFERENCE
 
 const ofSize = (guest: number, at: object): never => ({ metadata: at, spec: { cpu: { guest } } }) as never;
 
-test('cluster-wide instance types must be the same on the target, and those of a namespace are copied', async () => {
+/** As KubeVirt does for a VM, and the object has been changed since. */
+async function storeRevision({ admin, namespace }: PairSide, type: ResourceType): Promise<object> {
+  const { kind, apiVersion } = type;
+  const revisionName = `stored-${type.plural}`;
+  const data = { apiVersion, kind, ...(ofSize(1, { name: 'own' }) as object) };
+  const stored = { metadata: { namespace, name: revisionName }, data, ...{ revision: 1 } };
+  await admin.create(CONTROLLER_REVISIONS, stored);
+  await admin.create(type, ofSize(4, { namespace, name: 'own' }));
+  return { kind, name: 'own', revisionName };
+}
+
+test('instance types are copied as VMs run with them, and cluster-wide ones must be on the target', async () => {
   const { source, target } = crossings.clusters.members;
   for (const { admin } of [source, target])
     for (const type of [...OWN, ...WIDE]) await serveAnything(admin, type);
   await crossings.within('sized', async (crossing) => {
-    const { namespace } = crossing.side('source');
-    for (const type of OWN) await source.admin.create(type, ofSize(1, { namespace, name: 'own' }));
-    for (const type of WIDE) await source.admin.create(type, ofSize(2, { name: 'wide' }));
-    const own = ({ kind }: ResourceType): object => ({ kind, name: 'own' });
-    const named = (more: object) => (vm: New<Vm>) => ({ ...vm, spec: { ...vm.spec, ...more } });
-    const [web, db] = [
-      { instancetype: own(INSTANCETYPES), preference: { name: 'wide' } },
-      { instancetype: { name: 'wide' }, preference: own(PREFERENCES) },
+    const [instancetype, preference] = [
+      await storeRevision(crossing.side('source'), INSTANCETYPES),
+      await storeRevision(crossing.side('source'), PREFERENCES),
     ];
-    await crossing.createVm('web', { change: named(web) });
-    await crossing.createVm('db', { change: named(db) });
+    for (const type of WIDE) await source.admin.create(type, ofSize(2, { name: 'wide' }));
+    const at = { namespace: crossing.side('target').namespace, name: 'own' };
+    await target.admin.create(PREFERENCES, ofSize(1, at));
+    const named = (more: object) => (vm: New<Vm>) => ({ ...vm, spec: { ...vm.spec, ...more } });
+    await crossing.createVm('web', { change: named({ instancetype, preference: { name: 'wide' } }) });
+    await crossing.createVm('db', { change: named({ instancetype: { name: 'wide' }, preference }) });
     await crossing.createPlan([{ name: 'web' }, { name: 'db' }]);
     await crossing.sweep('Plan');
     const { conditions = [] } = (await crossing.plan()).status ?? {};
@@ -235,7 +247,6 @@ test('cluster-wide instance types must be the same on the target, and those of a
     expect(conditionsOf(await crossing.plan())).not.toContain(LIVE_CONDITION.instanceTypeDiffers);
     await crossing.createMigrationAs();
     expect(conditionsOf(await crossing.untilEnded())).toContain('Succeeded');
-    const at = { namespace: crossing.side('target').namespace, name: 'own' };
     for (const type of OWN)
       expect((await target.admin.get(type, at)).object).toMatchObject({ spec: { cpu: { guest: 1 } } });
   });
