@@ -28,6 +28,10 @@ const CASES: Record<string, readonly [Partial<PurposeInput>, Purpose]> = {
     { migration: withPriority('system-critical')(evacuation) },
     'Evacuation',
   ],
+  'an evacuation that also applies a change of the VM': [
+    { migration: evacuation, vmi: changing('HotMemoryChange') },
+    'Evacuation',
+  ],
   'an evacuation from a node that is not drained: the launcher was evicted': [
     { migration: evacuation, draining: new Set(['node2']) },
     'UserRequested',
