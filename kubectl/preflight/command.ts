@@ -134,7 +134,7 @@ function taskOf([kind, ...names]: readonly string[], flags: Flags, namespace: st
 }
 
 /** A VM that gets stuck is an answer, even if others are unknown. */
-function exitCodeOf({ vms }: Report): ExitCode {
+export function exitCodeOf({ vms }: Report): ExitCode {
   if (vms.some(({ outcome }) => outcome === 'Stuck' || outcome === 'NotMigratable')) return EXIT.found;
   return vms.some(({ outcome }) => outcome === 'CannotTell') ? EXIT.unknown : EXIT.ok;
 }

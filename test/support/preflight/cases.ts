@@ -23,7 +23,11 @@ export interface PreflightCase {
   /** How much more overhead the launcher of the next release has; an admin who does not know it takes the default margin. */
   readonly upgrade: { readonly more: string; readonly isKnown: boolean };
   readonly namespaces: readonly NamespaceCase[];
-  readonly clusterWide: Allowance & { readonly purposes: readonly Purpose[] | undefined };
+  readonly clusterWide: Allowance & {
+    readonly purposes: readonly Purpose[] | undefined;
+    /** What it gives in all namespaces together, relative to what is missing for the VM that lacks most. */
+    readonly total: 'none' | 'oneLess' | 'exact' | 'plenty';
+  };
 }
 
 export interface NamespaceCase {
@@ -54,6 +58,8 @@ export interface VmCase {
   readonly change: 'nothing' | 'cpu' | 'memory';
   readonly strategy: string | null;
   readonly isMigratable: boolean;
+  /** Why preflight cannot tell what happens to it, if so. */
+  readonly unknown: 'no' | 'external eviction' | 'no launcher' | 'other cluster';
 }
 
 /** Headroom for so many parts of a hundred of the largest target pod. */
@@ -114,6 +120,7 @@ const aVmCase = (isOld: boolean): fc.Arbitrary<VmCase> =>
       [1, null],
     ),
     isMigratable: rarely(9),
+    unknown: fc.constant('no' as const),
   });
 
 const aNamespace = (isOld: boolean): fc.Arbitrary<NamespaceCase> =>
@@ -149,13 +156,50 @@ const aCase: fc.Arbitrary<PreflightCase> = rarely(2).chain((isOld) =>
           { weight: 1, arbitrary: fc.subarray([...PURPOSES], { minLength: 1 }) },
         ),
       })
-      .map(({ allowance, purposes }) => ({ ...allowance, purposes })),
+      .map(({ allowance, purposes }) => ({ ...allowance, purposes, total: 'none' as const })),
   }),
 );
 
+/** Drawn apart from the case, so that all else of a seed stays as it was. */
+const anExtra = fc.record({
+  total: weighted<PreflightCase['clusterWide']['total']>(
+    [4, 'none'],
+    [3, 'oneLess'],
+    [2, 'exact'],
+    [1, 'plenty'],
+  ),
+  unknown: weighted<VmCase['unknown']>(
+    [5, 'no'],
+    [1, 'external eviction'],
+    [2, 'no launcher'],
+    [2, 'other cluster'],
+  ),
+  /** Which VM is the unknown one. */
+  at: fc.nat({ max: 99 }),
+});
+
 /** The case of a seed. */
 export function caseOf(seed: number): PreflightCase {
-  const [only] = fc.sample(aCase, { numRuns: 1, seed });
+  const { clusterWide, namespaces, ...rest } = sampleOf(aCase, seed);
+  const { total, unknown, at } = sampleOf(anExtra, seed);
+  const amount = total === 'none' ? clusterWide.amount : 'plenty';
+  const external = unknown === 'external eviction' ? { strategy: 'External' } : {};
+  return {
+    ...rest,
+    clusterWide: { ...clusterWide, amount, total },
+    namespaces: namespaces.map((each, index) => ({
+      ...each,
+      vms: each.vms.map((vm, place) =>
+        index === at % namespaces.length && place === at % each.vms.length
+          ? { ...vm, unknown, ...external }
+          : vm,
+      ),
+    })),
+  };
+}
+
+function sampleOf<T>(arbitrary: fc.Arbitrary<T>, seed: number): T {
+  const [only] = fc.sample(arbitrary, { numRuns: 1, seed });
   if (only === undefined) throw new Error('one run has one sample');
   return only;
 }

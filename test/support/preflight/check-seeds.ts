@@ -13,7 +13,7 @@ export interface Seeds {
 interface CheckedSeeds {
   /** Each with its seed; []: nothing is wrong. */
   readonly problems: readonly string[];
-  /** The part of the VMs that preflight cannot tell. */
+  /** The part of the VMs that preflight cannot tell, without those that it must not tell. */
   readonly unknown: number;
 }
 
@@ -66,7 +66,10 @@ async function checkSeed(
 
 /** "Passes", "Passes by a VMMRQ", "Stuck NotEnough, passes with the suggestion", … */
 function outcomesOf(scene: PreflightScene): string[] {
-  return (scene.report?.vms ?? []).flatMap(({ namespace, name, outcome, reason, by }) => {
+  return (scene.report?.vms ?? []).flatMap((said) => {
+    const { namespace, name, outcome, reason, by } = said;
+    const unknown = scene.unknownOf(said);
+    if (unknown !== 'no') return [`  ${outcome}: ${unknown}`];
     const later = scene.checked.get(`${namespace}/${name}`)?.later;
     const how = by.length > 0 ? ' by a VMMRQ' : '';
     const suggested = later?.did.isThrough === true ? ', passes with the suggestion' : '';

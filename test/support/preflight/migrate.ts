@@ -14,6 +14,7 @@ import type { Vmim } from '../../cluster/kubevirt/types.ts';
 import type { Clusters } from '../fuzz/world.ts';
 import { untilCounted } from './counted.ts';
 import { createOrRefusal, isRefusal, type Refusal } from './refusal.ts';
+import { beyondTotals, clearReservation, reserve, TOKEN } from './reserve.ts';
 import { running, type Renderer, type RunningVm } from './running-vm.ts';
 
 /** What the API server did with one migration. */
@@ -26,6 +27,8 @@ export interface Migrated {
   readonly lacks?: 'claim' | 'launcher' | 'attachment';
   /** What the functions decided about it: "NoFit NotEnough". */
   readonly decided?: string;
+  /** A raise gave more than the total of a VMMRQ. */
+  readonly beyondTotal?: string;
 }
 
 export interface Migrating {
@@ -141,9 +144,14 @@ export class RealMigration {
     const { verdict, assessment } = await this.#decide(of);
     const refused = { isThrough: false, by: [], lacks, decided: describe(verdict) };
     if (verdict?.reason !== REASON.fitsWithRaise) return { ...refused, refusal: first };
+    const reserved = await reserve(admin, namespace, assessment);
+    if (reserved === undefined) return { ...refused, decided: REASON.totalReached, refusal: first };
     const raised = await this.#raise(assessment);
+    const beyond = beyondTotals(raised, assessment.vmmrqs);
+    if (beyond !== undefined) return { ...refused, refusal: first, beyondTotal: beyond };
     const second = await createOrRefusal(admin, namespace, create);
     for (const { metadata } of raised) await this.#lower(metadata.name);
+    for (const name of reserved) await clearReservation(admin, namespace, name);
     if (isRefusal(second)) return { ...refused, refusal: second };
     for (const vmmrq of assessment.vmmrqs) this.#by.add(vmmrqName(vmmrq));
     return second.object;
@@ -182,7 +190,7 @@ export class RealMigration {
     const { vmi } = this.#vm;
     const { name = '', uid = '' } = this.#migration?.metadata ?? {};
     const lock = {
-      token: 'preflight',
+      token: TOKEN,
       expiresAt: new Date(0).toISOString(),
       migrations: [{ name, uid, vmi: vmi.metadata.uid }],
       quotas: [...quotas],
@@ -198,7 +206,7 @@ export class RealMigration {
   }
 
   #lower(name: string): Promise<ResourceQuota | undefined> {
-    return this.#write(name, (quota) => loweredQuota(quota, { token: 'preflight', outcome: 'admitted' }));
+    return this.#write(name, (quota) => loweredQuota(quota, { token: TOKEN, outcome: 'admitted' }));
   }
 
   /** The status as read and changed; again where another writer was first. */

@@ -1,7 +1,8 @@
 import { REASON } from '../../../functions/domain/names.ts';
 import type { Shortfall } from '../../../functions/domain/quota/charged.ts';
 import { parseQuantity } from '../../../functions/domain/quantity.ts';
-import { isGiveable, type VmOutcome } from '../../../kubectl/preflight/outcome.ts';
+import { exitCodeOf } from '../../../kubectl/preflight/command.ts';
+import { isGiveable, type OutcomeName, type VmOutcome } from '../../../kubectl/preflight/outcome.ts';
 import type { Report } from '../../../kubectl/preflight/preflight.ts';
 import type { Migrated } from './migrate.ts';
 import type { Refusal } from './refusal.ts';
@@ -19,7 +20,7 @@ export function problemsOf(scene: PreflightScene): string[] {
       (problem) => `${key}: ${problem} (${JSON.stringify(checked, asText)})`,
     ),
   );
-  return [...slotProblems(report), ...stillStuck, ...ofVms];
+  return [...slotProblems(report), ...unknownProblems(scene, report), ...stillStuck, ...ofVms];
 }
 
 const asText = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value);
@@ -36,7 +37,34 @@ function slotProblems({ vms, limits }: Report): string[] {
   ];
 }
 
+/** Nothing is claimed of a VM that preflight cannot tell, and its exit code says so. */
+function unknownProblems(scene: PreflightScene, report: Report): string[] {
+  const { vms } = report;
+  const unknown = vms.filter(({ outcome }) => outcome === 'CannotTell');
+  const claims = unknown.filter(({ by, missing }) => by.length > 0 || missing.length > 0);
+  const told = vms.filter((vm) => mustNotTell(scene, vm) && !SAYS_NOTHING.includes(vm.outcome));
+  const isFound = vms.some(({ outcome }) => outcome === 'Stuck' || outcome === 'NotMigratable');
+  const wanted = isFound ? 1 : unknown.length > 0 ? 2 : 0;
+  const code = exitCodeOf(report);
+  return [
+    ...claims.map((vm) => `${keyOf(vm)} cannot be told, and something is claimed of it`),
+    ...told.map((vm) => `${keyOf(vm)} cannot be told, and is ${vm.outcome} ${vm.reason}`),
+    ...(code === wanted ? [] : [`the exit code is ${String(code)}, not ${String(wanted)}`]),
+  ];
+}
+
+/** The last two by the VM alone, whatever a migration would need. */
+const SAYS_NOTHING: readonly OutcomeName[] = ['CannotTell', 'NotMigratable', 'Restarted'];
+
+/** Where no migration slot is left for ever, that is known of each VM. What is External can be updated, and migrated by hand. */
+function mustNotTell(scene: PreflightScene, vm: VmOutcome): boolean {
+  const unknown = scene.unknownOf(vm);
+  if (unknown === 'no' || vm.reason === REASON.parallelLimit) return false;
+  return unknown !== 'external eviction' || scene.of.task === 'node';
+}
+
 function problemsOfVm({ isExact, said, did }: Checked): string[] {
+  if (did.beyondTotal !== undefined) return [did.beyondTotal];
   if (isPassing(said)) return passProblems(said, did, isExact);
   if (did.isThrough) return isExact ? ['it passes'] : [];
   return stuckProblems(said, did, isExact);

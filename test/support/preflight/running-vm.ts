@@ -3,7 +3,12 @@ import type { PersistentVolumeClaim, Pod, ResourceQuota } from '../../../functio
 import type { New } from '../../../functions/kubernetes/cluster.ts';
 import { CLAIMS, PODS } from '../../../functions/kubernetes/resources.ts';
 import { renderAttachmentPod } from '../../cluster/kubevirt/attachment-pod.ts';
-import { FULL_VMIS, type Configuration } from '../../cluster/kubevirt/objects.ts';
+import {
+  FULL_MIGRATIONS,
+  FULL_VMIS,
+  newMigration,
+  type Configuration,
+} from '../../cluster/kubevirt/objects.ts';
 import { RELEASE, type Release } from '../../cluster/kubevirt/release.ts';
 import type { Vmi, Vmim } from '../../cluster/kubevirt/types.ts';
 import { launcher, vmiBefore, vmiNow } from '../fuzz/pods.ts';
@@ -97,6 +102,24 @@ export class RunningVm {
     const at = { namespace: this.namespace, name: this.name };
     const merge = { metadata: { labels: { [KUBEVIRT.outdatedLauncher]: '' } } };
     await this.#clusters.admin.patch(FULL_VMIS, at, { merge });
+  }
+
+  /** What keeps preflight from telling what happens to it. */
+  async becomeUnknown(): Promise<void> {
+    const { admin } = this.#clusters;
+    const { namespace, name } = this;
+    if (this.of.unknown === 'other cluster') {
+      const sends = { migrationID: name, connectURL: 'elsewhere:9185' };
+      await admin.create(
+        FULL_MIGRATIONS,
+        newMigration({ namespace, name: `away-${name}`, vmi: name, sends }),
+      );
+    }
+    if (this.of.unknown !== 'no launcher') return;
+    // Without its launcher the garbage collector would delete the attachment pod too.
+    for (const { metadata } of [...(this.attachment === undefined ? [] : [this.attachment]), this.source]) {
+      await admin.delete(PODS, { namespace, name: metadata.name }, { gracePeriodSeconds: 0 });
+    }
   }
 
   /** The guest has moved: its source has ended. */

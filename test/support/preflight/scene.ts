@@ -15,10 +15,10 @@ import { cordon, createNodes } from '../../cluster/kubevirt/node-objects.ts';
 import { FULL_KUBEVIRTS, FULL_MIGRATIONS, newKubeVirt } from '../../cluster/kubevirt/objects.ts';
 import { releaseOf } from '../../cluster/kubevirt/release.ts';
 import type { Clusters } from '../fuzz/world.ts';
-import type { PreflightCase } from './cases.ts';
+import type { PreflightCase, VmCase } from './cases.ts';
 import { RealMigration, type Migrated, type Migrating } from './migrate.ts';
 import { FIRST_RELEASE, type Renderer, type RunningVm } from './running-vm.ts';
-import { FuzzTenant, mostOf, specOf } from './tenant.ts';
+import { FuzzTenant, mostOf, specOf, totalFor } from './tenant.ts';
 
 /** A VM, what preflight says of it, and what the API server did. */
 export interface Checked {
@@ -71,10 +71,16 @@ export class PreflightScene {
         ),
       ),
     );
-    const { purposes, ...allowance } = this.of.clusterWide;
-    const spec = specOf(allowance, mostOf(this.#tenants.map(({ missing }) => missing)));
+    const { purposes, total, ...allowance } = this.of.clusterWide;
+    const missing = mostOf(this.#tenants.map((tenant) => tenant.missing));
+    const spec = specOf(allowance, missing);
     if (spec === undefined) return;
-    const own = { ...spec, ...(purposes === undefined ? {} : { purposes: [...purposes] }) };
+    const limit = totalFor(total, missing);
+    const own = {
+      ...spec,
+      ...(purposes === undefined ? {} : { purposes: [...purposes] }),
+      ...(limit === undefined ? {} : { total: limit }),
+    };
     await admin.create(CLUSTER_VMMRQS, {
       metadata: { name: `given-${String(this.seed)}` },
       spec: { ...own, namespaceSelector: {} },
@@ -110,6 +116,11 @@ export class PreflightScene {
       .toReversed()
       .toSorted((one, other) => lacksAttachment(other) - lacksAttachment(one));
     for (const said of order) await this.#migrateLater(said);
+  }
+
+  /** Why preflight cannot tell what happens to it, if so. */
+  unknownOf(said: VmOutcome): VmCase['unknown'] {
+    return this.#vm(said).of.unknown;
   }
 
   /** What other cases would see. */

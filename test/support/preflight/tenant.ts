@@ -27,7 +27,7 @@ import type { Vmim } from '../../cluster/kubevirt/types.ts';
 import { SCOPES } from '../fuzz/cases.ts';
 import type { Clusters } from '../fuzz/world.ts';
 import { createNamespace } from '../kubevirt/harness.ts';
-import type { Allowance, LimitRangeCase, NamespaceCase, QuotaCase } from './cases.ts';
+import type { Allowance, LimitRangeCase, NamespaceCase, PreflightCase, QuotaCase } from './cases.ts';
 import { countOf, untilCounted } from './counted.ts';
 import { createOrRefusal, isRefusal } from './refusal.ts';
 import { RunningVm, type Renderer } from './running-vm.ts';
@@ -68,7 +68,9 @@ export class FuzzTenant {
     const vms: RunningVm[] = [];
     for (const [index, vm] of of.vms.entries()) {
       const at = { of: vm, namespace, name: `vm${String(index)}`, node: nodes[vm.node] ?? '' };
-      vms.push(await RunningVm.start(at, clusters, before));
+      const started = await RunningVm.start(at, clusters, before);
+      await started.becomeUnknown();
+      vms.push(started);
     }
     await limit(clusters, namespace, of.limitRange, 'after');
     const needed = await Promise.all(vms.map((vm) => neededBy(vm, { of, clusters, by: now })));
@@ -215,6 +217,15 @@ export function specOf({ amount, percent }: Allowance, missing: Amounts): Vmmrq[
     additionalMigrationResources: list,
     ...(percent === undefined ? {} : { additionalMigrationPercentage: `${String(percent)}%` }),
   };
+}
+
+/** Of a cluster-wide VMMRQ; undefined: it has none. */
+export function totalFor(
+  total: PreflightCase['clusterWide']['total'],
+  missing: Amounts,
+): Vmmrq['spec']['additionalMigrationResources'] {
+  if (total === 'none') return undefined;
+  return specOf({ amount: total, percent: undefined }, missing)?.additionalMigrationResources;
 }
 
 /** The greatest amounts of several namespaces. */
