@@ -1,4 +1,4 @@
-import { ANNOTATION, EVENT, LABEL } from '../../functions/domain/names.ts';
+import { ANNOTATION, EVENT, KUBEVIRT, LABEL } from '../../functions/domain/names.ts';
 import type {
   ClusterVmmrq,
   Migration,
@@ -19,7 +19,18 @@ import {
 } from '../../functions/kubernetes/resources.ts';
 import { breakGlassToken } from '../../functions/domain/break-glass.ts';
 import type { Fault } from './faults.ts';
-import { clusterVmmrq, quota, TENANT, vmmrq } from './objects.ts';
+import type { Vmi } from '../cluster/kubevirt/types.ts';
+import { clusterVmmrq, quota, TENANT, vmmrq, type NewMigration } from './objects.ts';
+import {
+  changing,
+  copied,
+  current,
+  isChanging,
+  isOutdated,
+  marks,
+  unchanged,
+  withoutMarks,
+} from './origins.ts';
 import type { Random } from './random.ts';
 import type { World } from './world.ts';
 
@@ -32,6 +43,7 @@ const clusterVmmrqs = ({ store }: World): readonly ClusterVmmrq[] =>
   store.list<ClusterVmmrq>(CLUSTER_VMMRQS.kind);
 const vmmrqs = ({ store }: World): readonly Vmmrq[] => store.list<Vmmrq>(VMMRQS.kind, TENANT);
 const migrations = ({ store }: World): readonly Migration[] => store.list<Migration>(MIGRATIONS.kind);
+const vmisOf = ({ store }: World): readonly Vmi[] => store.list<Vmi>(VMIS.kind);
 
 /** Injects one of the faults, or none when its object is missing. */
 const withOne = <T>(from: readonly T[], random: Random, act: (one: T) => unknown): unknown =>
@@ -262,5 +274,45 @@ export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
     world.away(world.quotas, random.chance(0.25) ? Infinity : random.below(6_000)),
   recount: (world) => world.quotas.recount(),
   breakWatches: (world) => world.breakWatches(),
+  copyMarks: (world, random) =>
+    withOne(vmisOf(world), random, (vmi) =>
+      random.pick([createCopied, markOwn, markVmi])(world, random, vmi),
+    ),
+  changeVm: (world, random) =>
+    withOne(vmisOf(world), random, (vmi) =>
+      world.write('kubevirt-controller', isChanging(vmi) ? unchanged(vmi) : changing(vmi, random)),
+    ),
+  outdate: (world, random) =>
+    withOne(vmisOf(world), random, (vmi) =>
+      world.write('kubevirt-controller', isOutdated(vmi) ? current(vmi) : world.origins.outdate(vmi)),
+    ),
 };
+
+/** Each as far as the API server lets the tenant. */
+type Copy = (world: World, random: Random, vmi: Vmi) => unknown;
+
+/** The policy `purposes` refuses the marks; all else that KubeVirt writes on its own migrations remains. */
+const createCopied: Copy = async (world, random, vmi) => {
+  const migration = copied(world.ownMigration(vmi), random);
+  const create = (one: NewMigration): Promise<unknown> => world.tenant.create(MIGRATIONS, one);
+  await create(migration).catch(() => create(withoutMarks(migration)));
+};
+
+const markOwn: Copy = (world, random) =>
+  withOne(migrations(world), random, ({ metadata: { name, namespace = TENANT } }) =>
+    world.tenant.patch(
+      MIGRATIONS,
+      { namespace, name },
+      { merge: { metadata: { annotations: marks(random) } } },
+    ),
+  );
+
+/** The tenant undoes its change, so that the launcher would be the only reason for an update. */
+const markVmi: Copy = (world, _, vmi) => {
+  const { name, namespace = TENANT } = vmi.metadata;
+  world.write('kubevirt-controller', unchanged(vmi));
+  const labels = { [KUBEVIRT.outdatedLauncher]: '' };
+  return world.tenant.patch(VMIS, { namespace, name }, { merge: { metadata: { labels } } });
+};
+
 export const DISTURBING = Object.keys(DISTURBANCES) as Fault[];

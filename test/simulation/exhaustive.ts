@@ -21,6 +21,7 @@ export const smallCase = (migrations: number): Scenario => ({
   total: undefined,
   evacuations: 0,
   isDrained: false,
+  otherOrigins: 0,
   gives: [{ additionalMigrationResources: { 'requests.cpu': '1' } }],
   targetRequests: undefined,
   writesEvents: true,

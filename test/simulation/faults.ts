@@ -47,6 +47,9 @@ export const FAULTS = {
   pauseQuotas: 'the quota controller stops, for a while or until the faults end',
   recount: 'the quota controller counts every quota again',
   breakWatches: 'an API server ends every watch',
+  copyMarks: 'a tenant gives a migration of its own, or a VM, the marks of KubeVirt’s',
+  changeVm: 'a change of a running VM begins to wait for a migration, or ends',
+  outdate: 'a VM’s launcher becomes outdated, or current',
 } as const;
 export type Fault = keyof typeof FAULTS;
 

@@ -22,7 +22,7 @@ async function main(): Promise<number> {
   if (!Number.isSafeInteger(count) || !Number.isSafeInteger(from) || count < 1) throw new Error(USAGE);
   const { mutation } = values;
   if (values['find-seeds']) {
-    const found = await KILLING_SEEDS.find(print);
+    const found = await KILLING_SEEDS.mend(print);
     KILLING_SEEDS.store(found);
     return found.missing.length;
   }

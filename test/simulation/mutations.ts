@@ -67,6 +67,83 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'an update of a VM counts as an upgrade, also where its launcher is current',
+    breaks: ['I5'],
+    edits: [
+      {
+        file: 'functions/domain/policy/purpose.ts',
+        find: 'input.vmi.metadata.labels?.[KUBEVIRT.outdatedLauncher] !== undefined;',
+        replace: "input.vmi.metadata.name !== '';",
+      },
+    ],
+  },
+  {
+    name: 'a change of a VM with an outdated launcher counts as an upgrade',
+    breaks: ['I5'],
+    edits: [
+      {
+        file: 'functions/domain/policy/purpose.ts',
+        find: 'return isOutdated && !hasPendingChange(input.vmi) ?',
+        replace: 'return isOutdated || (isOutdated && hasPendingChange(input.vmi)) ?',
+      },
+    ],
+  },
+  {
+    name: 'an eviction by the descheduler counts as a drain',
+    breaks: ['I5'],
+    edits: [
+      {
+        file: 'functions/domain/policy/purpose.ts',
+        find: "if (migration.spec.priority === 'system-maintenance') return 'Rebalance';",
+        replace: "if (migration.spec.priority === 'none') return 'Rebalance';",
+      },
+    ],
+  },
+  {
+    name: 'a priority that the tenant writes counts as a mark',
+    breaks: ['I5'],
+    edits: [
+      {
+        file: 'functions/domain/policy/purpose.ts',
+        find: "if (annotations?.[KUBEVIRT.workloadUpdate] === undefined) return 'UserRequested';",
+        replace: "if (input.migration.spec.priority === undefined) return 'UserRequested';",
+      },
+    ],
+  },
+  {
+    name: 'the policy on marks forgets evacuations',
+    breaks: ['I5'],
+    edits: [
+      {
+        file: 'functions/domain/policy/purpose.ts',
+        find: 'migration: [KUBEVIRT.evacuation, KUBEVIRT.workloadUpdate],',
+        replace: 'migration: [KUBEVIRT.workloadUpdate],',
+      },
+    ],
+  },
+  {
+    name: 'the policy on marks forgets updates',
+    breaks: ['I5'],
+    edits: [
+      {
+        file: 'functions/domain/policy/purpose.ts',
+        find: 'migration: [KUBEVIRT.evacuation, KUBEVIRT.workloadUpdate],',
+        replace: 'migration: [KUBEVIRT.evacuation],',
+      },
+    ],
+  },
+  {
+    name: 'the policy on marks forgets the VMI',
+    breaks: ['I5'],
+    edits: [
+      {
+        file: 'functions/domain/policy/purpose.ts',
+        find: 'vmi: KUBEVIRT.outdatedLauncher,',
+        replace: "vmi: 'none',",
+      },
+    ],
+  },
+  {
     name: 'raise does not ask for its reservation',
     breaks: ['I5'],
     edits: [

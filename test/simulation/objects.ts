@@ -121,7 +121,7 @@ export const evacuating = ({ metadata, ...rest }: NewMigration): NewMigration =>
   metadata: { ...metadata, annotations: { ...metadata.annotations, [NAMES.evacuation]: 'node1' } },
 });
 
-type NewMigration = ReturnType<typeof migration>;
+export type NewMigration = ReturnType<typeof migration>;
 
 /** A new migration after virt-api and virt-controller have handled it (facts/kubevirt.md §1.7). */
 export const migration = (
@@ -129,7 +129,7 @@ export const migration = (
   vmiName: string,
   namespace: string = TENANT,
 ): Omit<Migration, 'metadata'> & {
-  metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'annotations' | 'finalizers'>;
+  metadata: Pick<ObjectMeta, 'name' | 'namespace' | 'labels' | 'annotations' | 'finalizers'>;
 } => ({
   apiVersion: 'kubevirt.io/v1',
   kind: 'VirtualMachineInstanceMigration',

@@ -1,3 +1,4 @@
+import { PURPOSES, type Purpose } from '../../functions/domain/names.ts';
 import type { ClusterVmmrq, ResourceList, Vmmrq } from '../../functions/domain/objects.ts';
 import {
   EVENTS as KUBERNETES_EVENTS,
@@ -44,6 +45,8 @@ export interface Scenario {
   readonly evacuations: number;
   /** The VMs' node is cordoned at the beginning. */
   readonly isDrained: boolean;
+  /** The chance of a migration, and of a VMI, to be what virt-controller makes of an update or for the descheduler. */
+  readonly otherOrigins: number;
   /** The requests of a target pod; undefined: those of its source. */
   readonly targetRequests: ResourceList | undefined;
   /** False: virt-controller's Events are lost. */
@@ -140,6 +143,7 @@ export function scenarioOf(seed: number): Scenario {
     quotas: quotasOf(random, vms),
     gives,
     ...purposesOf(random),
+    otherOrigins: 0,
     total: undefined,
     targetRequests: random.chance(0.15) ? LARGER_TARGET : undefined,
     writesEvents: random.chance(0.5),
@@ -163,8 +167,34 @@ export function scenarioOf(seed: number): Scenario {
 function specialOf(scenario: Scenario, random: Random): Scenario {
   if (random.chance(0.25)) return withTotal(scenario, random);
   if (random.chance(0.05)) return withEditsDuringLock(scenario, random);
-  return random.chance(0.05) ? withTwoPurposes(scenario) : scenario;
+  return random.chance(0.05) ? withTwoPurposes(scenario) : withOtherOrigins(scenario);
 }
+
+/** Of updates and of the descheduler; and tenants copy their marks. By a stream of its own: what a seed was before stays. */
+function withOtherOrigins(scenario: Scenario): Scenario {
+  const random = new Random(scenario.seed + 0.5 * 2 ** 32);
+  if (random.chance(0.65)) return scenario;
+  const purposes = random.pick<readonly Purpose[]>([
+    [],
+    ...PURPOSES.map((purpose) => [purpose]),
+    ['Evacuation', 'LiveUpdate'],
+  ]);
+  const { purposes: _, ...spec } = scenario.givesEverywhere ?? EVERYWHERE;
+  const isScarce = random.chance(0.7);
+  return {
+    ...scenario,
+    otherOrigins: random.pick([0.4, 0.7, 1]),
+    gives: isScarce ? [{ additionalMigrationResources: { 'requests.cpu': '1m' } }] : scenario.gives,
+    givesEverywhere: { ...spec, ...(purposes.length === 0 ? {} : { purposes: [...purposes] }) },
+    rates: { ...scenario.rates, copyMarks: 0.01, changeVm: 0.006, outdate: 0.006 },
+  };
+}
+
+const EVERYWHERE: ClusterVmmrq['spec'] = {
+  namespaceSelector: {},
+  additionalMigrationResources: FOR_ONE,
+  raisePolicy: 'Exact',
+};
 
 /** Two migrations, of which a cluster-wide VMMRQ gives to one; the namespace's own one is enough for both. */
 const withTwoPurposes = (scenario: Scenario): Scenario => ({

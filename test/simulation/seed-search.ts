@@ -37,19 +37,38 @@ export class SeedSearch {
 
   /** The stored seed whose run catches this mutation. Throws when there is none. */
   stored(mutation: string): number {
-    const { file, command } = this.#options;
-    const seeds = JSON.parse(readFileSync(file, 'utf8')) as Record<string, number>;
-    const seed = seeds[mutation];
+    const seed = this.#storedOrNone(mutation);
     if (seed !== undefined) return seed;
-    throw new Error(`no seed is stored for '${mutation}': ${command}`);
+    throw new Error(`no seed is stored for '${mutation}': ${this.#options.command}`);
   }
 
-  /** Searches each mutation's first seed. */
-  async find(onFound: (line: string) => void): Promise<Found> {
+  #storedOrNone(mutation: string): number | undefined {
+    return (JSON.parse(readFileSync(this.#options.file, 'utf8')) as Record<string, number>)[mutation];
+  }
+
+  /** The stored seed, if it still catches the mutation. */
+  async #kept({ name, breaks }: Broken): Promise<number | undefined> {
+    const { ruleOf, simulate } = this.#options;
+    const seed = this.#storedOrNone(name);
+    if (seed === undefined) return undefined;
+    const { violations } = await simulate({ from: seed, count: 1, mutation: name });
+    return violations.some(({ violation }) => breaks.includes(ruleOf(violation))) ? seed : undefined;
+  }
+
+  /** Keeps each stored seed that still catches its mutation, and searches for the others. */
+  mend(onFound: (line: string) => void): Promise<Found> {
+    return this.find(onFound, (mutation) => this.#kept(mutation));
+  }
+
+  /** Searches each mutation's first seed; `known`: instead of a search, where it resolves to one. */
+  async find(
+    onFound: (line: string) => void,
+    known: (mutation: Broken) => Promise<number | undefined> = () => Promise.resolve(undefined),
+  ): Promise<Found> {
     const { mutations } = this.#options;
     const seeds: Record<string, number> = {};
     for (const mutation of mutations) {
-      const seed = await this.#first(mutation);
+      const seed = (await known(mutation)) ?? (await this.#first(mutation));
       if (seed !== undefined) seeds[mutation.name] = seed;
       onFound(`${mutation.name}: ${seed === undefined ? 'not caught' : `seed ${String(seed)}`}`);
     }

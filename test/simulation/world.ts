@@ -27,7 +27,6 @@ import { Store, type Change } from './model/store.ts';
 import {
   addressOf,
   clusterVmmrq,
-  evacuating,
   LAUNCHER,
   launcherPod,
   migration,
@@ -41,7 +40,9 @@ import {
   tenantNamespace,
   vmi,
   vmmrq,
+  type NewMigration,
 } from './objects.ts';
+import { Origins } from './origins.ts';
 import { PacedQuotas } from './paced-quotas.ts';
 import { Random } from './random.ts';
 import { Schedule } from './schedule.ts';
@@ -60,6 +61,7 @@ export interface WorldOptions {
 
 const DONE = Promise.resolve();
 const BREAK_GLASS = 'break-glass';
+const TENANT_USER = 'tenant';
 const NO_ACTOR: Writing = { user: 'nobody', actor: '', heldMs: 0 };
 
 /** All parts of a run: the real steps, the real guard, and around them a simulated cluster with its users. */
@@ -90,6 +92,8 @@ export class World {
   /** A client with the tenant's rights. */
   readonly tenant: Client;
   readonly quotas: PacedQuotas;
+  /** Makes every migration. */
+  readonly origins: Origins;
   readonly #network: Network;
   /** How far the API servers' clock is ahead of the virtual time, milliseconds. */
   #ahead = 0;
@@ -120,7 +124,12 @@ export class World {
     const target = launcherPod(vmi('vm', ''), { requests: targetRequests });
     this.namespaces = scenario.total === undefined ? [TENANT] : [TENANT, NEIGHBOUR];
     const { namespaces } = this;
-    this.checker = new ClusterChecker(this.store, { namespaces, time, target: podUsage(target) });
+    this.origins = new Origins({
+      ...{ seed, rate: scenario.otherOrigins, store: this.store },
+      write: (changed) => this.write('kubevirt-controller', changed),
+    });
+    const { origins } = this;
+    this.checker = new ClusterChecker(this.store, { namespaces, time, target: podUsage(target), origins });
     this.#setUp();
     this.servers = this.#startServers();
     this.#network = {
@@ -189,7 +198,7 @@ export class World {
     });
     this.admin = this.#client('admin', 'admin');
     this.breakGlass = this.#client('break-glass', BREAK_GLASS);
-    this.tenant = this.#client('tenant', 'tenant');
+    this.tenant = this.#client('tenant', TENANT_USER);
     this.tenants = Array.from({ length: scenario.tenants }, (_, index) => {
       const name = `pod${String(index + 1)}`;
       const clock = time.clockOf(new Life());
@@ -208,7 +217,7 @@ export class World {
     }
   }
 
-  #start(created: ReturnType<typeof migration>): void {
+  #start(created: NewMigration): void {
     if (this.scenario.isBlockedAtStart)
       this.write('kubevirt-controller', refused(created, this.store.newUid()));
     else {
@@ -256,10 +265,16 @@ export class World {
     return this.store.list(MIGRATIONS.kind).length >= this.scenario.migrations * this.namespaces.length;
   }
 
-  /** By chance an evacuation. */
-  newMigration(vm: string, namespace: string): ReturnType<typeof migration> {
+  /** By chance one that virt-controller makes by itself. */
+  newMigration(vm: string, namespace: string): NewMigration {
     const made = migration(this.newName('mig'), vm, namespace);
-    return this.random.chance(this.scenario.evacuations) ? evacuating(made) : made;
+    const isEviction = this.random.chance(this.scenario.evacuations);
+    return this.origins.make(made, isEviction ? 'eviction' : 'user');
+  }
+
+  /** A tenant's. */
+  ownMigration({ metadata: { name, namespace = TENANT } }: KubernetesObject): NewMigration {
+    return this.origins.makeOwn(migration(this.newName('mig'), name, namespace));
   }
 
   newName(prefix: string): string {
@@ -318,8 +333,8 @@ export class World {
     const own = inNamespace(namespace);
     store.put(tenantNamespace(store.newUid(), namespace));
     for (let index = 0; index < vms; index += 1) {
-      const vm = own(vmi(vmName(namespace, index), store.newUid()));
-      store.put(vm);
+      const vm = this.origins.atStart(own(vmi(vmName(namespace, index), store.newUid())));
+      this.#putSeen(vm);
       store.put(running(launcherPod(vm, { requests: LAUNCHER })));
     }
     gives.forEach((spec, index) => store.put(own(vmmrq(`give${String(index)}`, store.newUid(), spec))));
@@ -354,6 +369,7 @@ export class World {
         admission: (request) => this.#review(request),
         behind: () => this.#behind(),
         mayOverride: (user) => user === BREAK_GLASS,
+        mayPatchNodes: (user) => user !== TENANT_USER,
       });
       return server;
     });

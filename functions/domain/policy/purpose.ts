@@ -2,6 +2,12 @@ import { launchersOf } from '../migration.ts';
 import { KUBEVIRT, type Purpose } from '../names.ts';
 import type { KubeVirt, Migration, Node, Pod, VirtualMachineInstance } from '../objects.ts';
 
+/** What only KubeVirt and admins write (POLICY.purposes): annotations of a migration, and a label of a VMI. */
+export const MARKS = {
+  migration: [KUBEVIRT.evacuation, KUBEVIRT.workloadUpdate],
+  vmi: KUBEVIRT.outdatedLauncher,
+} as const;
+
 /** What the purpose of a migration is derived from. */
 export interface PurposeInput {
   readonly migration: Migration;

@@ -1,4 +1,5 @@
-import { KUBEVIRT, POLICY } from '../../../functions/domain/names.ts';
+import { POLICY } from '../../../functions/domain/names.ts';
+import { MARKS } from '../../../functions/domain/policy/purpose.ts';
 import { MIGRATIONS, VMIS } from '../../../functions/kubernetes/resources.ts';
 import { REFUSAL } from '../../../webhook/admission/messages.ts';
 import { annotation, hole, label, list, oldAnnotation, orNone, withHoles } from './cel.ts';
@@ -14,16 +15,15 @@ const rule = (resource: string, operations: Rule['operations']): Rule => ({
   scope: 'Namespaced',
 });
 
-const LABEL = KUBEVIRT.outdatedLauncher;
 const isChanged = (annotations: readonly string[]): string =>
   annotations
     .map((key) => `(${annotation('object', key)} != ${oldAnnotation(key)} ? ${list([key])} : [])`)
     .join(' + ');
-const labelChange = `(${label('object', LABEL)} != ${orNone(label('oldObject', LABEL))} ? ${list([LABEL])} : [])`;
+const labelChange = `(${label('object', MARKS.vmi)} != ${orNone(label('oldObject', MARKS.vmi))} ? ${list([MARKS.vmi])} : [])`;
 
 /** The names of the marks that the request would change. */
 const CHANGED = `request.resource.resource == '${VMIS.plural}' ? ${labelChange}
-  : ${isChanged([KUBEVIRT.evacuation, KUBEVIRT.workloadUpdate])}`;
+  : ${isChanged(MARKS.migration)}`;
 
 /**
  * Users who may drain a node: admins, and virt-controller, whose node controller patches nodes. So the policy needs no name of

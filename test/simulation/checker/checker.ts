@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Amounts } from '../../../functions/domain/quota/charged.ts';
 import { grantOf } from '../../../functions/domain/quota/grant.ts';
 import { KUBEVIRT, LABEL } from '../../../functions/domain/names.ts';
-import type { Migration, Namespace, Node, ResourceQuota, Vmmrq } from '../../../functions/domain/objects.ts';
+import type { Namespace, ResourceQuota, Vmmrq } from '../../../functions/domain/objects.ts';
 import {
   CLUSTER_VMMRQS,
   MIGRATIONS,
@@ -10,6 +10,7 @@ import {
   NODES,
   PODS,
   RESOURCE_QUOTAS,
+  VMIS,
   VMMRQS,
 } from '../../../functions/kubernetes/resources.ts';
 import { holding } from '../../support/allowance-history.ts';
@@ -19,6 +20,7 @@ import type { Change, Store } from '../model/store.ts';
 import { Admissions } from './admissions.ts';
 import { Blocked } from './blocked.ts';
 import { Locks, type Writing } from './locks.ts';
+import { Purposes, type KnownOrigins } from './purposes.ts';
 import { QuotaLedger } from './quota-ledger.ts';
 import { Raises } from './raises.ts';
 
@@ -28,6 +30,7 @@ export interface CheckerParts {
   readonly time: { readonly now: number };
   /** What quotas count of a target pod. */
   readonly target: Amounts;
+  readonly origins: KnownOrigins;
 }
 
 /**
@@ -46,17 +49,18 @@ export class Checker {
   readonly #store: Store;
   /** The namespace with each of its sets of labels. */
   readonly #versions: Namespace[] = [];
-  /** Nodes that were ever cordoned: a step may have read them at any time. */
-  readonly #drained = new Set<string>();
+  readonly #purposes: Purposes;
   /** Counts what happens. */
   #timestamp = 0;
 
-  constructor(store: Store, { namespace, time, target }: CheckerParts) {
+  constructor(store: Store, { namespace, time, target, origins }: CheckerParts) {
     this.#store = store;
     this.namespace = namespace;
     const report = (violation: string): void => void (this.violation ??= violation);
     this.locks = new Locks(time, report);
-    this.#raises = new Raises({ locks: this.locks, report, target });
+    this.#purposes = new Purposes(origins);
+    const wasOutdated = (vmi: string): boolean => this.#purposes.wasOutdated(vmi);
+    this.#raises = new Raises({ locks: this.locks, report, target, wasOutdated });
     this.admissions = new Admissions({
       locks: this.locks,
       report,
@@ -88,7 +92,8 @@ export class Checker {
         this.#raises.seeGiven(this.#vmmrqs());
         return;
       case NODES.kind:
-        if (isDraining(change.object)) this.#drained.add(change.object.metadata.name);
+      case VMIS.kind:
+        this.#purposes.see(change);
         return;
       default:
         return;
@@ -152,21 +157,15 @@ export class Checker {
     }
   }
 
-  /** The lock admits only migrations that a quota blocked, and takes one for an evacuation only from a node that was drained. */
+  /** The lock admits only migrations that a quota blocked, each for a purpose that is true of it. */
   #checkLockedFor(): void {
-    for (const { name, uid, purpose } of this.locks.lock?.migrations ?? []) {
+    for (const migration of this.locks.lock?.migrations ?? []) {
+      const { name, uid, purpose = '' } = migration;
       if (!this.blocked.wasRefused(uid))
         this.violation ??= `I1: locked for ${name} (${uid}), which no quota kept out`;
-      if (purpose === 'Evacuation' && !this.#isEvacuation(uid))
-        this.violation ??= `I5: ${name} counts as an evacuation, and is none`;
+      if (!this.#purposes.isTrue(migration))
+        this.violation ??= `I5: ${name} counts as ${purpose}, and is not`;
     }
-  }
-
-  #isEvacuation(uid: string): boolean {
-    const migrations = this.#store.list<Migration>(MIGRATIONS.kind);
-    const found = migrations.find(({ metadata }) => metadata.uid === uid);
-    // One that is deleted meanwhile cannot be checked.
-    return found === undefined || (isMarked(found) && this.#drained.size > 0);
   }
 
   #seeQuota({ type, before, object }: Change, { user }: Writing): void {
@@ -198,13 +197,8 @@ export class Checker {
   }
 }
 
-const isDraining = ({ spec }: Node): boolean => spec?.unschedulable === true;
-
 /** Apart from the lock's own label, which selects nothing. */
 const hasSameLabels = (one: Namespace, other: Namespace): boolean => {
   const own = ({ metadata }: Namespace): object => ({ ...metadata.labels, [LABEL.locked]: '' });
   return isDeepStrictEqual(own(one), own(other));
 };
-
-const isMarked = ({ metadata }: Migration): boolean =>
-  metadata.annotations?.[KUBEVIRT.evacuation] !== undefined;

@@ -13,7 +13,12 @@ export interface RaisesParts {
   readonly report: Report;
   /** The amounts that quotas count for one target pod. */
   readonly target: Amounts;
+  /** Whether the VMI of this UID ever had an outdated launcher. */
+  readonly wasOutdated: (vmi: string) => boolean;
 }
+
+/** How much more memory the functions take a newer launcher to need (facts/kubevirt.md §2.1). */
+const MARGIN = parseQuantity('64Mi');
 
 /** Checks each write of the project's processes to a quota: I2, I4, I5, and the raise's part of I1. */
 export class Raises {
@@ -22,13 +27,15 @@ export class Raises {
   readonly #locks: Locks;
   readonly #report: Report;
   readonly #target: Amounts;
+  readonly #wasOutdated: RaisesParts['wasOutdated'];
   /** The largest allowance of the VMMRQs since the lock was set. */
   #given = new AllowanceHistory();
 
-  constructor({ locks, report, target }: RaisesParts) {
+  constructor({ locks, report, target, wasOutdated }: RaisesParts) {
     this.#locks = locks;
     this.#report = report;
     this.#target = target;
+    this.#wasOutdated = wasOutdated;
   }
 
   /** A lock was set: earlier allowances do not count. */
@@ -98,8 +105,11 @@ export class Raises {
 
   /** The target pods of all migrations of the lock, which the checker verified when the lock was set. */
   #needed(token: string, key: string): Amount {
-    const uids = new Set(this.#locks.of(token)?.migrations.map(({ uid }) => uid));
-    return BigInt(uids.size) * (this.#target.get(canonicalKey(key)) ?? 0n);
+    const canonical = canonicalKey(key);
+    const migrations = new Map(this.#locks.of(token)?.migrations.map((each) => [each.uid, each]));
+    const outdated = [...migrations.values()].filter(({ vmi }) => this.#wasOutdated(vmi)).length;
+    const margin = canonical === 'requests.memory' ? BigInt(outdated) * MARGIN : 0n;
+    return BigInt(migrations.size) * (this.#target.get(canonical) ?? 0n) + margin;
   }
 
   /** The grant names the current lock, and that lock is proven. */

@@ -1,6 +1,6 @@
-import type { Namespace } from '../../../functions/domain/objects.ts';
+import type { KubernetesObject, Namespace } from '../../../functions/domain/objects.ts';
 import { describeError } from '../../../functions/kubernetes/errors.ts';
-import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS, VMIS } from '../../../functions/kubernetes/resources.ts';
 import {
   ANNOTATION,
   LABEL,
@@ -11,6 +11,7 @@ import {
   SERVICE_ACCOUNT,
   userOf,
 } from '../../../functions/domain/names.ts';
+import { MARKS } from '../../../functions/domain/policy/purpose.ts';
 import type { AdmissionRequest, AdmissionResponse } from '../../../webhook/admission/admission.ts';
 import { changedKeys } from '../../../webhook/admission/changed-keys.ts';
 import { toReview, type Attributes } from './attributes.ts';
@@ -27,6 +28,7 @@ export interface AdmissionParts {
   readonly quota: QuotaAdmission;
   readonly ask: Webhook;
   readonly mayOverride: (user: string) => boolean;
+  readonly mayPatchNodes: (user: string) => boolean;
   readonly apiErrors: ApiErrors;
   /** Whether our policies are installed; the webhooks always are. */
   readonly hasPolicies: boolean;
@@ -63,6 +65,7 @@ export class Admission {
     if (this.#parts.hasPolicies) {
       this.#policyOnProofs(attributes);
       this.#policyOnRaisedQuotas(attributes);
+      this.#policyOnPurposes(attributes);
     }
     await this.#webhooks(attributes);
     await this.#parts.quota.evaluate(attributes);
@@ -107,6 +110,17 @@ export class Admission {
     if (!isEdit || oldObject.metadata.labels?.[LABEL.raised] === undefined) return;
     if (changedKeys({ object, oldObject }, OUR_KEYS.quota).length === 0) return;
     this.#refuseBy(POLICY.raisedQuotas, attributes, 'must wait');
+  }
+
+  /** Policy `purposes`: who may not patch nodes marks no migration as KubeVirt's own, and no VMI as outdated. */
+  #policyOnPurposes(attributes: Attributes): void {
+    const { type, subresource, operation, user, object, oldObject } = attributes;
+    if (subresource !== undefined || operation === 'DELETE' || this.#parts.mayPatchNodes(user)) return;
+    const isOfMigration = type.kind === MIGRATIONS.kind;
+    const isMarked =
+      (isOfMigration && MARKS.migration.some((key) => isOtherAnnotation(key, object, oldObject))) ||
+      (type.kind === VMIS.kind && operation === 'UPDATE' && isOtherLabel(MARKS.vmi, object, oldObject));
+    if (isMarked) this.#refuseBy(POLICY.purposes, attributes, 'may only be written by KubeVirt');
   }
 
   #refuseBy(policy: string, { type, name }: Attributes, why: string): never {
@@ -164,3 +178,11 @@ export class Admission {
     });
   }
 }
+
+type Compared = KubernetesObject | null | undefined;
+
+const isOtherAnnotation = (key: string, object: Compared, former: Compared): boolean =>
+  object?.metadata.annotations?.[key] !== former?.metadata.annotations?.[key];
+
+const isOtherLabel = (key: string, object: Compared, former: Compared): boolean =>
+  object?.metadata.labels?.[key] !== former?.metadata.labels?.[key];

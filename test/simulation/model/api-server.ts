@@ -22,6 +22,8 @@ export interface ApiServerParts {
   readonly behind?: () => number;
   /** Users with verb 'override' on 'locks.mtq.kubevirt.io' (break-glass); left out: none. */
   readonly mayOverride?: (user: string) => boolean;
+  /** Left out: all may. */
+  readonly mayPatchNodes?: (user: string) => boolean;
   /** Without our policies, as on the API server that the model is compared with. */
   readonly hasPolicies?: false;
 }
@@ -40,7 +42,8 @@ export class ApiServer {
   readonly #watches: Watches;
 
   constructor(parts: ApiServerParts) {
-    const { name, store, now, admission, mayOverride = () => false, hasPolicies = true } = parts;
+    const { name, store, now, admission, hasPolicies = true } = parts;
+    const { mayOverride = () => false, mayPatchNodes = () => true } = parts;
     this.name = name;
     this.#parts = parts;
     this.caches = {
@@ -53,7 +56,7 @@ export class ApiServer {
     this.#refusals = apiErrors;
     this.#admission = new Admission({
       ...{ store, namespaces, quota, ask: admission },
-      ...{ mayOverride, apiErrors, hasPolicies },
+      ...{ mayOverride, mayPatchNodes, apiErrors, hasPolicies },
     });
     this.#watches = new Watches(store);
   }
