@@ -36,8 +36,8 @@ const THERE = {
 const MARKS: RunRecord['marks'] = [{ mark: 'GuestReady', at: seconds(0) }];
 const past = (): Partial<RunRecord> => ({ marks: MARKS, arrivedAt: seconds(0) });
 const RECORD = 'replace VirtualMachine web on source';
-const shown = (...types: string[]): Pick<RunSnapshot['hub'], 'status'> => ({
-  status: { completed: seconds(0), conditions: types.map((type) => ({ type })) } as unknown as VmStatus,
+const shown = (type: string, leftovers: string[] = []): Pick<RunSnapshot['hub'], 'status'> => ({
+  status: { completed: seconds(0), conditions: [{ type }], leftovers } as unknown as VmStatus,
 });
 
 const stepOf = (snapshot: RunSnapshot): string => {
@@ -56,8 +56,16 @@ describe('a run', () => {
       expect.stringContaining('CreateSourceMigration: create') as never,
     ],
     [
-      'is over where the VM does not run',
+      'records its end where the VM does not run',
       aRun({ source: { vm: HALTED, vmi: undefined } }),
+      `WaitForStateTransfer: ${RECORD}`,
+    ],
+    [
+      'is over then, whatever runs on the target',
+      aRecordedRun(recorded({ end: { ...END, reason: 'SourceStopped' } }), {
+        source: { vm: HALTED, vmi: undefined },
+        target: { vmi: aWaitingVmi() },
+      }),
       'Failed SourceStopped',
     ],
     [
@@ -137,7 +145,16 @@ describe('a run', () => {
 
 describe('a cancel', () => {
   test.each<[string, RunSnapshot, string]>([
-    ['before anything was written', aRun({ hub: { stop: STOP } }), 'Canceled UserRequested'],
+    [
+      'is recorded before anything was written: a process that begins by what it read before fails then',
+      aRun({ hub: { stop: STOP } }),
+      RECORD,
+    ],
+    [
+      'is over then',
+      aRecordedRun(recorded({ end: { ...END, as: 'Canceled', reason: 'UserRequested' } })),
+      'Canceled UserRequested',
+    ],
     ['is recorded first', aRecordedRun(aRecord(), { hub: { stop: STOP } }), RECORD],
     [
       'undoes everything',
@@ -357,6 +374,19 @@ describe('somebody deletes the source VM, or its record', () => {
       'the record, of a run that has ended',
       aRun({ hub: shown('Succeeded'), target: THERE }),
       'Succeeded Succeeded',
+    ],
+    [
+      'the record, of one that has left something over: it is recorded again',
+      aRun({ hub: shown('Failed', ['DataVolume target/web-root']), target: { made: MADE } }),
+      RECORD,
+    ],
+    [
+      'the record, of one that had left something over, which is gone',
+      aRun({
+        hub: shown('Failed', ['DataVolume target/web-root']),
+        target: { made: { volumes: [], unused: [] } },
+      }),
+      'Failed Succeeded',
     ],
     [
       'the record, of one that has not: it is recorded again',

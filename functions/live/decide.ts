@@ -1,7 +1,14 @@
 import { has } from '../domain/live/conditions.ts';
 import { hasArrived, marksOf } from '../domain/live/cut-over.ts';
 import { isUndoLate } from '../domain/live/deadlines.ts';
-import { fail, type Fail, type LiveWrite, type StepDecision, type Wait } from '../domain/live/decision.ts';
+import {
+  DONE,
+  fail,
+  type Fail,
+  type LiveWrite,
+  type StepDecision,
+  type Wait,
+} from '../domain/live/decision.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_CONDITION, LIVE_REASON, type LiveReason } from '../domain/live/names.ts';
 import { isTargetUp } from '../domain/live/end-source.ts';
@@ -16,6 +23,7 @@ import {
   type RunRecord,
 } from '../domain/live/run-record.ts';
 import type { RecordedRun, RunSnapshot } from '../domain/live/run-snapshot.ts';
+import { hasNothingLeft } from '../domain/live/run-state.ts';
 import { shown } from '../domain/live/shown.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import { rebuiltRecord } from './lost-record.ts';
@@ -66,16 +74,36 @@ export function decide(snapshot: RunSnapshot): RunDecision {
 /** Not begun; or begun, and the record was removed by somebody. */
 function withoutRecordYet(snapshot: RunSnapshot, vm: VirtualMachine): RunDecision {
   const { hub } = snapshot;
-  if (hub.status?.completed !== undefined) return asShown(snapshot);
-  if (madeObjects(snapshot).length > 0)
+  // What is left over at the end is looked at again, also where somebody removed the record then.
+  if (!hasNothingLeft(hub) && madeObjects(snapshot).length > 0)
     return put(vm, rebuiltRecord(snapshot, vm), 'recording again what was removed');
-  if (hub.stop !== undefined) return over('Canceled', hub.stop);
+  if (hub.status?.completed !== undefined) return asShown(snapshot);
+  if (hub.stop !== undefined) return endUnbegun(snapshot, vm, { as: 'Canceled', ...hub.stop });
   for (const { name, decide: decideStep } of FIRST_STEPS) {
     const decision = unlessRefused(decideStep(snapshot), hub);
-    if (decision.kind === 'fail') return over('Failed', decision);
+    if (decision.kind === 'fail') return endUnbegun(snapshot, vm, { as: 'Failed', ...decision });
     if (decision.kind !== 'done') return { step: name, ...decision };
   }
   throw new Error('Started is done only with a record');
+}
+
+/**
+ * The end is recorded also where nothing has begun. Another process may be about to record the beginning, by what it read before a cancel:
+ * its write fails then.
+ */
+function endUnbegun(
+  snapshot: RunSnapshot,
+  vm: VirtualMachine,
+  { as, reason, message }: Pick<RunEnd, 'as' | 'message'> & { readonly reason: LiveReason },
+): RunDecision {
+  const { refused, now } = snapshot.hub;
+  if (refused !== undefined) return over(as, { reason, message });
+  const end = { as, reason, message, at: new Date(now).toISOString() };
+  return put(
+    vm,
+    { ...rebuiltRecord(snapshot, vm), attempt: 0, end },
+    `recording that the run ends: ${message}`,
+  );
 }
 
 /** The run has ended, and the record is off. */
@@ -212,9 +240,10 @@ const isUp = (source: RecordedRun['source']): boolean =>
 /** Everything is undone; what cannot be is listed after a while, and looked at again each time. */
 function goBack(run: RecordedRun, end: RunEnd): RunDecision {
   const { as, reason, message, at } = end;
-  const decision = unlessRefused(undo(run, end), run.hub);
+  const decision = hasNothingToUndo(run) ? DONE : unlessRefused(undo(run, end), run.hub);
   if (decision.kind === 'done') {
-    const text = isUp(run.source)
+    const isSaid = reason === LIVE_REASON.sourceStopped || isUp(run.source);
+    const text = isSaid
       ? message
       : `${message}; the VM does not run on the source: start it there if it shall`;
     return { ...over(as, { reason: reason as LiveReason, message: text }), release: release(run.source.vm) };
@@ -225,6 +254,10 @@ function goBack(run: RecordedRun, end: RunEnd): RunDecision {
     return over(as, { ...decision, message: `${message}; ${decision.message}` }, left);
   return { step: 'Undo', ...decision };
 }
+
+/** Before the first attempt nothing of KubeVirt's can have moved the guest. */
+const hasNothingToUndo = (run: RecordedRun): boolean =>
+  run.hub.refused === undefined && run.record.attempt === 0 && madeObjects(run).length === 0;
 
 /** The record too: as long as it is there, no other run can move the VM. */
 const leftOf = ({ source }: RecordedRun, made: readonly KubernetesObject[]): string[] => [

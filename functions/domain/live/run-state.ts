@@ -12,6 +12,14 @@ export const isHeld = ({ metadata }: KubernetesObject): boolean =>
 export const hasEnded = (migration: PlanMigration): boolean =>
   migration.status?.completed !== undefined && !isHeld(migration);
 
+interface Ended {
+  readonly status?: Pick<VmStatus, 'completed' | 'leftovers'> | undefined;
+}
+
+/** The end is shown, and that nothing is left over. */
+export const hasNothingLeft = ({ status }: Ended): boolean =>
+  status?.completed !== undefined && (status.leftovers ?? []).length === 0;
+
 /** The run has begun, and `live` has work left with it: also after its end, while it leaves something over. */
 export const isUnderWay = (migration: PlanMigration): boolean =>
   migration.status?.started !== undefined && !hasEnded(migration);

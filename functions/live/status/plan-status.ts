@@ -75,7 +75,7 @@ const OF_RUNS: readonly string[] = [
   LIVE_CONDITION.canceled,
 ];
 
-/** The conditions of the run are replaced; those of the plan's validation stay. */
+/** The conditions of the run are replaced; those of the plan's validation stay, behind the durable ones as its check has them. */
 function withFindings(
   before: readonly LiveCondition[],
   findings: readonly Finding[],
@@ -83,7 +83,7 @@ function withFindings(
 ): LiveCondition[] {
   const isOfRun = ({ type }: LiveCondition): boolean => OF_RUNS.includes(type);
   const ofRun = before.filter(isOfRun).map((condition) => ({ ...condition, durable: false }));
-  return [...before.filter((one) => !isOfRun(one)), ...nextConditions(ofRun, findings, time)];
+  return [...nextConditions(ofRun, findings, time), ...before.filter((one) => !isOfRun(one))];
 }
 
 const snapshotOf = ({ plan, migration, refers }: Of): RunSnapshot => ({

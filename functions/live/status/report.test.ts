@@ -9,6 +9,7 @@ import {
 import { aPlan, aPlanMigration, aVm, itsVmi, RUN } from '../../../test/support/builders/live.ts';
 import { NOW } from '../../../test/support/builders/object.ts';
 import type { MigrationStatus, Plan, PlanMigration, PlanStatus, PlanVm } from '../../domain/live/forklift.ts';
+import { nextConditions } from '../../domain/live/conditions.ts';
 import { MOVE_EVENT_DATA } from '../../domain/live/move-events.ts';
 import type { LiveReason } from '../../domain/live/names.ts';
 import type { RunSnapshot } from '../../domain/live/run-snapshot.ts';
@@ -407,14 +408,22 @@ describe('several VMs', () => {
     expect(late.planStatus).toEqual(second.planStatus);
   });
 
-  test('the plan’s other conditions stay', () => {
+  test('the plan’s other conditions stay, in the order in which its check has them', () => {
     const ready = { type: 'Ready', status: 'True', category: 'Required', lastTransitionTime: AT } as const;
     const status: PlanStatus = { observedGeneration: 3, conditions: [ready] };
     const report = decide(wait('Started'), wait('Started'), { plan: { ...both, status } });
     expect(report.planStatus).toMatchObject({
       observedGeneration: 3,
-      conditions: [ready, { type: 'Executing' }],
+      conditions: [{ type: 'Executing' }, ready],
     });
+    // Else both would write the plan in each pass.
+    const { conditions = [] } = report.planStatus;
+    const checked = nextConditions(
+      conditions,
+      [{ type: 'Ready', category: 'Required', message: 'it is' }],
+      AT,
+    );
+    expect(checked.map(({ type }) => type)).toEqual(conditions.map(({ type }) => type));
   });
 
   test('a cancel of no VM of the plan is a warning', () => {

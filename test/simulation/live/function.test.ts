@@ -376,6 +376,16 @@ describe('the Plan is archived or deleted', () => {
   });
 });
 
+test('the process ended between the Plan, which is gone, and its Migration: that is let go too', async () => {
+  const run = await ModelledRun.start();
+  await run.hub.delete(PLANS, { namespace: 'tenant', name: 'plan' });
+  await run.sweep();
+  await run.hold('migration', 'source');
+  await run.sweep();
+  expect(await run.held()).toEqual([]);
+  expect(conditionsOf((await run.migration()).status)).toContain('Canceled');
+});
+
 describe('a Plan that was deleted in spite of its finalizer', () => {
   const force = async (run: ModelledRun): Promise<void> => {
     await run.patchPlan({ metadata: { finalizers: null } });

@@ -127,7 +127,7 @@ export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'a record that was removed comes back only while there is a VM on the target',
     ['L3'],
-    edit(RUN, 'if (madeObjects(snapshot).length > 0)', 'if (madeReceiver(snapshot).length > 0)'),
+    edit(RUN, '&& madeObjects(snapshot).length > 0)', '&& madeReceiver(snapshot).length > 0)'),
   ),
   mutation(
     'a drain of the source is waited for without end',
