@@ -1,10 +1,11 @@
 import type { LiveWrite } from '../../../functions/domain/live/decision.ts';
-import type { Ended } from '../../../functions/live/decide.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
 import type { Vm } from '../../cluster/kubevirt/types.ts';
 import { DATA_VOLUMES, NAME, type Clusters } from './clusters.ts';
+import { stepOf, type Hooks } from './hooks.ts';
+import type { Hub, ShownEnd } from './hub.ts';
 import type { Truth } from './truth.ts';
 
 /** The invariants of a run; none of the product's own rules is used to check them. */
@@ -18,13 +19,16 @@ export type Rule =
   /** Everything ends. */
   | 'L4'
   /** No step is repeated that was done. */
-  | 'L5';
+  | 'L5'
+  /** What the run did not make stays as it is. */
+  | 'L6';
 
 export const ruleOf = (violation: string): string => violation.split(':')[0] ?? '';
 
 export interface Checked {
   readonly clusters: Clusters;
   readonly truth: Truth;
+  readonly hooks: Hooks;
   /** A user has changed, stopped, started or deleted something: it need not be as it was. */
   readonly isTouched: boolean;
   /** The Migration shows the end of the VM. */
@@ -38,6 +42,8 @@ export interface Checked {
 interface CheckedWrite extends Checked {
   /** When the call that writes began to read, milliseconds. */
   readonly readSince: number;
+  /** A user has canceled, archived or deleted the run before the call began. */
+  readonly isStopped: boolean;
 }
 
 /** An owner starts it again each time: the run does not do so at once, and does not end either. */
@@ -45,16 +51,37 @@ const NOT_AT_ONCE_MS = 5_000;
 const NOT_OVER_MS = 300_000;
 
 /** What a write of the run would break; undefined: nothing. Asked just before it is sent. */
-export function brokenBy(checked: CheckedWrite, { verb, on, object }: LiveWrite): string | undefined {
+export function brokenBy(checked: CheckedWrite, write: LiveWrite): string | undefined {
+  const { verb, on, object } = write;
   const { kind = '' } = object;
-  if (verb === 'create') return undefined;
-  if (on === 'target') return verb === 'delete' ? deletesOnTarget(checked, kind) : undefined;
-  if (verb === 'replace')
-    return kind === VMS.kind
-      ? (beginsAgain(checked, object as Vm) ?? changesSource(checked, object as Vm))
-      : undefined;
+  if (verb === 'create') return makes(checked, write);
+  if (on === 'target') return takesForeign(checked, object) ?? deletesOnTarget(checked, write);
+  if (verb === 'replace') return kind === VMS.kind ? replacesSource(checked, object as Vm) : undefined;
   return kind === FULL_VMIS.kind ? (endsSource(checked) ?? startsAgain(checked)) : undefined;
 }
+
+function makes({ isStopped, hooks, isTouched }: CheckedWrite, { on, object }: LiveWrite): string | undefined {
+  if (isStopped) return `L3: ${object.kind ?? ''} is made on the ${on} though the run is to end`;
+  const isEarly = hooks.steps.includes('PreHook') && !hooks.succeeded.has('PreHook') && !isTouched;
+  return isEarly
+    ? `L5: ${object.kind ?? ''} is made on the ${on} before the PreHook has succeeded`
+    : undefined;
+}
+
+/** What a Job of a hook breaks that the run is about to make. A call may be late, so that its Job is made and refused. */
+export function brokenByJob(checked: Checked, { object }: LiveWrite): string | undefined {
+  const { clusters, truth, hooks, isTouched } = checked;
+  const step = stepOf(object as KubernetesObject);
+  if (isTouched) return undefined;
+  if ((hooks.started.get(step) ?? 0) > 0) return `L5: the ${step} is run twice`;
+  if (step === 'PreHook') return undefined;
+  return truth.hasMoved && isOff(clusters, clusters.vm('source'))
+    ? undefined
+    : 'L5: the PostHook is run before the source VM is off';
+}
+
+const replacesSource = (checked: CheckedWrite, after: Vm): string | undefined =>
+  beginsAgain(checked, after) ?? changesSource(checked, after);
 
 /** Whether the write turns the source VM off, which was on. */
 export const haltsSource = ({ verb, on, object }: LiveWrite, clusters: Clusters): boolean =>
@@ -64,8 +91,17 @@ export const haltsSource = ({ verb, on, object }: LiveWrite, clusters: Clusters)
   strategyIn(object as Vm) === 'Halted' &&
   clusters.vm('source')?.spec.runStrategy !== 'Halted';
 
-function deletesOnTarget({ truth }: Checked, kind: string): string | undefined {
-  if (kind === FULL_MIGRATIONS.kind) return undefined;
+function takesForeign({ clusters }: Checked, { kind, metadata }: LiveWrite['object']): string | undefined {
+  const type = MADE.find((one) => one.kind === kind);
+  const stored = type && clusters.one('target', type, metadata.name);
+  return stored === undefined || stored.metadata.labels !== undefined
+    ? undefined
+    : `L6: a ${kind ?? ''} of the target that the run did not make is changed or deleted`;
+}
+
+function deletesOnTarget({ truth }: Checked, { verb, object }: LiveWrite): string | undefined {
+  const { kind = '' } = object;
+  if (verb !== 'delete' || kind === FULL_MIGRATIONS.kind) return undefined;
   if (truth.runs('target')) return `L2: ${kind} of the copy that runs on the target is deleted`;
   return truth.hasMoved ? `L2: ${kind} with the newest data is deleted` : undefined;
 }
@@ -121,9 +157,12 @@ function haltsAtOnce({ clusters, halts }: Checked): string | undefined {
 }
 
 /** What an end with nothing left over breaks, when it is reached. What becomes of the VM afterwards is not the run's. */
-export function brokenByEnd(checked: Checked, { as }: Ended): string | undefined {
-  const { clusters, truth, isTouched } = checked;
+export function brokenByEnd(checked: Checked, { as }: ShownEnd): string | undefined {
+  const { clusters, truth, isTouched, hooks } = checked;
   const vm = clusters.vm('source');
+  const missed = hooks.steps.filter((step) => !hooks.succeeded.has(step));
+  if (as === 'Succeeded' && missed.length > 0 && !isTouched)
+    return `L5: a success without its ${missed.join(' and ')}`;
   if (truth.hasMoved) return brokenByArrival(checked, as);
   if (as === 'Succeeded') return 'L3: a success, and the guest has not moved';
   const left = madeOnTarget(clusters);
@@ -133,7 +172,7 @@ export function brokenByEnd(checked: Checked, { as }: Ended): string | undefined
   return `L3: ${as}, and the source VM is ${strategyIn(vm)}`;
 }
 
-function brokenByArrival({ clusters, isTouched, halts }: Checked, as: Ended['as']): string | undefined {
+function brokenByArrival({ clusters, isTouched, halts }: Checked, as: ShownEnd['as']): string | undefined {
   if (halts.length > 1 && clusters.now - (halts.at(-1) ?? 0) < NOT_OVER_MS)
     return `L1: ${as}, and an owner has just started the source again`;
   const isSettled = isOff(clusters, clusters.vm('source')) || isTouched;
@@ -159,7 +198,7 @@ const isKeptDown = (clusters: Clusters): boolean =>
   clusters.vm('source')?.spec.running === true && clusters.vmi('source')?.status?.phase === 'Failed';
 
 /** What an end with leftovers breaks. */
-function leftWithoutNeed({ clusters, truth, isTouched }: Checked, { reason }: Ended): string | undefined {
+function leftWithoutNeed({ clusters, truth, isTouched }: Checked, { reason }: ShownEnd): string | undefined {
   if (reason === 'RestoringSource' && !isTouched && isKeptDown(clusters))
     return 'L4: it waits for a source VM that KubeVirt keeps down';
   if (reason === 'SourceNotVerified' && !isTouched && isOff(clusters, clusters.vm('source')))
@@ -168,12 +207,23 @@ function leftWithoutNeed({ clusters, truth, isTouched }: Checked, { reason }: En
   return hasMade(clusters) || truth.hasMoved ? undefined : 'L4: nothing is left over but the record';
 }
 
-/** When nothing happens any more. */
-export function brokenAtLast(checked: Checked, ended: Ended | undefined): string | undefined {
-  const { clusters, truth, isTouched } = checked;
-  if (ended === undefined) return 'L4: the run does not end';
-  if (ended.leftovers.length > 0) return leftWithoutNeed(checked, ended);
-  if (truth.runs('source') && truth.runs('target') && !isTouched)
-    return `L1: two copies run after ${ended.as}`;
+/** When nothing happens any more. `said`: what the last call said. */
+export function brokenAtLast(checked: Checked, hub: Hub, said: string): string | undefined {
+  const { end, isLetGo } = hub;
+  if (end !== undefined && end.leftovers.length > 0)
+    return isLetGo
+      ? 'L4: the Migration is let go, and something is left over'
+      : leftWithoutNeed(checked, end);
+  if (isLetGo) return brokenByRest(checked, hub);
+  return end === undefined
+    ? `L4: the run does not end: ${said}`
+    : `L4: nothing is left over, and the Migration is held: ${said}`;
+}
+
+/** Once the Migration is let go. */
+function brokenByRest({ clusters, truth, isTouched }: Checked, { migration, plan }: Hub): string | undefined {
+  if ([migration, plan].some((one) => one?.metadata.deletionTimestamp !== undefined))
+    return 'L4: what is deleted does not go';
+  if (truth.runs('source') && truth.runs('target') && !isTouched) return 'L1: two copies run at last';
   return isRecorded(clusters.one('source', VMS, NAME)) ? 'L4: the record stays on the source VM' : undefined;
 }

@@ -143,7 +143,9 @@ export class Clusters {
       metadata: { namespace: target.namespace, name: 'quota' },
       spec: { hard: WIDE },
     });
-    await createBoundClaim(source.admin, { namespace: source.namespace, name: CLAIM, size: '5Gi' });
+    const claim = { namespace: source.namespace, name: CLAIM };
+    await createBoundClaim(source.admin, { ...claim, size: '5Gi' });
+    await source.admin.patch(FULL_CLAIMS, claim, { merge: { spec: { storageClassName: 'fast' } } });
     const vm = newVirtualMachine({
       namespace: source.namespace,
       name: NAME,
@@ -176,9 +178,9 @@ export class Clusters {
   /** virt-api's webhook for VMIMs (facts/cross-cluster.md C4). */
   #admit(side: Side, { spec, metadata }: Vmim): void {
     const vmi = this.one(side, FULL_VMIS, spec.vmiName);
-    if (vmi === undefined || isOver(vmi)) throw new Refused('the VMI does not exist, or is final');
+    if (vmi === undefined || isOver(vmi)) throw refusal('the VMI does not exist, or is final', this.now);
     const isBusy = this.vmims(side).some((vmim) => vmim.metadata.name !== metadata.name && !isOver(vmim));
-    if (isBusy) throw new Refused('in-flight migration detected');
+    if (isBusy) throw refusal('in-flight migration detected', this.now);
   }
 
   #later(work: () => Promise<void>): void {
@@ -186,9 +188,12 @@ export class Clusters {
   }
 
   /** CDI. */
-  async #populate({ metadata: { name, namespace = '' } }: KubernetesObject): Promise<void> {
+  async #populate({ metadata: { name, namespace = '', uid } }: KubernetesObject): Promise<void> {
     const { admin } = this.pair.target;
+    const { apiVersion, kind } = DATA_VOLUMES;
+    const ownerReferences = [{ apiVersion, kind, name, uid, controller: true }];
     await createBoundClaim(admin, { namespace, name, size: '5Gi' });
+    await admin.patch(FULL_CLAIMS, { namespace, name }, { merge: { metadata: { ownerReferences } } });
     const merge = { status: { phase: 'Succeeded' } };
     await admin.patch(DATA_VOLUMES, { namespace, name }, { merge, subresource: 'status' });
   }
@@ -204,8 +209,9 @@ export class Clusters {
   }
 }
 
-/** A write that admission refused. */
-export class Refused extends Error {}
+/** A write that admission refuses. */
+const refusal = (message: string, now: number): ApiError =>
+  new ApiError('create', { code: 422, reason: 'Invalid', message }, new Date(now));
 
 const isOver = ({ status }: { status?: { phase?: string } }): boolean =>
   ['Succeeded', 'Failed'].includes(status?.phase ?? '');

@@ -1,4 +1,6 @@
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import { PLAN_MIGRATIONS, PLANS } from '../../../functions/kubernetes/live-resources.ts';
 import {
   FULL_MIGRATIONS,
   FULL_VMIS,
@@ -10,7 +12,7 @@ import type { Side } from '../../cluster/kubevirt/decentralized/sides.ts';
 import type { LauncherPod } from '../../cluster/kubevirt/types.ts';
 import type { Random } from '../random.ts';
 import { CLAIM, DATA_VOLUMES, NAME, type Clusters } from './clusters.ts';
-import type { Hub } from './snapshot.ts';
+import type { Hub } from './hub.ts';
 
 interface Scene {
   readonly clusters: Clusters;
@@ -116,6 +118,13 @@ function foreignVolume({ clusters }: Scene): boolean {
   return true;
 }
 
+function deleteHeld({ clusters, hub }: Scene, type: ResourceType): boolean {
+  const [object] = hub.store.list(type.kind);
+  if (object === undefined || object.metadata.deletionTimestamp !== undefined) return false;
+  clusters.try(hub.admin.delete(type, at(object)));
+  return true;
+}
+
 const toggleAway =
   (side: Side): Disturbance =>
   ({ clusters: { away } }) => {
@@ -144,10 +153,18 @@ export const DISTURBANCES: Readonly<Record<string, Disturbance>> = {
     clusters.try(clusters.limit(!clusters.isFull));
     return true;
   },
-  cancel: ({ hub }) => {
-    hub.stop = { reason: 'UserRequested', message: 'canceled' };
+  'Migration is canceled': ({ clusters, hub }) => {
+    if (hub.migration === undefined) return false;
+    clusters.try(hub.cancel());
     return true;
   },
+  'Plan is archived': ({ clusters, hub }) => {
+    if (hub.plan === undefined) return false;
+    clusters.try(hub.archive());
+    return true;
+  },
+  'Migration is deleted': (scene) => deleteHeld(scene, PLAN_MIGRATIONS),
+  'Plan is deleted': (scene) => deleteHeld(scene, PLANS),
   'time passes': ({ clusters, random }) => {
     clusters.pair.schedule.time.now += random.pick(SECONDS) * 1_000;
     return true;

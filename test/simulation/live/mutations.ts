@@ -14,6 +14,12 @@ const CUT_OVER = 'functions/domain/live/cut-over.ts';
 const END_SOURCE = 'functions/domain/live/end-source.ts';
 const UNDO = 'functions/live/undo/decide.ts';
 const RUN = 'functions/live/decide.ts';
+const MOVE = 'functions/live/move.ts';
+const PASS = 'functions/live/pass.ts';
+const APPLY = 'functions/live/apply.ts';
+const HOLD = 'functions/live/hold.ts';
+const HOOK = 'functions/domain/live/hook-step.ts';
+const STOP = 'functions/domain/live/stop.ts';
 
 const mutation = (name: string, breaks: readonly Rule[], ...edits: readonly Edit[]): LiveMutation => ({
   name,
@@ -171,6 +177,109 @@ export const MUTATIONS: readonly LiveMutation[] = [
       'return isEmpty && made?.volumes.length === 0;',
       'return isEmpty && made?.volumes.length === -1;',
     ),
+  ),
+  mutation(
+    'a run that has ended begins again',
+    ['L5'],
+    edit(
+      RUN,
+      'if (hub.status?.completed !== undefined) return asShown(snapshot);',
+      "if (snapshot.run.vm === '') return asShown(snapshot);",
+    ),
+  ),
+  mutation(
+    'a run begins by a Migration that has changed meanwhile',
+    ['L3', 'L4', 'L5'],
+    edit(MOVE, 'if (recordIn(snapshot) === undefined && ', "if (run.hubId === '' && "),
+  ),
+  mutation(
+    'the end of a run that has not begun is not recorded',
+    ['L3', 'L4'],
+    edit(RUN, 'if (refused !== undefined) return over(', "if (refused !== 'never') return over("),
+  ),
+  mutation(
+    'a record that is removed after the end takes what is left over out of sight',
+    ['L3', 'L4'],
+    edit(RUN, 'if (!hasNothingLeft(hub) && ', 'if (hub.status?.completed === undefined && '),
+  ),
+  mutation(
+    'what is left over is not waited for',
+    ['L4'],
+    edit(PASS, 'isLeft || decision.leftovers.length === 0', 'isLeft || decision.leftovers.length >= 0'),
+  ),
+  mutation(
+    'the Migration is let go with the record on the source VM',
+    ['L4'],
+    edit(PASS, "if (released !== 'all' && !isLeft)", "if (released === 'stays' && !isLeft)"),
+  ),
+  mutation(
+    'a write that another one has overtaken counts as done',
+    ['L4'],
+    edit(APPLY, 'if (isAlreadyExists(error))', 'if (isAlreadyExists(error) || isConflict(error))'),
+  ),
+  mutation(
+    'a Plan that was deleted is held for ever',
+    ['L4'],
+    edit(HOLD, 'if (plan !== undefined && ', 'if (plan === undefined && '),
+  ),
+  mutation(
+    'a Migration whose Plan went first is held for ever',
+    ['L4'],
+    edit(
+      'functions/live/without-plan.ts',
+      'if (isUnderWay(migration) && !isOver)',
+      'if (isUnderWay(migration))',
+    ),
+  ),
+  ...['migration', 'plan'].map((one) =>
+    mutation(
+      `the deletion of the ${one} is no cancel`,
+      ['L3'],
+      edit(STOP, 'if ([migration, plan].some(', `if ([${one === 'plan' ? 'migration' : 'plan'}].some(`),
+    ),
+  ),
+  mutation(
+    'an archived plan goes on',
+    ['L3'],
+    edit(STOP, 'plan.spec.archived === true', 'plan.spec.archived === null'),
+  ),
+  mutation(
+    'a cancel is not heard',
+    ['L3'],
+    edit(
+      STOP,
+      'isCanceled(vm, { migration, plan })\n',
+      'isCanceled(vm, { migration, plan }) === undefined\n',
+    ),
+  ),
+  mutation(
+    'a volume that the run did not make is used',
+    ['L6'],
+    edit(
+      'functions/live/create-empty-data-volumes/decide.ts',
+      '!isOfDataVolume && !isOfRun({ metadata, ...volume }, run)',
+      "!isOfDataVolume && !isOfRun({ metadata, ...volume }, run) && run.vm === ''",
+    ),
+  ),
+  mutation(
+    'a hook counts as succeeded at once',
+    ['L5'],
+    edit(HOOK, 'if ((job.status?.succeeded ?? 0) > 0)', 'if ((job.status?.succeeded ?? 0) >= 0)'),
+  ),
+  mutation(
+    'a hook runs again once its Job is gone',
+    ['L4', 'L5'],
+    edit(HOOK, 'hooks: [...record.hooks, step]', 'hooks: record.hooks'),
+  ),
+  mutation(
+    'the PostHook runs before the source VM is off',
+    ['L5'],
+    edit(RUN, '? [TRANSFER, POST_HOOK, COMPLETED]', '? [POST_HOOK, TRANSFER, COMPLETED]'),
+  ),
+  mutation(
+    'a success does not wait for the PostHook',
+    ['L5'],
+    edit(RUN, '? [TRANSFER, POST_HOOK, COMPLETED]', '? [TRANSFER, COMPLETED]'),
   ),
 ];
 

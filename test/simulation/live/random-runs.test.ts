@@ -1,5 +1,6 @@
 import { beforeAll, expect, jest, test } from '@jest/globals';
 import { DISTURBANCES, USERS } from './disturbances.ts';
+import { HOOK_HITS } from './hooks.ts';
 import { simulateLive, type LiveSummary } from './pool.ts';
 import { NAMESPACE, OWNER } from './seldom.ts';
 
@@ -23,6 +24,14 @@ test('many guests move, and many do not', () => {
 });
 
 test('everything that can happen happens', () => {
-  const wanted = ['crash', 'refused', NAMESPACE, OWNER, ...Object.keys(DISTURBANCES), ...Object.keys(USERS)];
+  const wanted = [
+    'crash',
+    'refused',
+    NAMESPACE,
+    OWNER,
+    ...HOOK_HITS,
+    ...Object.keys(DISTURBANCES),
+    ...Object.keys(USERS),
+  ];
   expect(wanted.filter((hit) => !summary.hits.has(hit))).toEqual([]);
 });

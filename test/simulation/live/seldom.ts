@@ -3,7 +3,7 @@ import { VMS } from '../../cluster/kubevirt/objects.ts';
 import type { Vm } from '../../cluster/kubevirt/types.ts';
 import { Random } from '../random.ts';
 import type { Clusters } from './clusters.ts';
-import type { Hub } from './snapshot.ts';
+import type { Hub } from './hub.ts';
 
 export const OWNER = 'an owner starts the source VM again';
 export const NAMESPACE = 'target namespace is deleted for good';

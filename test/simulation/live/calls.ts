@@ -1,0 +1,150 @@
+import type { LiveWrite } from '../../../functions/domain/live/decision.ts';
+import type { PlanMigration } from '../../../functions/domain/live/forklift.ts';
+import { LIVE_KIND } from '../../../functions/domain/live/names.ts';
+import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import { ApiError } from '../../../functions/kubernetes/errors.ts';
+import { JOBS, PLAN_MIGRATIONS } from '../../../functions/kubernetes/live-resources.ts';
+import { passMigration } from '../../../functions/live/pass.ts';
+import { VMS } from '../../cluster/kubevirt/objects.ts';
+import type { Random } from '../random.ts';
+import { brokenBy, brokenByEnd, brokenByJob, haltsSource, type Checked } from './checker.ts';
+import type { Clusters } from './clusters.ts';
+import { endIn, MIGRATION_AT, type Hub } from './hub.ts';
+import { contextOf } from './reach.ts';
+
+interface CallsOptions {
+  readonly clusters: Clusters;
+  readonly hub: Hub;
+  readonly random: Random;
+  readonly checked: () => Checked;
+  readonly halts: number[];
+  readonly onHit: (hit: string) => void;
+  readonly onNote: (line: string) => void;
+  readonly onViolation: (violation: string | undefined) => void;
+}
+
+interface Call {
+  /** Milliseconds. */
+  readonly began: number;
+  /** When it began to read the VM that it has read last, milliseconds. */
+  readSince: number;
+  /** Its process is gone. */
+  isGone: boolean;
+}
+
+/** Reads are many, and a crash between two of them is like one before the next write. */
+const READS_FOR_A_WRITE = 20;
+
+/** The calls of `live`: each is the whole pass of the Migration, with anything between its requests. */
+export class Calls {
+  /** More than one, because an event may be delivered twice. */
+  underWay = 0;
+  isCalm = false;
+  /** How the run ended, as it was shown first. */
+  outcome = 'none';
+  /** What the last call said. */
+  said = '';
+  readonly #options: CallsOptions;
+  readonly #crashRate: number;
+  /** How far apart the requests of a call are, milliseconds. */
+  readonly #lagMs: number;
+
+  constructor(options: CallsOptions) {
+    const { random } = options;
+    this.#options = options;
+    this.#crashRate = random.pick([0, 0.05, 0.2]);
+    this.#lagMs = random.pick([1, 5, 40]);
+  }
+
+  /** Resolves when it is over, or its process is gone. */
+  async one(): Promise<void> {
+    const { clusters, hub, random, onNote, onViolation } = this.#options;
+    const { promise: gone, resolve: crash } = Promise.withResolvers<undefined>();
+    const call: Call = { began: clusters.now, readSince: clusters.now, isGone: false };
+    const events = {
+      pause: (isWrite: boolean) => this.#pause(call, isWrite, () => crash(undefined)),
+      before: (write: LiveWrite) => this.#before(call, write),
+      isLost: () => random.chance(0.5),
+      onRead: (on: string, kind: string) => {
+        if (on === 'source' && kind === VMS.kind) call.readSince = clusters.now;
+      },
+    };
+    this.underWay += 1;
+    try {
+      const pass = passMigration(
+        MIGRATION_AT,
+        contextOf({ clusters, hub, events }, () => undefined),
+      );
+      const result = await Promise.race([pass, gone]);
+      if (result === undefined) return;
+      this.said = result.message;
+      onNote(`  ${result.message}`);
+    } catch (error) {
+      // The Broker brings the event again.
+      if (error instanceof ApiError) this.#refused(error);
+      else onViolation(`L4: the call throws ${String(error)}`);
+    } finally {
+      this.underWay -= 1;
+    }
+  }
+
+  #refused({ message }: Error): void {
+    this.#options.onHit('refused');
+    this.#options.onNote(`    refused: ${message}`);
+  }
+
+  async #pause(call: Call, isWrite: boolean, crash: () => void): Promise<void> {
+    const { clusters, random, onHit, onNote } = this.#options;
+    await new Promise<void>((resolve) =>
+      clusters.pair.schedule.later('live', random.below(this.#lagMs), resolve),
+    );
+    const rate = isWrite ? this.#crashRate : this.#crashRate / READS_FOR_A_WRITE;
+    if (!call.isGone && !this.isCalm && random.chance(rate)) {
+      call.isGone = true;
+      onHit('crash');
+      onNote('    crash');
+      crash();
+    }
+    if (call.isGone) await new Promise(() => undefined);
+  }
+
+  #before(call: Call, write: LiveWrite): () => void {
+    const { clusters, hub, checked, halts, onHit, onNote, onViolation } = this.#options;
+    const text = `${write.verb} ${nameOf(write.object)} on ${write.on}`;
+    onNote(`    ${text}`);
+    if (write.on === 'hub') {
+      const before = hub.migration;
+      const broken = write.object.kind === JOBS.kind ? brokenByJob(checked(), write) : undefined;
+      return () => {
+        onHit(text);
+        onViolation(broken);
+        if (write.object.kind === PLAN_MIGRATIONS.kind) this.#shown(before, hub.migration);
+      };
+    }
+    const isStopped = (hub.stoppedAt ?? Infinity) < call.began;
+    const broken = brokenBy({ ...checked(), readSince: call.readSince, isStopped }, write);
+    const isHalt = haltsSource(write, clusters);
+    // Only a write that was accepted breaks anything.
+    return () => {
+      if (isHalt) halts.push(clusters.now);
+      onHit(text);
+      onViolation(broken);
+    };
+  }
+
+  #shown(before: PlanMigration | undefined, after: PlanMigration | undefined): void {
+    const { checked, onViolation, onNote } = this.#options;
+    const [known, end] = [endIn(before), endIn(after)];
+    if (end === undefined) return;
+    const { as, reason, leftovers } = end;
+    if (known === undefined) {
+      this.outcome = `${as} ${reason}${leftovers.map((one) => ` ${one.split(' ')[0] ?? ''}`).join('')}`;
+      onNote(`    ends: ${as} ${reason} ${leftovers.join(', ')}`);
+    }
+    if (leftovers.length > 0 || (known !== undefined && known.leftovers.length === 0)) return;
+    onViolation(brokenByEnd(checked(), end));
+  }
+}
+
+const nameOf = ({ kind = '' }: Pick<KubernetesObject, 'kind'>): string =>
+  kind === LIVE_KIND.vm.kind ? 'VM' : kind.replace('VirtualMachineInstance', 'VMI');
