@@ -1,10 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import {
-  LIVE_ANNOTATION,
-  LIVE_CONDITION,
-  LIVE_FINALIZER,
-  LIVE_LABEL,
-} from '../../../functions/domain/live/names.ts';
+import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_FINALIZER } from '../../../functions/domain/live/names.ts';
 import type { New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import {
   CLUSTER_INSTANCETYPES,
@@ -18,13 +13,14 @@ import {
 } from '../../../functions/kubernetes/live-resources.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { found } from '../../../functions/live/found.ts';
-import { FULL_CLAIMS, FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
+import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
 import type { Vm } from '../../cluster/kubevirt/types.ts';
 import { serveAnything } from '../../cluster/served.ts';
 import type { PairSide } from '../../support/kubevirt/pair.ts';
 import { removeClaims } from '../../support/live/claims.ts';
 import { accessOf, conditionsOf, type Crossing } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
+import { labelled } from '../../support/live/seen.ts';
 
 let crossings: Crossings;
 
@@ -44,17 +40,6 @@ const vmOf = async (
   const { admin, namespace } = crossing.side(side);
   return found(admin.get(VMS, { namespace, name }));
 };
-
-/** What the target has with our labels. */
-async function labelled(crossing: Crossing): Promise<string[]> {
-  const { admin, namespace } = crossing.side('target');
-  const lists = await Promise.all(
-    [VMS, FULL_MIGRATIONS, FULL_CLAIMS].map((type) =>
-      admin.list(type as ResourceType, { namespace, labelSelector: LIVE_LABEL.migration }),
-    ),
-  );
-  return lists.flatMap(({ items }) => items).map(({ kind = '', metadata }) => `${kind} ${metadata.name}`);
-}
 
 describe.each(['source', 'target'] as const)('hub = %s', (hub) => {
   test('a VM with a disk goes through, is off on the source, and nothing is held afterwards', async () => {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Plan } from '../../../functions/domain/live/forklift.ts';
-import { LIVE_ANNOTATION } from '../../../functions/domain/live/names.ts';
-import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
+import { FULL_MIGRATIONS } from '../../cluster/kubevirt/objects.ts';
 import { removeClaims } from '../../support/live/claims.ts';
-import { conditionsOf, type Crossing } from '../../support/live/crossing.ts';
+import { conditionsOf } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
+import { seenIn } from '../../support/live/seen.ts';
 
 let crossings: Crossings;
 
@@ -15,37 +15,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await crossings.stop();
 });
-
-const SIDES = ['source', 'target'] as const;
-
-interface Seen {
-  readonly runStrategy: string | undefined;
-  readonly shown: string | undefined;
-  readonly vmis: number;
-  readonly vmims: number;
-}
-
-/** Of VM `web` in the namespace of each side; undefined: it has none. What a run leaves on the source is looked for too. */
-async function seenIn(crossing: Crossing): Promise<Record<string, Seen | undefined>> {
-  const both = SIDES.map(async (side) => {
-    const { admin, namespace } = crossing.side(side);
-    const [vms, vmis, vmims] = await Promise.all([
-      admin.list(VMS, { namespace }),
-      admin.list(FULL_VMIS, { namespace }),
-      admin.list(FULL_MIGRATIONS, { namespace }),
-    ]);
-    const [vm] = vms.items;
-    const seen = vm && {
-      runStrategy: vm.spec.runStrategy,
-      shown: vm.status?.printableStatus,
-      vmis: vmis.items.length,
-      vmims: vmims.items.length,
-    };
-    if (side === 'source') expect(JSON.stringify(vm)).not.toContain(LIVE_ANNOTATION.run);
-    return [side, seen] as const;
-  });
-  return Object.fromEntries(await Promise.all(both));
-}
 
 const sameProvider = (namespace: string): Plan['spec']['provider'] => ({
   source: { namespace, name: 'source' },

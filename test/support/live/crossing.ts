@@ -28,7 +28,7 @@ import { SYSTEM_NAMESPACE, userOf } from '../../../functions/domain/names.ts';
 import { objectsOf, render } from '../../cluster/controlplane/kustomize.ts';
 import { typeOf } from '../../cluster/install.ts';
 import { renderInstallation } from '../../cluster/overlay.ts';
-import { FULL_CLAIMS, newVirtualMachine, VMS } from '../../cluster/kubevirt/objects.ts';
+import { FULL_CLAIMS, newVirtualMachine, VMS, type VmOptions } from '../../cluster/kubevirt/objects.ts';
 import type { Vm } from '../../cluster/kubevirt/types.ts';
 import { CRDS, untilServed } from '../../cluster/served.ts';
 import type { MemberCluster } from '../../cluster/several-clusters.ts';
@@ -153,6 +153,8 @@ export const isOver = ({ status, metadata }: PlanMigration): boolean =>
 export interface VmDetails {
   /** Left out: one. */
   readonly disks?: readonly string[];
+  /** Left out: Always. One that KubeVirt never starts by itself is started. */
+  readonly runStrategy?: VmOptions['runStrategy'];
   readonly change?: (vm: New<Vm>) => New<Vm>;
 }
 
@@ -170,12 +172,19 @@ export class PlannedMove {
   }
 
   /** Resolves when it runs. */
-  async createVm(name: string, { disks = ['root'], change = (vm) => vm }: VmDetails = {}): Promise<void> {
+  async createVm(
+    name: string,
+    { disks = ['root'], runStrategy = 'Always', change = (vm) => vm }: VmDetails = {},
+  ): Promise<void> {
     const { namespace, admin } = this.#options.pair.source;
     const claims = disks.map((disk) => `${name}-${disk}`);
     for (const claim of claims) await this.#createClaim(claim);
-    const vm = newVirtualMachine({ namespace, name, claims, labels: { app: name } });
+    const vm = newVirtualMachine({ namespace, name, claims, labels: { app: name }, runStrategy });
     await admin.create(VMS, change(withMac(vm, nextMac())));
+    // As `virtctl start` asks for it.
+    const started = { merge: { status: { stateChangeRequests: [{ action: 'Start' }] } } };
+    if (runStrategy === 'Manual')
+      await admin.patch(VMS, { namespace, name }, { ...started, subresource: 'status' });
     await this.untilRunning(name);
   }
 
