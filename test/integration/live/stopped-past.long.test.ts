@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { has } from '../../../functions/domain/live/conditions.ts';
+import { LIVE_CONDITION } from '../../../functions/domain/live/names.ts';
+import { conditionsOf } from '../../support/live/crossing.ts';
+import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
+import { labelled, untilMoved } from '../../support/live/seen.ts';
+import { STOPS, untilReleased } from '../../support/live/stops.ts';
+
+let crossings: Crossings;
+
+beforeAll(async () => {
+  crossings = await startCrossings();
+});
+
+afterAll(async () => {
+  await crossings.stop();
+});
+
+test.each(STOPS)(
+  '$name past the cut-over of a VM: it runs on the target, is off on the source, and nothing is held',
+  async (how) => {
+    await crossings.within(`past-${how.name}`, async (crossing) => {
+      await crossing.createVm('web');
+      await crossing.createPlan([{ name: 'web' }]);
+      const letGo = crossing.pair.transfers.hold('complete');
+      try {
+        await crossing.createMigrationAs();
+        await crossing.until('the guest was seen on the target', ({ status }) =>
+          (status?.vms ?? []).some((vm) => has(vm, LIVE_CONDITION.cutOver)),
+        );
+        await how.stop(crossing);
+        // As often as a run looks while it could go back.
+        for (let sweeps = 0; sweeps < 3; sweeps += 1) await crossing.sweep();
+        expect(await labelled(crossing)).toContain('VirtualMachine web');
+      } finally {
+        letGo();
+      }
+      const migration = await untilReleased(crossing, how);
+      // A Migration goes with its Plan.
+      if (migration !== undefined) expect(conditionsOf(migration)).toContain('Succeeded');
+      expect(await untilMoved(crossing)).toEqual({
+        source: { runStrategy: 'Halted', shown: 'Stopped', vmis: 0, vmims: 0 },
+        target: { runStrategy: 'Always', shown: 'Running', vmis: 1, vmims: 0 },
+      });
+    });
+  },
+);
