@@ -72,7 +72,7 @@ async function start(release: typeof BEFORE): Promise<KubeVirtStandIn> {
 /** Records both tenants and the CR while `begin` starts the migrations and these go through, one at a time in each namespace. */
 async function reproduce(begin: () => Promise<void>): Promise<Version[]> {
   const tenants = await Promise.all(TENANTS.map((namespace) => recordHistory(admin, namespace)));
-  const cr = await recordHistory(admin, 'kubevirt', [FULL_KUBEVIRTS]);
+  const cr = await recordHistory(admin, 'kubevirt', { kinds: [FULL_KUBEVIRTS] });
   await begin();
   for (const recording of tenants) await recording.until(() => refusedIn(recording).length === VMS.length);
   await Promise.all(TENANTS.map((namespace, index) => letThrough(namespace, tenants[index])));

@@ -54,20 +54,17 @@ const WITHIN_MS = 30_000;
 /** Before a watch that broke off is taken up again. */
 const PAUSE_MS = 50;
 
-/** Ends where the connection breaks off. */
-async function* untilBroken<T>(watch: AsyncIterable<T>): AsyncIterable<T> {
-  try {
-    yield* watch;
-  } catch (error) {
-    if (error instanceof ApiError) throw error;
-  }
+export interface RecordingOptions {
+  readonly kinds?: readonly ResourceType[];
+  /** Whether the API server was away: then a refused watch is taken up again where the cluster is now. */
+  readonly wasAway?: () => boolean;
 }
 
 /** Records every object version of one (still empty) namespace. */
 export async function recordHistory(
   cluster: Cluster,
   namespace: string,
-  kinds: readonly ResourceType[] = KINDS,
+  { kinds = KINDS, wasAway = () => false }: RecordingOptions = {},
 ): Promise<Recording> {
   const versions: Version[] = [];
   const waiting = new Set<() => void>();
@@ -80,20 +77,28 @@ export async function recordHistory(
     for (const resume of waiting) resume();
     return resourceVersion;
   };
+  const versionNow = async (type: ResourceType): Promise<string> =>
+    (await cluster.list(type, { namespace })).resourceVersion;
+  const nextFrom = async (error: unknown, type: ResourceType, last: string): Promise<string> => {
+    if (!(error instanceof ApiError)) return last;
+    if (!wasAway()) throw error;
+    return versionNow(type).catch(() => last);
+  };
   /** A watch that breaks off, such as one in which nothing happens for long, goes on where it was. */
   const follow = async (type: ResourceType, from: string): Promise<void> => {
     let resourceVersion = from;
     while (!stopped.signal.aborted) {
       const watch = cluster.watch(type, { namespace, resourceVersion }, stopped.signal);
-      for await (const event of untilBroken(watch)) resourceVersion = see(type.kind, event);
+      try {
+        for await (const event of watch) resourceVersion = see(type.kind, event);
+      } catch (error) {
+        resourceVersion = await nextFrom(error, type, resourceVersion);
+      }
       await delay(PAUSE_MS);
     }
   };
   const watches: Promise<void>[] = [];
-  for (const type of kinds) {
-    const { resourceVersion } = await cluster.list(type, { namespace });
-    watches.push(follow(type, resourceVersion));
-  }
+  for (const type of kinds) watches.push(follow(type, await versionNow(type)));
   return {
     versions,
     until: (isWanted) =>

@@ -84,7 +84,9 @@ export async function startTwoKubeVirts(
           SIDES.map(async (side) => {
             await distrust(members[side].admin, authorities[homes[side]]);
             await createNamespace(members[side].admin, `${namespace}-${side}`);
-            return recordHistory(members[side].admin, `${namespace}-${side}`, PAIR_KINDS);
+            const { admin, controlPlane } = members[side];
+            const wasAway = (): boolean => controlPlane.wasAway;
+            return recordHistory(admin, `${namespace}-${side}`, { kinds: PAIR_KINDS, wasAway });
           }),
         );
         const [from, to] = recordings as [Recording, Recording];
