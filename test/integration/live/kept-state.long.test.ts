@@ -58,15 +58,6 @@ function withTemplates(vm: New<Vm>): New<Vm> {
   return { ...vm, spec };
 }
 
-/** KubeVirt keeps what it had of them in ControllerRevisions of this cluster. */
-function withRevisions(vm: New<Vm>): New<Vm> {
-  const matchers = {
-    instancetype: { name: 'small', kind: 'VirtualMachineClusterInstancetype', revisionName: 'web-small-1' },
-    preference: { name: 'linux', kind: 'VirtualMachineClusterPreference', revisionName: 'web-linux-1' },
-  };
-  return { ...vm, spec: { ...vm.spec, ...matchers } };
-}
-
 async function vmOn(crossing: Crossing, side: 'source' | 'target'): Promise<VirtualMachine> {
   const { admin, namespace } = crossing.side(side);
   return (await admin.get(VIRTUAL_MACHINES, { namespace, name: 'web' })).object;
@@ -110,14 +101,6 @@ test('a VM with dataVolumeTemplates has its disk on the target, and no template 
         status: { phase: 'Succeeded' },
       },
     ]);
-  });
-});
-
-test('a VM with revisions of its instance type and preference names these on the target, and no revision of the source', async () => {
-  await crossings.within('revisions', async (crossing) => {
-    const { spec } = await moved(crossing, withRevisions);
-    expect([spec.instancetype?.name, spec.preference?.name]).toEqual(['small', 'linux']);
-    expect(JSON.stringify(spec)).not.toContain('revisionName');
   });
 });
 

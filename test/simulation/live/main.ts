@@ -23,7 +23,7 @@ async function main(): Promise<number> {
   const [count, from, workers] = [Number(values.runs), Number(values.seed), Number(values.workers)];
   if (![count, from, workers].every(Number.isSafeInteger) || count < 1) throw new Error(USAGE);
   if (values['find-seeds']) {
-    const found = await LIVE_KILLING_SEEDS.find(print);
+    const found = await LIVE_KILLING_SEEDS.mend(print);
     LIVE_KILLING_SEEDS.store(found);
     return found.missing.length;
   }
