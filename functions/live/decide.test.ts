@@ -11,6 +11,7 @@ import {
   received,
   recorded,
   sent,
+  showing,
   summary,
   writtenRecord,
 } from '../../test/support/builders/live-run.ts';
@@ -345,6 +346,7 @@ describe('what has been refused for long', () => {
 
 describe('somebody deletes the source VM, or its record', () => {
   const gone = { vm: undefined, vmi: undefined, pods: [] };
+  const replaced = { ...gone, successor: aVm() };
 
   test.each<[string, RunSnapshot, string]>([
     ['before anything was made', aRun({ source: gone }), 'Failed SourceGone'],
@@ -359,6 +361,26 @@ describe('somebody deletes the source VM, or its record', () => {
       'Failed SourceGone, left: VirtualMachine target/web',
     ],
     ['when the guest has arrived', aRun({ source: gone, target: THERE }), 'Succeeded Succeeded'],
+    [
+      'when the guest has arrived, and another VM of its name may run',
+      aRun({ source: replaced, target: THERE }),
+      'wait SourceStartedAgain',
+    ],
+    [
+      'the same for a day',
+      aRun({ source: replaced, target: THERE, hub: showing('SourceStartedAgain', 86_400) }),
+      'Failed SourceNotVerified',
+    ],
+    [
+      'the same, when the run has ended',
+      aRun({ source: replaced, target: THERE, hub: shown('Failed') }),
+      'Failed Succeeded',
+    ],
+    [
+      'when the guest has arrived, and another VM of its name is off',
+      aRun({ source: { ...gone, successor: HALTED }, target: THERE }),
+      'Succeeded Succeeded',
+    ],
     ['when the run has ended', aRun({ source: gone, hub: shown('Canceled') }), 'Canceled Succeeded'],
     [
       'when the run has failed, and what it made is still there: it is listed until it is gone',

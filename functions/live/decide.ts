@@ -4,6 +4,7 @@ import { isUndoLate } from '../domain/live/deadlines.ts';
 import {
   DONE,
   fail,
+  waitUntil,
   type Fail,
   type LiveWrite,
   type StepDecision,
@@ -24,6 +25,7 @@ import {
 } from '../domain/live/run-record.ts';
 import type { RecordedRun, RunSnapshot } from '../domain/live/run-snapshot.ts';
 import { hasNothingLeft } from '../domain/live/run-state.ts';
+import { shownSince } from '../domain/live/shown-wait.ts';
 import { shown } from '../domain/live/shown.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import { rebuiltRecord } from './lost-record.ts';
@@ -122,15 +124,31 @@ function withoutSource(snapshot: RunSnapshot): RunDecision {
   const before = hub.status?.completed === undefined ? undefined : asShown(snapshot);
   if (before?.as === 'Succeeded') return before;
   const vm = receiverOf(snapshot);
-  if (vm !== undefined && hasArrived({ ...target, vm, vmim: target.vmims.at(-1) })) {
-    const message = 'the VM runs on the target; the one on the source was deleted';
-    return before ?? over('Succeeded', { reason: LIVE_REASON.succeeded, message });
-  }
+  if (vm !== undefined && hasArrived({ ...target, vm, vmim: target.vmims.at(-1) }))
+    return before ?? arrivedAlone(snapshot);
   const left = madeObjects(snapshot).map(shown);
   if (before !== undefined) return { ...before, leftovers: left };
   const advice = left.length === 0 ? '' : ': look at the target, and delete by hand what is not needed';
   const message = `the VM on the source was deleted before its guest was seen on the target${advice}`;
   return over('Failed', { reason: LIVE_REASON.sourceGone, message }, left);
+}
+
+/** One that replaced the VM, as GitOps tools do, is no part of the run: only its owner can tell whether it is a second copy. */
+function arrivedAlone({ hub, source: { successor } }: RunSnapshot): RunDecision {
+  if (successor === undefined || isOff(successor)) {
+    const message = 'the VM runs on the target; the one on the source was deleted';
+    return over('Succeeded', { reason: LIVE_REASON.succeeded, message });
+  }
+  const waiting = {
+    reason: LIVE_REASON.sourceStartedAgain,
+    message:
+      `the VM ${shown(successor)} on the source, whose guest has left, was replaced by another one, which may run from disks that are ` +
+      'out of date: set it to Halted, or delete it',
+  };
+  const until = shownSince(hub, waiting.reason) + hub.settings.sourceMs;
+  const decision = waitUntil({ now: hub.now, until }, waiting, LIVE_REASON.sourceNotVerified);
+  if (decision.kind === 'fail') return over('Failed', decision);
+  return { step: TRANSFER.name, ...waiting, kind: 'wait' };
 }
 
 function recordMarks(run: RecordedRun): RunDecision | undefined {

@@ -28,7 +28,7 @@ export interface SourceCore extends Omit<SourceSide, 'setup' | 'pods' | 'attachm
 /** KubeVirt's label of a VMIM: its VMI. */
 const OF_VMI = 'kubevirt.io/vmi-name';
 
-/** The VM, its VMI and its VMIMs. Another VM that has its name by now counts as none. */
+/** The VM, its VMI and its VMIMs. Another VM that has its name by now is its successor. */
 export async function readSourceCore(reader: Reader, at: VmAt, run: RunId): Promise<SourceCore> {
   const [system, named, vmi, all] = await Promise.all([
     reader.get(NAMESPACES, { name: 'kube-system' }),
@@ -44,6 +44,7 @@ export async function readSourceCore(reader: Reader, at: VmAt, run: RunId): Prom
     now: system.date.getTime(),
     cluster: system.object.metadata.uid,
     vm,
+    successor: vm === undefined ? named : undefined,
     vmi: vm && vmi,
     vmims,
     others: all.items.filter((vmim) => !own.has(vmim.metadata.uid) && !isFinal(vmim)),

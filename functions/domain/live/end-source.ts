@@ -4,7 +4,7 @@ import { LIMIT_MS, timeOf } from './deadlines.ts';
 import { DONE, wait, write, type StepDecision, type Wait } from './decision.ts';
 import type { VirtualMachine } from './kubevirt.ts';
 import { LIVE_REASON } from './names.ts';
-import { receiverOf, strategyOwners, vmimOf } from './proofs.ts';
+import { receiverOf, strategyOwners, strategyWrites, vmimOf } from './proofs.ts';
 import { withRecord, withStrategy } from './run-record.ts';
 import type { RecordedRun, RunSnapshot } from './run-snapshot.ts';
 import { shownName } from './shown.ts';
@@ -49,13 +49,19 @@ function halt(snapshot: RecordedRun): StepDecision {
   if (waiting !== undefined) return waiting;
   const by = strategyOwners(vm).join(', ') || 'unknown';
   const undone = { at: new Date(hub.now).toISOString(), by };
-  const halted = { ...record, halted: true as const, ...(record.halted === true && { undone }) };
-  return write(`halting the VM ${shownName(vm)} on the source${record.halted === true ? ' again' : ''}`, {
+  const isUndone = isStartedAgain(snapshot);
+  const halted = { ...record, halted: true as const, ...(isUndone && { undone }) };
+  return write(`halting the VM ${shownName(vm)} on the source${isUndone ? ' again' : ''}`, {
     verb: 'replace',
     on: 'source',
     object: withRecord(withStrategy(vm, 'Halted'), halted),
   });
 }
+
+/** KubeVirt mostly halts it first, so an owner may undo that before the run has halted it. */
+const isStartedAgain = ({ source, record }: RecordedRun): boolean =>
+  record.halted === true ||
+  (record.strategyWrites !== undefined && strategyWrites(source.vm) !== record.strategyWrites);
 
 /**
  * For so long after an owner has started the VM again: one that does so without end is no end of the run, and is reported once. It is halted

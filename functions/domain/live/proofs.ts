@@ -119,6 +119,17 @@ export const strategyOwners = ({ metadata }: VirtualMachine): string[] =>
     fieldsV1?.['f:spec']?.['f:runStrategy'] === undefined ? [] : [manager],
   );
 
+/** The same, with when, as the API server wrote it: another text than before is another write. Of either form of the strategy. */
+export function strategyWrites({ metadata }: VirtualMachine): string | undefined {
+  const writes = (metadata.managedFields ?? []).flatMap(({ fieldsV1, manager = 'unknown', time = '' }) => {
+    const spec = fieldsV1?.['f:spec'];
+    return (spec?.['f:runStrategy'] ?? spec?.['f:running']) === undefined
+      ? []
+      : [`${manager} ${time}`.trim()];
+  });
+  return writes.length === 0 ? undefined : writes.sort().join(', ');
+}
+
 /** Whether the VM is one that KubeVirt starts by itself, or keeps running. */
 export const isWantedRunning = ({ vm }: SourceSide): boolean =>
   vm !== undefined && ['Always', 'running', 'RerunOnFailure'].includes(strategyOf(vm) ?? '');

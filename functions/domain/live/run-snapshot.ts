@@ -70,6 +70,8 @@ export interface Job extends KubernetesObject {
 
 export interface SourceSide extends OneSide {
   readonly vm: VirtualMachine | undefined;
+  /** Another VM that has its name by now. */
+  readonly successor?: VirtualMachine | undefined;
   readonly vmi: Vmi | undefined;
   /** Those of this run, of every attempt. */
   readonly vmims: readonly Vmim[];

@@ -14,7 +14,7 @@ import {
 import { aPlan, aRecord, aVm, itsVmi, RUN } from '../../../test/support/builders/live.ts';
 import { metadata, seconds } from '../../../test/support/builders/object.ts';
 import type { RunSnapshot } from '../../domain/live/run-snapshot.ts';
-import type { Namespace } from '../../domain/objects.ts';
+import type { ManagedFieldsEntry, Namespace } from '../../domain/objects.ts';
 import { decide } from './decide.ts';
 
 const HALTED = aVm((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Halted' } }));
@@ -97,6 +97,19 @@ test.each<[string, RunSnapshot, object]>([
   ],
 ])('the record has %s', (_what, run, wanted) => {
   expect(writtenRecord(decide(run))).toMatchObject(wanted);
+});
+
+test('the record says who had set the run strategy, of either form, and when', () => {
+  const entry = (field: string): ManagedFieldsEntry => ({
+    ...{ manager: 'kubectl', time: seconds(-9) },
+    fieldsV1: { 'f:spec': { [field]: {} } },
+  });
+  const managedFields = ['f:template', 'f:running', 'f:runStrategy'].map(entry);
+  const vm = aVm((one) => ({ ...one, metadata: { ...one.metadata, managedFields } }));
+  const each = `kubectl ${seconds(-9)}`;
+  expect(writtenRecord(decide(aRun({ source: { vm } })))).toMatchObject({
+    strategyWrites: `${each}, ${each}`,
+  });
 });
 
 test('nothing but the annotation of the VM changes, by the version that was read', () => {

@@ -16,6 +16,7 @@ import { aVm, itsVmi } from '../../../test/support/builders/live.ts';
 import { annotated, NOW, seconds, withUid } from '../../../test/support/builders/object.ts';
 import type { VirtualMachine, Vmim } from '../../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION, LIVE_KUBEVIRT } from '../../domain/live/names.ts';
+import { strategyWrites } from '../../domain/live/proofs.ts';
 import { recordOf, type RunRecord } from '../../domain/live/run-record.ts';
 import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
 import type { Condition } from '../../domain/objects.ts';
@@ -286,6 +287,23 @@ describe('the guest has arrived', () => {
     expect(decide(undone(0, { vm, vmi: RESTARTED }))).toMatchObject({
       message: expect.stringMatching(/field manager argocd.*set it to Halted there too/),
     });
+  });
+
+  const managed = (manager: string, time: string, field = 'f:runStrategy'): VirtualMachine =>
+    aVm((one) => {
+      const managedFields = [{ manager, time, fieldsV1: { 'f:spec': { [field]: {} } } }];
+      return { ...one, metadata: { ...one.metadata, managedFields } };
+    });
+  const CREATED = managed('argocd', seconds(-3_600));
+
+  test.each<[string, VirtualMachine, string | undefined]>([
+    ['an owner that set it before the run has undone nothing', CREATED, undefined],
+    ['one that sets it again after KubeVirt has halted the VM has', managed('argocd', seconds(-1)), 'argocd'],
+    ['another one too', managed('flux', seconds(-3_600)), 'flux'],
+  ])('who has set the strategy: %s', (_what, vm, by) => {
+    const run = there({ source: { vm } }, { strategyWrites: strategyWrites(CREATED) ?? '' });
+    const undoing = by === undefined ? {} : { undone: { at: seconds(0), by } };
+    expect(writtenRecord(decide(run))).toEqual({ ...run.record, halted: true, ...undoing });
   });
 
   const strategy = (spec: Partial<VirtualMachine['spec']>): VirtualMachine =>

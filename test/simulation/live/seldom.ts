@@ -19,6 +19,10 @@ export interface SeldomOptions {
   readonly onHit: (what: string) => void;
 }
 
+/** The run has halted the VM, or KubeVirt itself, whose guest has arrived. */
+const isAtTheEnd = ({ strategyBy, vmi }: Clusters): boolean =>
+  strategyBy === 'live' || (strategyBy === 'virt-controller' && vmi('target')?.status?.phase === 'Running');
+
 /** What happens in some runs only, by numbers of its own: the other runs of a seed stay as they were. */
 export class Seldom {
   readonly #options: SeldomOptions;
@@ -51,7 +55,7 @@ export class Seldom {
 
   #seen({ spec }: Vm): void {
     const { clusters } = this.#options;
-    if (!this.#isOwned || spec.runStrategy !== 'Halted' || clusters.strategyBy !== 'live') return;
+    if (!this.#isOwned || spec.runStrategy !== 'Halted' || !isAtTheEnd(clusters)) return;
     clusters.pair.schedule.later('owner', this.#reactsAfter, () => this.#undo());
   }
 
