@@ -67,7 +67,10 @@ export interface Moved {
 /** Of a VM that has not begun. */
 export const FIRST_STEP = 'Validate';
 
-/** How long one VM may take in one event, milliseconds: the answer to the Broker must come in time. */
+/**
+ * For so long one VM goes on in one event, milliseconds: the answer to the Broker must come in time. What was read is written however long
+ * that took, because each write has its precondition: a slow cluster would else never get one.
+ */
 const BUDGET_MS = 8_000;
 /** Readings in a row after which others still write the same object. */
 const MAX_CHANGES = 5;
@@ -100,21 +103,26 @@ async function moveOn(vm: RunVm, run: Run, clock: Clock): Promise<Moved> {
   for (let changes = 0; ;) {
     const snapshot = await readSnapshot(vm, run, refused);
     const decision = decide(snapshot);
-    const isLate = clock.elapsed() - began > BUDGET_MS;
-    if (decision.kind !== 'write' || isLate) return { entry, snapshot, decision, isMoreDue: isLate };
+    if (decision.kind !== 'write') return { entry, snapshot, decision, isMoreDue: false };
     const applied = await send({ snapshot, decision }, run);
     // What is shown is about the first write.
     const isLong = isFirst && isRefusedForLong(snapshot);
     isFirst = false;
-    refused = applied.kind === 'refused' ? applied.message : undefined;
+    refused = refusalIn(applied);
     if (refused !== undefined && !isLong) {
       const waiting = { ...wait(LIVE_REASON.refused, refused), step: decision.step };
       return { entry, snapshot, decision: waiting, isMoreDue: false };
     }
     changes = applied.kind === 'changed' ? changes + 1 : 0;
     if (changes > MAX_CHANGES) return { entry, snapshot, decision, isMoreDue: false };
+    // What has been refused for long is decided by the next reading of this event.
+    const isLate = refused === undefined && clock.elapsed() - began > BUDGET_MS;
+    if (isLate) return { entry, snapshot, decision, isMoreDue: true };
   }
 }
+
+const refusalIn = (applied: Applied): string | undefined =>
+  applied.kind === 'refused' ? applied.message : undefined;
 
 interface Due {
   readonly snapshot: RunSnapshot;
