@@ -14,6 +14,7 @@ import type { VmStatus } from '../domain/live/forklift.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION } from '../domain/live/names.ts';
 import { withRecord, type RunRecord } from '../domain/live/run-record.ts';
+import type { Stop } from '../domain/live/run-snapshot.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import type { ApiServer, ResourceType } from '../kubernetes/cluster.ts';
 import { ApiError } from '../kubernetes/errors.ts';
@@ -92,6 +93,7 @@ interface Given {
   readonly vm?: VirtualMachine;
   readonly now?: typeof migration;
   readonly shown?: VmStatus;
+  readonly stop?: Stop;
   readonly refuses?: string;
   readonly isFromHub?: boolean;
   /** On the target. */
@@ -104,6 +106,7 @@ async function moved({
   vm = aVm(),
   now = migration,
   shown,
+  stop,
   refuses,
   isFromHub = false,
   namespaces = ['target'],
@@ -132,7 +135,7 @@ async function moved({
     now: NOW,
     clusters: { hub: hub.api, source: source.api, target: target.api },
   };
-  const { decision, isMoreDue } = await move({ entry, shown }, run, slowRounds());
+  const { decision, isMoreDue } = await move({ entry, shown, stop }, run, slowRounds());
   const what =
     decision.kind === 'write'
       ? `write${isMoreDue ? ', and more is due' : ''}`
@@ -180,6 +183,20 @@ const { spec } = aVm();
 const volumes = [{ name: 'init', cloudInitNoCloud: { secretRef: { name: 'init' } } }];
 const template = { ...spec.template, spec: { ...spec.template.spec, volumes } };
 const NAMES_SECRET: VirtualMachine = { ...aVm(), spec: { ...spec, template } };
+
+test('a run whose end is refused too says how it is given up', async () => {
+  const conditions = [
+    { type: 'Blocked', status: 'True', reason: 'Refused', lastTransitionTime: seconds(-901) },
+  ];
+  const shown = { ...entry, conditions } as unknown as VmStatus;
+  const stop: Stop = { reason: 'UserRequested', message: 'canceled' };
+  const wanted =
+    /^wait Refused: replace of .*: no\. .* or kubectl annotate migrations\S+ migration .*break-glass=/;
+  expect(await moved({ vm: withRecord(aVm(), aRecord()), shown, stop, refuses: 'no' })).toEqual([
+    expect.stringMatching(wanted),
+    [RECORDING],
+  ]);
+});
 
 describe('a target namespace in which the account may read no Secret', () => {
   const hidden = ['Secret', 'ConfigMap'];

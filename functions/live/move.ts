@@ -108,9 +108,10 @@ async function moveOn(vm: RunVm, run: Run, clock: Clock): Promise<Moved> {
     // What is shown is about the first write.
     const isLong = isFirst && isRefusedForLong(snapshot);
     isFirst = false;
+    const before = refused;
     refused = refusalIn(applied);
     if (refused !== undefined && !isLong) {
-      const waiting = { ...wait(LIVE_REASON.refused, refused), step: decision.step };
+      const waiting = { ...wait(LIVE_REASON.refused, textOf({ refused, before }, run)), step: decision.step };
       return { entry, snapshot, decision: waiting, isMoreDue: false };
     }
     changes = applied.kind === 'changed' ? changes + 1 : 0;
@@ -120,6 +121,15 @@ async function moveOn(vm: RunVm, run: Run, clock: Clock): Promise<Moved> {
     if (isLate) return { entry, snapshot, decision, isMoreDue: true };
   }
 }
+
+/** `before`: the write that the run ends because of. Its record cannot be written either then. */
+const textOf = (
+  { refused, before }: { readonly refused: string; readonly before: string | undefined },
+  { migration }: Run,
+): string =>
+  before === undefined
+    ? refused
+    : `${refused}. The run cannot end while this is refused: allow it, or ${breakGlassCommand(migration)}`;
 
 const refusalIn = (applied: Applied): string | undefined =>
   applied.kind === 'refused' ? applied.message : undefined;
