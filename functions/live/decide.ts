@@ -101,11 +101,8 @@ function endUnbegun(
   const { refused, now } = snapshot.hub;
   if (refused !== undefined) return over(as, { reason, message });
   const end = { as, reason, message, at: new Date(now).toISOString() };
-  return put(
-    vm,
-    { ...rebuiltRecord(snapshot, vm), attempt: 0, end },
-    `recording that the run ends: ${message}`,
-  );
+  const record = { ...rebuiltRecord(snapshot, vm), attempt: 0, end };
+  return put(vm, record, `recording that the run ends: ${message}`);
 }
 
 /** The run has ended, and the record is off. */

@@ -33,7 +33,8 @@ const NOT_HALTED = "if (vm.spec.running ?? vm.spec.runStrategy !== 'Halted') ret
 export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'a guest that is ready on the target is no mark of the cut-over',
-    ['L2'],
+    // Without a mark the copy on the target goes (L2), or the source is started beside it (L1).
+    ['L1', 'L2'],
     edit(
       CUT_OVER,
       '[MARK.guestReady]: isGuestReady(sent) || isGuestReady(received),',
@@ -42,7 +43,8 @@ export const MUTATIONS: readonly LiveMutation[] = [
   ),
   mutation(
     'nothing but the arrival is a mark of the cut-over',
-    ['L2'],
+    // Without a mark the copy on the target goes (L2), or the source is started beside it (L1).
+    ['L1', 'L2'],
     edit(
       CUT_OVER,
       'return Object.values(MARK).filter((mark) => marks[mark]);',
