@@ -79,9 +79,20 @@ describe('it ends, and nothing is written', () => {
       'after its end: with what it had left over',
       shown(0, { completed: seconds(-9), leftovers: ['x'] }),
       /./,
-      ['x'],
+      ['x', LEFT[0] ?? ''],
     ],
-    ['after its end, with nothing left over', shown(0, { completed: seconds(-9) }), /./, []],
+    [
+      'after its end: with the record that could not be taken off',
+      shown(0, { completed: seconds(-9), leftovers: ['the record of VirtualMachine vms/web: no'] }),
+      /./,
+      ['the record of VirtualMachine vms/web: no'],
+    ],
+    [
+      'after its end, with nothing left over but perhaps its record',
+      shown(0, { completed: seconds(-9) }),
+      /./,
+      LEFT.slice(0, 1),
+    ],
   ])('%s', (_what, ...[vm, message, leftovers]) => {
     expect(given(vm)).toEqual({
       ...{ kind: 'ended', as: 'Failed', reason: 'GivenUp', leftovers, release: [] },

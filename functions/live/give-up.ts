@@ -43,8 +43,14 @@ export function abandoned(
   shown: VmStatus,
   { migration, plan, why }: Pick<Unknown, 'migration' | 'plan'> & { readonly why: string },
 ): Ended {
-  if (shown.completed !== undefined) return ended(why, shown.leftovers ?? []);
+  if (shown.completed !== undefined) return ended(why, withRecord(shown));
   return ended(`${why}, and its guest was ${adviceOf(shown)}`, leftOf(shown, { migration, plan }));
+}
+
+/** Whether its record was taken off after its end was shown cannot be read. */
+function withRecord({ leftovers = [], namespace = '', name = '' }: VmStatus): string[] {
+  const record = `the record of VirtualMachine ${namespace}/${name}`;
+  return leftovers.some((one) => one.includes(record)) ? leftovers : [...leftovers, `perhaps ${record}`];
 }
 
 const ended = (message: string, leftovers: readonly string[]): Ended => ({
