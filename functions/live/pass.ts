@@ -12,7 +12,7 @@ import type { ApiServer } from '../kubernetes/cluster.ts';
 import { describeError, isConflict } from '../kubernetes/errors.ts';
 import { NETWORK_MAPS, PLAN_MIGRATIONS, PLANS, STORAGE_MAPS } from '../kubernetes/live-resources.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
-import { apply } from './apply.ts';
+import { apply, type Applied } from './apply.ts';
 import { begin, done, notBegun, readProviders, type PassResult } from './begin.ts';
 import { checkPlan } from './check.ts';
 import type { LiveContext } from './context.ts';
@@ -85,28 +85,49 @@ async function goOn({ migration, plan: read }: Pair, context: LiveContext): Prom
   const plan = await checkedAgain(read, context);
   const providers = await readProviders(plan, context);
   const held = await hold({ migration, plan, providers }, hub);
-  const access = accessOf(providers);
-  const vms = (migration.status?.vms ?? []).map((shown): RunVm => {
-    const entry = entryOf(shown, plan);
-    return { shown, entry, stop: stopOf(entry, { ...held, access }) };
-  });
-  const [moved] = await Promise.all([moveAll(vms, held, context), startWatcher(context)]);
+  const vms = vmsOf(held);
+  const [decided] = await Promise.all([moveAll(vms, held, context), startWatcher(context)]);
+  const ended = new Map(
+    vms.filter(({ shown }) => shown.completed !== undefined).map(({ entry, shown }) => [entry, shown]),
+  );
+  const again = await releaseVms(
+    decided.filter(({ entry }) => ended.has(entry)),
+    held,
+    context,
+  );
+  const moved = decided.map((one) => withLeftRecord(one, again.get(one), ended.get(one.entry)));
   for (const { entry, decision } of moved) {
     if (isUnknown(decision))
       log('warn', decision.message, { migration: migration.metadata.name, vm: entry.name });
   }
   const shown = await showRun(held, moved, context);
   if (moved.some(isHeldUp)) await checkPlan(shown, context);
-  const released = await releaseVms(moved, held, context);
+  const first = await releaseVms(
+    decided.filter(({ entry }) => !ended.has(entry)),
+    held,
+    context,
+  );
   const isLeft = isGivenUp(migration);
   const isOver = moved.every(
     ({ decision }) => decision.kind === 'ended' && (isLeft || decision.leftovers.length === 0),
   );
+  // What is refused is listed by the next pass.
+  if ([...first.values()].some(({ kind }) => kind !== 'written') || isAnyChanged(again))
+    return { message: 'the records of the VMs are to be taken off', isMoreDue: true };
   if (!isOver) return stillOpen(moved, migration);
-  if (released !== 'all' && !isLeft)
-    return { message: 'the records of the VMs are to be taken off', isMoreDue: released === 'changed' };
   await release({ ...held, providers: providersIn(held.providers) }, hub);
   return done('the Migration has ended');
+}
+
+const isAnyChanged = (released: Released): boolean =>
+  [...released.values()].some(({ kind }) => kind === 'changed');
+
+function vmsOf(held: Held): (RunVm & { readonly shown: VmStatus })[] {
+  const access = accessOf(held.providers);
+  return (held.migration.status?.vms ?? []).map((shown) => {
+    const entry = entryOf(shown, held.plan);
+    return { shown, entry, stop: stopOf(entry, { ...held, access }) };
+  });
 }
 
 /** While VMs move, no event has the plan checked: a cluster that did not answer may do so now, by a renewed token too. */
@@ -236,27 +257,37 @@ function clustersOf(
   return { hub, source: source.cluster, target: destination.cluster };
 }
 
-/**
- * Once the end of a VM is in the status, its record goes. changed: a VM has changed, so that it is tried again at once; stays: a record
- * cannot be taken off now.
- */
-async function releaseVms(
-  moved: readonly Moved[],
-  held: Held,
-  { hub, log }: LiveContext,
-): Promise<'all' | 'changed' | 'stays'> {
+type Released = ReadonlyMap<Moved, Applied>;
+
+/** Once the end of a VM is in the status, its record goes. What became of each that had one. */
+async function releaseVms(moved: readonly Moved[], held: Held, { hub, log }: LiveContext): Promise<Released> {
   const clusters = clustersOf(held, hub);
-  const writes = moved.flatMap(({ decision }) => (decision.kind === 'ended' ? [decision.release] : []));
-  if (clusters === undefined) return writes.flat().length === 0 ? 'all' : 'stays';
-  const applied = await Promise.all(
-    writes.map((release) =>
-      apply(release, clusters).catch((error: unknown) => {
-        log('warn', `a record stays for now: ${describeError(error)}`);
-        return { kind: 'failed' as const };
-      }),
-    ),
-  );
-  const kinds = applied.map(({ kind }) => kind);
-  if (kinds.every((kind) => kind === 'written')) return 'all';
-  return kinds.includes('changed') ? 'changed' : 'stays';
+  const ended = moved.filter(({ decision }) => decision.kind === 'ended' && decision.release.length > 0);
+  const applied = ended.map(async (one): Promise<[Moved, Applied]> => {
+    const result = await releaseOne(one, clusters);
+    if (result.kind === 'refused')
+      log('warn', `the record stays for now: ${result.message}`, { vm: one.entry.name });
+    return [one, result];
+  });
+  return new Map(await Promise.all(applied));
+}
+
+function releaseOne({ decision }: Moved, clusters: ReturnType<typeof clustersOf>): Promise<Applied> {
+  const release = decision.kind === 'ended' ? decision.release : [];
+  const stays = (message: string): Applied => ({ kind: 'refused', message });
+  if (clusters === undefined) return Promise.resolve(stays('a provider is gone'));
+  return apply(release, clusters).catch((error: unknown) => stays(describeError(error)));
+}
+
+/** A record that cannot be taken off is left over as long as that is so. With what was said first, or the status would never be quiet. */
+function withLeftRecord(
+  one: Moved,
+  released: Applied | undefined,
+  { leftovers = [] }: Pick<VmStatus, 'leftovers'> = {},
+): Moved {
+  const { decision, entry } = one;
+  if (decision.kind !== 'ended' || released?.kind !== 'refused') return one;
+  const record = `the record of VirtualMachine ${entry.namespace ?? ''}/${entry.name ?? ''}`;
+  const left = leftovers.find((each) => each.startsWith(record)) ?? `${record}: ${released.message}`;
+  return { ...one, decision: { ...decision, leftovers: [...decision.leftovers, left] } };
 }

@@ -63,6 +63,8 @@ export class ModelledRun {
   readonly away = new Set<Side>();
   /** What each accepts. */
   readonly tokens: Record<Side, string> = { source: 'token', destination: 'token' };
+  /** What the source says to a PUT; undefined: it takes it. */
+  refusesPut: (object: KubernetesObject) => ApiError | undefined = () => undefined;
   readonly models: Readonly<Record<Side | 'hub', Model>>;
   readonly #handle: Handle;
   #events = 0;
@@ -304,25 +306,24 @@ export class ModelledRun {
   #remote({ url, token }: Remote): ApiServer {
     const side = SIDES.find((one) => URL_OF[one] === url);
     if (side === undefined) throw new Error(`no cluster has the URL ${url}`);
-    return this.#api(side, () => {
+    return this.#api(side, (verb, object) => {
       if (this.away.has(side)) return new Unreachable('no answer');
       const status = { code: 401, reason: 'Unauthorized', message: 'Unauthorized' };
-      return token === this.tokens[side]
-        ? undefined
-        : new ApiError('the request', status, new Date(this.now));
+      if (token !== this.tokens[side]) return new ApiError('the request', status, new Date(this.now));
+      return side === 'source' && verb === 'replace' ? this.refusesPut(object) : undefined;
     });
   }
 
   /** `refusal`: why it does not answer now. */
-  #api(of: Side | 'hub', refusal: () => Error | undefined): ApiServer {
+  #api(of: Side | 'hub', refusal: (verb: string, object: KubernetesObject) => Error | undefined): ApiServer {
     const { admin } = this.models[of];
     return new Proxy(admin, {
       get: (_, verb: keyof Cluster | 'version') =>
         verb === 'version'
           ? () => Promise.resolve('v1.36.0')
           : (...given: unknown[]) => {
-              const [type] = given as [ResourceType];
-              const error = refusal();
+              const [type, object] = given as [ResourceType, KubernetesObject];
+              const error = refusal(verb, object);
               if (error !== undefined) return Promise.reject(error);
               if (type.kind === 'SubjectAccessReview')
                 return Promise.resolve({ object: { status: { allowed: true } } });
