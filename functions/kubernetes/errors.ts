@@ -68,6 +68,10 @@ export const refusalOf = (what: string, { status, reason }: ApiError): string =>
 export const isRejected = (error: unknown): error is ApiError =>
   error instanceof ApiError && [400, 403, 405, 413, 422].includes(error.code);
 
+/** The API server answered and could not decide, such as because a webhook does not answer. A proxy before it has other codes. */
+export const isInternal = (error: unknown): error is ApiError =>
+  error instanceof ApiError && error.code === 500;
+
 /** The resource version asked for is no longer kept: list again. */
 export const isGone = (error: unknown): error is ApiError => error instanceof ApiError && error.code === 410;
 

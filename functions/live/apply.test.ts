@@ -45,6 +45,7 @@ describe('apply', () => {
     ['a replace of an old version', [REPLACE, refused(409, 'Conflict')], 'changed'],
     ['a replace of what is gone', [REPLACE, refused(404)], 'changed'],
     ['a replace that a webhook refuses', [REPLACE, refused(422)], 'refused'],
+    ['a replace while a webhook does not answer', [REPLACE, refused(500, 'InternalError')], 'refused'],
     ['a delete of another version', [DELETE, refused(409, 'Conflict')], 'changed'],
     ['a delete of what is gone', [DELETE, refused(404)], 'changed'],
   ])('%s', async (_, given, want) => {
@@ -69,7 +70,7 @@ describe('apply', () => {
     expect(calls).toHaveLength(1);
   });
 
-  test.each([new Unreachable('no answer'), refused(500), refused(401)])(
+  test.each([new Unreachable('no answer'), refused(503), refused(401)])(
     'rejects where nothing is known',
     async (error) => {
       await expect(applied(REPLACE, error)).rejects.toBe(error);

@@ -1,6 +1,13 @@
 import type { LiveWrite, Side } from '../domain/live/decision.ts';
 import type { Cluster, ResourceType } from '../kubernetes/cluster.ts';
-import { isAlreadyExists, isConflict, isNotFound, isRejected } from '../kubernetes/errors.ts';
+import {
+  isAlreadyExists,
+  isConflict,
+  isInternal,
+  isNotFound,
+  isRejected,
+  type ApiError,
+} from '../kubernetes/errors.ts';
 import {
   CONFIG_MAPS,
   DATA_VOLUMES,
@@ -20,7 +27,7 @@ export type Applied =
   | { readonly kind: 'written' }
   /** Something has changed since it was read: the next reading decides. */
   | { readonly kind: 'changed' }
-  /** The API server or a webhook refuses it. `message`: what they say. */
+  /** The API server or a webhook refuses it, or does not get to decide. `message`: what they say. */
   | { readonly kind: 'refused'; readonly message: string };
 
 /** The kinds that runs write, on any cluster. */
@@ -56,7 +63,7 @@ async function attempt(write: LiveWrite, cluster: Cluster): Promise<Applied | un
     // What is to be created in is not there: no reading would change that.
     const isMissing = isNotFound(error) && write.verb === 'create';
     if (isConflict(error) || (isNotFound(error) && !isMissing)) return { kind: 'changed' };
-    if (!isRejected(error) && !isMissing) throw error;
+    if (!isRefusal(error) && !isMissing) throw error;
     const { kind, metadata } = write.object;
     return {
       kind: 'refused',
@@ -64,6 +71,9 @@ async function attempt(write: LiveWrite, cluster: Cluster): Promise<Applied | un
     };
   }
 }
+
+/** A webhook that is down is one too, with an end: the cluster answers. Where the write took effect all the same, the next reading shows it. */
+const isRefusal = (error: unknown): error is ApiError => isRejected(error) || isInternal(error);
 
 async function send(write: LiveWrite, cluster: Cluster): Promise<void> {
   const { object } = write;
