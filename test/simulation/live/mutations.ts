@@ -133,11 +133,6 @@ export const MUTATIONS: readonly LiveMutation[] = [
     ),
   ),
   mutation(
-    'a record that was removed comes back only while there is a VM on the target',
-    ['L3'],
-    edit(RUN, '&& madeObjects(snapshot).length > 0)', '&& madeReceiver(snapshot).length > 0)'),
-  ),
-  mutation(
     'a drain of the source is waited for without end',
     ['L4'],
     edit(DEADLINES, 'busy: 60 * MINUTE,', 'busy: 60_000_000 * MINUTE,'),
@@ -212,7 +207,11 @@ export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'the Migration is let go with the record on the source VM',
     ['L4'],
-    edit(PASS, "if (released !== 'all' && !isLeft)", "if (released === 'stays' && !isLeft)"),
+    edit(
+      PASS,
+      "if ([...first.values()].some(({ kind }) => kind !== 'written') || isAnyChanged(again))",
+      'if (isAnyChanged(again))',
+    ),
   ),
   mutation(
     'a write that another one has overtaken counts as done',
@@ -252,15 +251,6 @@ export const MUTATIONS: readonly LiveMutation[] = [
       STOP,
       'isCanceled(vm, { migration, plan })\n',
       'isCanceled(vm, { migration, plan }) === undefined\n',
-    ),
-  ),
-  mutation(
-    'a volume that the run did not make is used',
-    ['L6'],
-    edit(
-      'functions/live/create-empty-data-volumes/decide.ts',
-      '!isOfDataVolume && !isOfRun({ metadata, ...volume }, run)',
-      "!isOfDataVolume && !isOfRun({ metadata, ...volume }, run) && run.vm === ''",
     ),
   ),
   mutation(
