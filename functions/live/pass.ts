@@ -1,5 +1,4 @@
 import { has, isBlocking } from '../domain/live/conditions.ts';
-import type { Side } from '../domain/live/decision.ts';
 import type { Plan, PlanMigration, PlanVm, VmStatus } from '../domain/live/forklift.ts';
 import { isGivenUp } from '../domain/live/break-glass.ts';
 import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_REASON } from '../domain/live/names.ts';
@@ -9,12 +8,11 @@ import { runSettings } from '../domain/live/settings.ts';
 import { isSameVm, stopOf } from '../domain/live/stop.ts';
 import { named } from '../domain/live/reference.ts';
 import type { ApiServer } from '../kubernetes/cluster.ts';
-import { describeError, isConflict } from '../kubernetes/errors.ts';
+import { isConflict } from '../kubernetes/errors.ts';
 import { NETWORK_MAPS, PLAN_MIGRATIONS, PLANS, STORAGE_MAPS } from '../kubernetes/live-resources.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
-import { apply, type Applied } from './apply.ts';
 import { begin, done, notBegun, readProviders, type PassResult } from './begin.ts';
-import { checkPlan } from './check.ts';
+import { checkPlan, isForkliftHere } from './check.ts';
 import type { LiveContext } from './context.ts';
 import { found } from './found.ts';
 import { giveUp } from './give-up.ts';
@@ -24,6 +22,7 @@ import type { ClusterIds } from './read-run.ts';
 import { postRest, showRun, type Pair } from './show.ts';
 import { isUnknown } from './status/vm.ts';
 import { isHost } from './validate/providers.ts';
+import { clustersOf, isAnyChanged, releaseVms, withLeftRecord } from './release-vms.ts';
 import { startWatcher } from './watcher.ts';
 import { withoutPlan } from './without-plan.ts';
 
@@ -101,7 +100,7 @@ async function goOn({ migration, plan: read }: Pair, context: LiveContext): Prom
       log('warn', decision.message, { migration: migration.metadata.name, vm: entry.name });
   }
   const shown = await showRun(held, moved, context);
-  if (moved.some(isHeldUp)) await checkPlan(shown, context);
+  if (moved.some(isHeldUp)) await checkUnlessForklifts(shown, context);
   const first = await releaseVms(
     decided.filter(({ entry }) => !ended.has(entry)),
     held,
@@ -119,9 +118,6 @@ async function goOn({ migration, plan: read }: Pair, context: LiveContext): Prom
   return done('the Migration has ended');
 }
 
-const isAnyChanged = (released: Released): boolean =>
-  [...released.values()].some(({ kind }) => kind === 'changed');
-
 function vmsOf(held: Held): (RunVm & { readonly shown: VmStatus })[] {
   const access = accessOf(held.providers);
   return (held.migration.status?.vms ?? []).map((shown) => {
@@ -136,8 +132,24 @@ async function checkedAgain(plan: Plan, context: LiveContext): Promise<Plan> {
   const isBlind = [sourceProviderNotReady, destinationProviderNotReady].some((type) =>
     has(plan.status, type),
   );
-  return isBlind && has(plan.status, executing) ? (await checkPlan(plan, context)).plan : plan;
+  return isBlind && has(plan.status, executing) ? checkUnlessForklifts(plan, context) : plan;
 }
+
+/** Forklift, where it was installed during the run, checks its plans itself: the two would undo each other's conditions. */
+const checkUnlessForklifts = async (plan: Plan, context: LiveContext): Promise<Plan> =>
+  (await isForkliftHere(context.hub)) ? plan : (await checkPlan(plan, context)).plan;
+
+/** Why no VM begins now. Forklift, which may be there since the run began, would run the plan too. */
+async function blockersOf({ migration, plan }: Held, hub: ApiServer): Promise<string[]> {
+  const mayBegin = (migration.status?.vms ?? []).some(({ started }) => started === undefined);
+  const forklift = mayBegin && (await isForkliftHere(hub)) ? [FORKLIFT_IS_HERE] : [];
+  return [
+    ...forklift,
+    ...(plan.status?.conditions ?? []).filter(isBlocking).map((each) => each.message ?? each.type),
+  ];
+}
+
+const FORKLIFT_IS_HERE = 'Forklift was installed, so it runs the live plans: mtq begins no VM';
 
 /** Whether Providers and Plan are to say what is wrong. */
 const isHeldUp = ({ decision }: Moved): boolean =>
@@ -211,18 +223,18 @@ async function runOf(held: Held, { hub }: LiveContext): Promise<Run | string> {
     return `the annotation ${LIVE_ANNOTATION.clusters} of the Migration, which says the two clusters, was removed`;
   if (clusters === undefined)
     return 'a provider is gone, or something of its Secret is wrong: see the conditions of the Providers';
-  const [{ object, date }, maps] = await Promise.all([
+  const [{ object, date }, maps, blockers] = await Promise.all([
     hub.get(NAMESPACES, { name: 'kube-system' }),
     readMaps(plan, hub),
+    blockersOf(held, hub),
   ]);
   return {
-    ...{ plan, migration, clusters, ids, ...maps },
+    ...{ plan, migration, clusters, ids, ...maps, blockers },
     settings: runSettings({
       source: providers.source?.provider.spec.settings,
       destination: providers.destination?.provider.spec.settings,
     }),
     isFromHub: providers.source !== undefined && isHost(providers.source.provider),
-    blockers: (plan.status?.conditions ?? []).filter(isBlocking).map((each) => each.message ?? each.type),
     hubId: object.metadata.uid,
     now: date.getTime(),
   };
@@ -246,48 +258,4 @@ async function readMaps(
     found(hub.get(NETWORK_MAPS, { namespace, ...named(spec.map.network) })),
   ]);
   return { storage: storage ?? none, networks: networks ?? none };
-}
-
-/** undefined: one of them cannot be asked. */
-function clustersOf(
-  { providers: { source, destination } }: Held,
-  hub: ApiServer,
-): Readonly<Record<Side, ApiServer>> | undefined {
-  if (source?.cluster === undefined || destination?.cluster === undefined) return undefined;
-  return { hub, source: source.cluster, target: destination.cluster };
-}
-
-type Released = ReadonlyMap<Moved, Applied>;
-
-/** Once the end of a VM is in the status, its record goes. What became of each that had one. */
-async function releaseVms(moved: readonly Moved[], held: Held, { hub, log }: LiveContext): Promise<Released> {
-  const clusters = clustersOf(held, hub);
-  const ended = moved.filter(({ decision }) => decision.kind === 'ended' && decision.release.length > 0);
-  const applied = ended.map(async (one): Promise<[Moved, Applied]> => {
-    const result = await releaseOne(one, clusters);
-    if (result.kind === 'refused')
-      log('warn', `the record stays for now: ${result.message}`, { vm: one.entry.name });
-    return [one, result];
-  });
-  return new Map(await Promise.all(applied));
-}
-
-function releaseOne({ decision }: Moved, clusters: ReturnType<typeof clustersOf>): Promise<Applied> {
-  const release = decision.kind === 'ended' ? decision.release : [];
-  const stays = (message: string): Applied => ({ kind: 'refused', message });
-  if (clusters === undefined) return Promise.resolve(stays('a provider is gone'));
-  return apply(release, clusters).catch((error: unknown) => stays(describeError(error)));
-}
-
-/** A record that cannot be taken off is left over as long as that is so. With what was said first, or the status would never be quiet. */
-function withLeftRecord(
-  one: Moved,
-  released: Applied | undefined,
-  { leftovers = [] }: Pick<VmStatus, 'leftovers'> = {},
-): Moved {
-  const { decision, entry } = one;
-  if (decision.kind !== 'ended' || released?.kind !== 'refused') return one;
-  const record = `the record of VirtualMachine ${entry.namespace ?? ''}/${entry.name ?? ''}`;
-  const left = leftovers.find((each) => each.startsWith(record)) ?? `${record}: ${released.message}`;
-  return { ...one, decision: { ...decision, leftovers: [...decision.leftovers, left] } };
 }

@@ -261,6 +261,40 @@ test('where Forklift is installed nothing is done, and one Event on its controll
   ]);
 });
 
+describe('Forklift is installed during a run', () => {
+  const install = async (run: ModelledRun): Promise<void> => {
+    const metadata = { namespace: 'konveyor-forklift', name: 'forklift-controller' };
+    await run.hub.create(NAMESPACES, { ...LIVE_KIND.namespace, metadata: { name: metadata.namespace } });
+    await run.hub.create(FORKLIFT_CONTROLLERS, { metadata });
+  };
+
+  test('a VM that has not begun waits', async () => {
+    const run = await ModelledRun.start();
+    await run.models.source.admin.patch(
+      VIRTUAL_MACHINES,
+      { namespace: 'vms', name: 'web' },
+      { merge: { metadata: { annotations: null } } },
+    );
+    await install(run);
+    await run.sweep();
+    const [vm] = (await run.migration()).status?.vms ?? [];
+    expect(vm?.conditions).toMatchObject([
+      { reason: 'PlanNotReady', message: expect.stringContaining('Forklift was installed') },
+    ]);
+    expect(await run.isRecorded()).toBe(false);
+  });
+
+  test('one that has goes on, and the plan is not checked beside Forklift', async () => {
+    const run = await ModelledRun.start();
+    await install(run);
+    await run.sweep();
+    expect((await run.migration()).status?.vms?.[0]?.phase).toBe('CreateEmptyDataVolumes');
+    run.away.add('source');
+    await run.sweep();
+    expect(conditionsOf((await run.plan()).status)).not.toContain('SourceProviderNotReady');
+  });
+});
+
 test('a beginning that was interrupted, and whose plan is not Ready for an hour, holds nothing afterwards', async () => {
   const run = await ModelledRun.prepare();
   await run.hold('migration', 'plan', 'source');

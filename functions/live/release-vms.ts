@@ -1,0 +1,59 @@
+import type { Side } from '../domain/live/decision.ts';
+import type { VmStatus } from '../domain/live/forklift.ts';
+import type { ApiServer } from '../kubernetes/cluster.ts';
+import { describeError } from '../kubernetes/errors.ts';
+import { apply, type Applied } from './apply.ts';
+import type { LiveContext } from './context.ts';
+import type { Held } from './hold.ts';
+import type { Moved } from './move.ts';
+
+/** undefined: one of them cannot be asked. */
+export function clustersOf(
+  { providers: { source, destination } }: Held,
+  hub: ApiServer,
+): Readonly<Record<Side, ApiServer>> | undefined {
+  if (source?.cluster === undefined || destination?.cluster === undefined) return undefined;
+  return { hub, source: source.cluster, target: destination.cluster };
+}
+
+type Released = ReadonlyMap<Moved, Applied>;
+
+/** Once the end of a VM is in the status, its record goes. What became of each that had one. */
+export async function releaseVms(
+  moved: readonly Moved[],
+  held: Held,
+  { hub, log }: LiveContext,
+): Promise<Released> {
+  const clusters = clustersOf(held, hub);
+  const ended = moved.filter(({ decision }) => decision.kind === 'ended' && decision.release.length > 0);
+  const applied = ended.map(async (one): Promise<[Moved, Applied]> => {
+    const result = await releaseOne(one, clusters);
+    if (result.kind === 'refused')
+      log('warn', `the record stays for now: ${result.message}`, { vm: one.entry.name });
+    return [one, result];
+  });
+  return new Map(await Promise.all(applied));
+}
+
+function releaseOne({ decision }: Moved, clusters: ReturnType<typeof clustersOf>): Promise<Applied> {
+  const release = decision.kind === 'ended' ? decision.release : [];
+  const stays = (message: string): Applied => ({ kind: 'refused', message });
+  if (clusters === undefined) return Promise.resolve(stays('a provider is gone'));
+  return apply(release, clusters).catch((error: unknown) => stays(describeError(error)));
+}
+
+/** A record that cannot be taken off is left over as long as that is so. With what was said first, or the status would never be quiet. */
+export function withLeftRecord(
+  one: Moved,
+  released: Applied | undefined,
+  { leftovers = [] }: Pick<VmStatus, 'leftovers'> = {},
+): Moved {
+  const { decision, entry } = one;
+  if (decision.kind !== 'ended' || released?.kind !== 'refused') return one;
+  const record = `the record of VirtualMachine ${entry.namespace ?? ''}/${entry.name ?? ''}`;
+  const left = leftovers.find((each) => each.startsWith(record)) ?? `${record}: ${released.message}`;
+  return { ...one, decision: { ...decision, leftovers: [...decision.leftovers, left] } };
+}
+
+export const isAnyChanged = (released: Released): boolean =>
+  [...released.values()].some(({ kind }) => kind === 'changed');
