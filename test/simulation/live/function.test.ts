@@ -4,18 +4,26 @@ import { aVm } from '../../support/builders/live.ts';
 import { seconds } from '../../support/builders/object.ts';
 import { mergePatch } from '../model/merge-patch.ts';
 import { conditionsOf, ModelledRun } from './modelled-run.ts';
+import type { PlanMigration } from '../../../functions/domain/live/forklift.ts';
 import type { VirtualMachine } from '../../../functions/domain/live/kubevirt.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { ApiError } from '../../../functions/kubernetes/errors.ts';
-import { EVENTS, NAMESPACES } from '../../../functions/kubernetes/resources.ts';
-import { LIVE_ANNOTATION, LIVE_KIND, LIVE_LABEL } from '../../../functions/domain/live/names.ts';
+import { EVENTS, KUBEVIRTS, NAMESPACES } from '../../../functions/kubernetes/resources.ts';
+import {
+  LIVE_ANNOTATION,
+  LIVE_FINALIZER,
+  LIVE_KIND,
+  LIVE_LABEL,
+} from '../../../functions/domain/live/names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import {
   FORKLIFT_CONTROLLERS,
+  NETWORK_MAPS,
   PLAN_MIGRATIONS,
   PLANS,
   PROVIDERS,
   SECRETS,
+  STORAGE_CLASSES,
   VIRTUAL_MACHINES,
   WHOLE_VMIS,
 } from '../../../functions/kubernetes/live-resources.ts';
@@ -260,6 +268,65 @@ test('where Forklift is installed nothing is done, and one Event on its controll
       involvedObject: { kind: 'ForkliftController', name: metadata.name, uid: object.metadata.uid },
     },
   ]);
+});
+
+describe('a run that is about to begin', () => {
+  /** Whose plan is Ready. */
+  async function ready(): Promise<ModelledRun> {
+    const run = await ModelledRun.prepare();
+    const developerConfiguration = { featureGates: ['DecentralizedLiveMigration'] };
+    for (const { admin } of [run.models.source, run.models.destination]) {
+      await admin.create(KUBEVIRTS, {
+        metadata: { name: 'kubevirt', namespace: 'vms' },
+        spec: { configuration: { developerConfiguration } },
+      });
+      const merge = {
+        status: { observedKubeVirtVersion: 'v1.9.0', synchronizationAddresses: ['10.0.0.1:9185'] },
+      };
+      await admin.patch(KUBEVIRTS, { name: 'kubevirt', namespace: 'vms' }, { merge, subresource: 'status' });
+      for (const name of ['fast', 'gold'])
+        await admin.create(STORAGE_CLASSES, { metadata: { name } });
+    }
+    await run.hub.patch(
+      NETWORK_MAPS,
+      { namespace: 'tenant', name: 'networks' },
+      {
+        merge: { spec: { map: [{ source: { type: 'pod' }, destination: { type: 'pod' } }] } },
+      },
+    );
+    return run;
+  }
+
+  test('whose user is not known does not begin', async () => {
+    const run = await ready();
+    await run.sweep();
+    expect(conditionsOf((await run.migration()).status)).toEqual(['NotAllowed Forbidden']);
+    expect(await run.held()).toEqual([]);
+    expect(await run.isRecorded()).toBe(false);
+  });
+
+  test('holds everything before it shows that it has begun, and before it writes anything on the source', async () => {
+    const run = await ready();
+    const requester = JSON.stringify({ user: 'tom', groups: [] });
+    await run.patchMigration({ metadata: { annotations: { [LIVE_ANNOTATION.requester]: requester } } });
+    const { store } = run.models.hub;
+    const heldNow = (): number =>
+      ['Migration', 'Plan', 'Provider', 'Secret']
+        .flatMap((kind) => store.list(kind, 'tenant'))
+        .filter(({ metadata }) => metadata.finalizers?.includes(LIVE_FINALIZER)).length;
+    const heldAt: Record<string, number> = {};
+    store.onChange(({ object }) => {
+      const { status } = object as Partial<PlanMigration>;
+      if (object.kind === 'Migration' && status?.started !== undefined) heldAt['started'] ??= heldNow();
+    });
+    run.refusesPut = () => {
+      heldAt['written'] ??= heldNow();
+      return undefined;
+    };
+    await run.sweep();
+    expect(heldAt).toEqual({ started: HELD.length, written: HELD.length });
+    expect(await run.isRecorded()).toBe(true);
+  });
 });
 
 test.each([
