@@ -284,8 +284,7 @@ describe('a run that is about to begin', () => {
         status: { observedKubeVirtVersion: 'v1.9.0', synchronizationAddresses: ['10.0.0.1:9185'] },
       };
       await admin.patch(KUBEVIRTS, { name: 'kubevirt', namespace: 'vms' }, { merge, subresource: 'status' });
-      for (const name of ['fast', 'gold'])
-        await admin.create(STORAGE_CLASSES, { metadata: { name } });
+      for (const name of ['fast', 'gold']) await admin.create(STORAGE_CLASSES, { metadata: { name } });
     }
     await run.hub.patch(
       NETWORK_MAPS,
