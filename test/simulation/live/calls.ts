@@ -118,7 +118,7 @@ export class Calls {
       return () => {
         onHit(text);
         onViolation(broken);
-        if (write.object.kind === PLAN_MIGRATIONS.kind) this.#shown(before, hub.migration);
+        if (write.object.kind === PLAN_MIGRATIONS.kind) this.#shown(call, before, hub.migration);
       };
     }
     const isStopped = (hub.stoppedAt ?? Infinity) < call.began;
@@ -132,7 +132,7 @@ export class Calls {
     };
   }
 
-  #shown(before: PlanMigration | undefined, after: PlanMigration | undefined): void {
+  #shown({ readSince }: Call, before: PlanMigration | undefined, after: PlanMigration | undefined): void {
     const { checked, onViolation, onNote } = this.#options;
     const [known, end] = [endIn(before), endIn(after)];
     if (end === undefined) return;
@@ -142,7 +142,7 @@ export class Calls {
       onNote(`    ends: ${as} ${reason} ${leftovers.join(', ')}`);
     }
     if (leftovers.length > 0 || (known !== undefined && known.leftovers.length === 0)) return;
-    onViolation(brokenByEnd(checked(), end));
+    onViolation(brokenByEnd({ ...checked(), readSince }, end));
   }
 }
 

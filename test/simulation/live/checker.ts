@@ -152,12 +152,13 @@ function changesSource(checked: CheckedWrite, after: Vm): string | undefined {
 }
 
 function haltsAtOnce({ clusters, halts }: Checked): string | undefined {
-  const isAtOnce = halts.length > 1 && clusters.now - (halts.at(-1) ?? 0) < NOT_AT_ONCE_MS;
+  // Once more is no matter: what was written late was read long before.
+  const isAtOnce = halts.length > 2 && clusters.now - (halts.at(-2) ?? 0) < NOT_AT_ONCE_MS;
   return isAtOnce ? 'L4: the source is halted again and again, as fast as its owner starts it' : undefined;
 }
 
 /** What an end with nothing left over breaks, when it is reached. What becomes of the VM afterwards is not the run's. */
-export function brokenByEnd(checked: Checked, { as }: ShownEnd): string | undefined {
+export function brokenByEnd(checked: Omit<CheckedWrite, 'isStopped'>, { as }: ShownEnd): string | undefined {
   const { clusters, truth, isTouched, hooks } = checked;
   const vm = clusters.vm('source');
   const missed = hooks.steps.filter((step) => !hooks.succeeded.has(step));
@@ -168,8 +169,18 @@ export function brokenByEnd(checked: Checked, { as }: ShownEnd): string | undefi
   const left = madeOnTarget(clusters);
   if (left.length > 0)
     return `L3: ${as}, and the target has ${left.map(({ kind }) => kind ?? '').join(', ')}`;
-  if (vm === undefined || isTouched || strategyIn(vm) === clusters.strategy) return undefined;
-  return `L3: ${as}, and the source VM is ${strategyIn(vm)}`;
+  return vm === undefined || isStrategyKept(checked, vm)
+    ? undefined
+    : `L3: ${as}, and the source VM is ${strategyIn(vm)}`;
+}
+
+function isStrategyKept(
+  { clusters, isTouched, readSince }: Omit<CheckedWrite, 'isStopped'>,
+  vm: Vm,
+): boolean {
+  if (isTouched || strategyIn(vm) === clusters.strategy) return true;
+  // After a failed attempt KubeVirt halts the VM where its launcher is lost, also a moment before the end is shown.
+  return clusters.strategyBy === 'virt-controller' && clusters.strategyAt >= readSince;
 }
 
 function brokenByArrival({ clusters, isTouched, halts }: Checked, as: ShownEnd['as']): string | undefined {

@@ -53,6 +53,8 @@ export class Clusters {
   readonly strategy: Strategy;
   /** Who set the source VM's run strategy last. */
   strategyBy = 'kubectl';
+  /** When, milliseconds. */
+  strategyAt = 0;
   /** What a user has set it to since. */
   readonly strategiesOfUser: string[] = [];
   /** Reads and writes there are not answered. */
@@ -173,6 +175,7 @@ export class Clusters {
     const writer = metadata.annotations?.[WRITER];
     const isOurs = writer !== undefined && writer !== before.metadata.annotations?.[WRITER];
     this.strategyBy = isOurs ? (writer.split(' ')[0] ?? '') : 'virt-controller';
+    this.strategyAt = this.now;
   }
 
   /** virt-api's webhook for VMIMs (facts/cross-cluster.md C4). */

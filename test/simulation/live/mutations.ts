@@ -32,16 +32,6 @@ const NOT_HALTED = "if (vm.spec.running ?? vm.spec.runStrategy !== 'Halted') ret
 
 export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
-    'a guest that is ready on the target is no mark of the cut-over',
-    // Without a mark the copy on the target goes (L2), or the source is started beside it (L1).
-    ['L1', 'L2'],
-    edit(
-      CUT_OVER,
-      '[MARK.guestReady]: isGuestReady(sent) || isGuestReady(received),',
-      '[MARK.guestReady]: false,',
-    ),
-  ),
-  mutation(
     'nothing but the arrival is a mark of the cut-over',
     // Without a mark the copy on the target goes (L2), or the source is started beside it (L1).
     ['L1', 'L2'],
@@ -88,20 +78,6 @@ export const MUTATIONS: readonly LiveMutation[] = [
     'the VM on the target goes without a proof',
     ['L1', 'L2', 'L3'],
     edit(UNDO, 'const isProved = isSourceAlive', 'const isProved = record.attempt > 0 || isSourceAlive'),
-  ),
-  mutation(
-    'the source is started again without a proof',
-    ['L1'],
-    edit(
-      UNDO,
-      'if (isHaltedByMigration(snapshot)) return',
-      'if (isHaltedByMigration(snapshot) || isHaltedByKubeVirt(snapshot)) return',
-    ),
-  ),
-  mutation(
-    'a target without anything counts as a proof',
-    ['L1'],
-    edit(UNDO, 'const isProved = isSourceAlive', 'const isProved = hasNothing(snapshot) || isSourceAlive'),
   ),
   mutation(
     'the source is started again with another strategy',
