@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect, jest, test } from '@jest/globals';
 import type { InjectedFault } from './faults.ts';
+import { KILLING_SEEDS } from './killing-seeds.ts';
 
 const MUTATION = 'the guard does not check the UID';
 const INVARIANT = 'I1';
@@ -59,7 +60,7 @@ function printedIn(stdout: string): Printed {
 }
 
 test('a failure report contains the seed and a shorter run, and its replay violates the same invariant', () => {
-  const { status, stdout } = simulate('--runs', '1000', '--seed', '1');
+  const { status, stdout } = simulate('--runs', '1', '--seed', String(KILLING_SEEDS.stored(MUTATION)));
   expect(status).toBe(1);
   const { seed, violation, scenario, plan, trace } = printedIn(stdout);
   expect(stdout).toContain(`\nseed ${seed}: ${INVARIANT}: `);
