@@ -21,8 +21,12 @@ class World {
   readonly posted: { id: string; type: string; sequence: number }[] = [];
   readonly kubernetesEvents: KubernetesEvent[] = [];
   readonly requests: string[] = [];
+  /** The objects that were deleted, with the preconditions. */
+  readonly deleted: object[] = [];
   killBefore = Infinity;
   isBrokerDown = false;
+  /** What is deleted has changed since it was seen. */
+  isChanged = false;
   #version = 0;
   #effects = 0;
 
@@ -55,8 +59,13 @@ class World {
           return { object: this.#store(object) };
         }),
     };
+    const remove = (_: unknown, { name }: { name: string }, { preconditions }: { preconditions: object }) =>
+      this.#effect('DELETE', () => {
+        this.deleted.push({ name, ...preconditions });
+        if (this.isChanged) throw refused('Conflict');
+      });
     return {
-      cluster,
+      cluster: { ...cluster, delete: remove },
       clock: { now: () => new Date(NOW) },
       log: () => undefined,
       maintenance: () => Promise.resolve(view),
@@ -192,3 +201,14 @@ test('the report on the Node ends with the command, however long the reason is',
   );
   expect(world.kubernetesEvents[0]?.message).toMatch(/xxx Run: kubectl get mprog drain-12345678-1 -o yaml$/);
 });
+
+test.each([false, true])(
+  'an old object goes by its uid and version only; changed since: %s',
+  async (isChanged) => {
+    const world = new World();
+    world.isChanged = isChanged;
+    const expired = [{ name: 'drain-1-1', uid: 'uid-1', resourceVersion: '7' }];
+    await world.run(aDrain([1, 2], but({ expired })));
+    expect(world.deleted).toEqual(expired);
+  },
+);

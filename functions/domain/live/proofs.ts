@@ -1,4 +1,5 @@
 import { isDone, isFinal } from '../migration.ts';
+import { FIELD_MANAGER } from '../names.ts';
 import type { Pod } from '../objects.ts';
 import { isMigrationTarget, isReceiver, ownStateOf } from './cut-over.ts';
 import type { VirtualMachine, Vmi, Vmim } from './kubevirt.ts';
@@ -119,15 +120,18 @@ export const strategyOwners = ({ metadata }: VirtualMachine): string[] =>
     fieldsV1?.['f:spec']?.['f:runStrategy'] === undefined ? [] : [manager],
   );
 
-/** The same, with when, as the API server wrote it: another text than before is another write. Of either form of the strategy. */
-export function strategyWrites({ metadata }: VirtualMachine): string | undefined {
+/**
+ * Who else set it, in either form, and when, as the API server wrote it: another text than before is another write. The time of our own
+ * entry changes with each write of the record.
+ */
+export function strategyWrites({ metadata }: VirtualMachine): string {
   const writes = (metadata.managedFields ?? []).flatMap(({ fieldsV1, manager = 'unknown', time = '' }) => {
     const spec = fieldsV1?.['f:spec'];
-    return (spec?.['f:runStrategy'] ?? spec?.['f:running']) === undefined
-      ? []
-      : [`${manager} ${time}`.trim()];
+    const isOther =
+      manager !== FIELD_MANAGER && (spec?.['f:runStrategy'] ?? spec?.['f:running']) !== undefined;
+    return isOther ? [`${manager} ${time}`.trim()] : [];
   });
-  return writes.length === 0 ? undefined : writes.sort().join(', ');
+  return writes.sort().join(', ');
 }
 
 /** Whether the VM is one that KubeVirt starts by itself, or keeps running. */

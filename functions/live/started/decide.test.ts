@@ -70,6 +70,7 @@ test('the record says whose it is, what moves, and how the VM ran', () => {
     vm: RUN.vm,
     vmi: 'uid-of-source-vmi',
     runStrategy: 'Always',
+    strategyWrites: '',
     target: { cluster: 'target', namespace: 'target', name: 'web' },
     startedAt: seconds(0),
     transferSeconds: 3_600,

@@ -16,6 +16,7 @@ import { aVm, itsVmi } from '../../../test/support/builders/live.ts';
 import { annotated, NOW, seconds, withUid } from '../../../test/support/builders/object.ts';
 import type { VirtualMachine, Vmim } from '../../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION, LIVE_KUBEVIRT } from '../../domain/live/names.ts';
+import { FIELD_MANAGER } from '../../domain/names.ts';
 import { strategyWrites } from '../../domain/live/proofs.ts';
 import { recordOf, type RunRecord } from '../../domain/live/run-record.ts';
 import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
@@ -296,12 +297,26 @@ describe('the guest has arrived', () => {
     });
   const CREATED = managed('argocd', seconds(-3_600));
 
-  test.each<[string, VirtualMachine, string | undefined]>([
-    ['an owner that set it before the run has undone nothing', CREATED, undefined],
-    ['one that sets it again after KubeVirt has halted the VM has', managed('argocd', seconds(-1)), 'argocd'],
-    ['another one too', managed('flux', seconds(-3_600)), 'flux'],
-  ])('who has set the strategy: %s', (_what, vm, by) => {
-    const run = there({ source: { vm } }, { strategyWrites: strategyWrites(CREATED) ?? '' });
+  const MOVED = managed(FIELD_MANAGER, seconds(-3_600));
+
+  test.each<[string, VirtualMachine, VirtualMachine, string | undefined]>([
+    ['an owner that set it before the run has undone nothing', CREATED, CREATED, undefined],
+    [
+      'one that sets it again after KubeVirt has halted the VM has',
+      CREATED,
+      managed('argocd', seconds(-1)),
+      'argocd',
+    ],
+    ['another one too', CREATED, managed('flux', seconds(-3_600)), 'flux'],
+    [
+      'an earlier run, and the record was written since',
+      MOVED,
+      managed(FIELD_MANAGER, seconds(-1)),
+      undefined,
+    ],
+    ['an earlier run, and an owner since', MOVED, managed('argocd', seconds(-1)), 'argocd'],
+  ])('who has set the strategy: %s', (...[, before, vm, by]) => {
+    const run = there({ source: { vm } }, { strategyWrites: strategyWrites(before) });
     const undoing = by === undefined ? {} : { undone: { at: seconds(0), by } };
     expect(writtenRecord(decide(run))).toEqual({ ...run.record, halted: true, ...undoing });
   });

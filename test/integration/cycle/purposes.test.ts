@@ -61,6 +61,14 @@ async function evacuate({ name: namespace }: Tenant): Promise<void> {
   await environment.admin.create(FULL_MIGRATIONS, migration);
 }
 
+/** What KubeVirt's workload updater creates: for an outdated launcher, or for a change of the VM. */
+async function update({ name: namespace }: Tenant, outdated: object = {}): Promise<void> {
+  const { admin } = environment;
+  await admin.patch(FULL_VMIS, { namespace, name: 'vm0' }, { merge: { metadata: { labels: outdated } } });
+  const annotations = { [KUBEVIRT.workloadUpdate]: '' };
+  await admin.create(FULL_MIGRATIONS, newMigration({ namespace, name: 'mig0', vmi: 'vm0', annotations }));
+}
+
 /** Cluster-wide VMMRQ `drains` for these namespaces. */
 const giveClusterWide = async (
   { name }: Tenant,
@@ -133,6 +141,15 @@ describe('a cluster-wide VMMRQ for drains', () => {
     await expectAsBefore(admin, tenant);
   });
 
+  test('lets the update of an outdated VM through', async () => {
+    const tenant = await newTenant(environment, { name: 'purpose-update', gives: null });
+    // The new launcher may be larger.
+    await giveClusterWide(tenant, { additionalMigrationResources: headroomFor(2) });
+    await update(tenant, { [KUBEVIRT.outdatedLauncher]: '' });
+    await tenant.untilThrough();
+    await expectAsBefore(environment.admin, tenant);
+  });
+
   test('lets an evacuation through that waited before it was created', async () => {
     const tenant = await newTenant(environment, { name: 'purpose-late', gives: null });
     await drain(tenant);
@@ -164,6 +181,18 @@ describe('a cluster-wide VMMRQ for drains', () => {
     await giveClusterWide(tenant);
     await drain(tenant);
     await tenant.migrate();
+    await tenant.history.until('it says why', () => reasonOf(tenant) === REASON.purposeNotServed);
+    expect(tenant.history.locks()).toEqual([]);
+  });
+
+  test('gives nothing to a change of a VM whose launcher is up to date', async () => {
+    const tenant = await newTenant(environment, {
+      name: 'purpose-change',
+      gives: USELESS,
+      by: { purposes: ['Rebalance'] },
+    });
+    await giveClusterWide(tenant);
+    await update(tenant);
     await tenant.history.until('it says why', () => reasonOf(tenant) === REASON.purposeNotServed);
     expect(tenant.history.locks()).toEqual([]);
   });

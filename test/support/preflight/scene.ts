@@ -106,7 +106,9 @@ export class PreflightScene {
 
   /** The suggestion is created, and those that were stuck go: first those that have target pods, then the last one first. */
   async carryOutSuggestion(): Promise<void> {
-    const stuck = this.#saidToBe('Stuck');
+    // Where the size of a launcher is not known exactly, one that was said to be stuck may have gone.
+    const hasGone = (said: VmOutcome): boolean => this.checked.get(keyOf(said))?.did.isThrough === true;
+    const stuck = this.#saidToBe('Stuck').filter((said) => !hasGone(said));
     for (const said of stuck) await this.#migrationOf(said).giveUp();
     for (const manifest of this.suggestion?.manifests ?? []) await this.#createManifest(manifest);
     const lacksAttachment = (said: VmOutcome): number =>
