@@ -61,12 +61,11 @@ async function evacuate({ name: namespace }: Tenant): Promise<void> {
   await environment.admin.create(FULL_MIGRATIONS, migration);
 }
 
-/** What KubeVirt's workload updater creates: for an outdated launcher, or for a change of the VM. */
-async function update({ name: namespace }: Tenant, outdated: object = {}): Promise<void> {
-  const { admin } = environment;
-  await admin.patch(FULL_VMIS, { namespace, name: 'vm0' }, { merge: { metadata: { labels: outdated } } });
+/** What KubeVirt's workload updater creates for a change of the VM. */
+async function update({ name: namespace }: Tenant): Promise<void> {
   const annotations = { [KUBEVIRT.workloadUpdate]: '' };
-  await admin.create(FULL_MIGRATIONS, newMigration({ namespace, name: 'mig0', vmi: 'vm0', annotations }));
+  const migration = newMigration({ namespace, name: 'mig0', vmi: 'vm0', annotations });
+  await environment.admin.create(FULL_MIGRATIONS, migration);
 }
 
 /** Cluster-wide VMMRQ `drains` for these namespaces. */
@@ -139,15 +138,6 @@ describe('a cluster-wide VMMRQ for drains', () => {
       history.of(FULL_MIGRATIONS).some(({ status }) => status?.phase === 'Succeeded');
     await history.until('it is through, and unlocked', () => isThrough() && !history.isLocked());
     await expectAsBefore(admin, tenant);
-  });
-
-  test('lets the update of an outdated VM through', async () => {
-    const tenant = await newTenant(environment, { name: 'purpose-update', gives: null });
-    // The new launcher may be larger.
-    await giveClusterWide(tenant, { additionalMigrationResources: headroomFor(2) });
-    await update(tenant, { [KUBEVIRT.outdatedLauncher]: '' });
-    await tenant.untilThrough();
-    await expectAsBefore(environment.admin, tenant);
   });
 
   test('lets an evacuation through that waited before it was created', async () => {
