@@ -3,6 +3,7 @@ import { has } from '../domain/live/conditions.ts';
 import type { Plan, PlanMigration, VmStatus } from '../domain/live/forklift.ts';
 import { LIVE_CONDITION, LIVE_LABEL, LIVE_REASON } from '../domain/live/names.ts';
 import { shownSince } from '../domain/live/shown-wait.ts';
+import { shownRecord } from '../domain/live/shown.ts';
 import type { Ended, RunDecision } from './decide.ts';
 
 /** For so long nothing must be known of a VM, or be possible: a cluster that only restarts is waited for. Milliseconds. */
@@ -43,13 +44,13 @@ export function abandoned(
   shown: VmStatus,
   { migration, plan, why }: Pick<Unknown, 'migration' | 'plan'> & { readonly why: string },
 ): Ended {
-  if (shown.completed !== undefined) return ended(why, withRecord(shown));
+  if (shown.completed !== undefined) return ended(why, withPerhapsRecord(shown));
   return ended(`${why}, and its guest was ${adviceOf(shown)}`, leftOf(shown, { migration, plan }));
 }
 
 /** Whether its record was taken off after its end was shown cannot be read. */
-function withRecord({ leftovers = [], namespace = '', name = '' }: VmStatus): string[] {
-  const record = `the record of VirtualMachine ${namespace}/${name}`;
+function withPerhapsRecord({ leftovers = [], ...vm }: VmStatus): string[] {
+  const record = shownRecord(vm);
   return leftovers.some((one) => one.includes(record)) ? leftovers : [...leftovers, `perhaps ${record}`];
 }
 
@@ -71,7 +72,7 @@ function leftOf(
   const labels = `${LIVE_LABEL.migration}=${migration.metadata.uid},${LIVE_LABEL.vm}=${id}`;
   const target = plan === undefined ? newName : `${plan.spec.targetNamespace}/${newName}`;
   return [
-    `perhaps the record of VirtualMachine ${namespace}/${name}`,
+    `perhaps ${shownRecord({ namespace, name })}`,
     `perhaps VirtualMachine ${target} on the target`,
     `perhaps what is labelled ${labels}, on both clusters`,
   ];

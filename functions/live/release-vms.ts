@@ -1,5 +1,6 @@
-import type { Side } from '../domain/live/decision.ts';
+import type { LiveWrite, Side } from '../domain/live/decision.ts';
 import type { VmStatus } from '../domain/live/forklift.ts';
+import { shownRecord } from '../domain/live/shown.ts';
 import type { ApiServer } from '../kubernetes/cluster.ts';
 import { describeError } from '../kubernetes/errors.ts';
 import { apply, type Applied } from './apply.ts';
@@ -25,18 +26,21 @@ export async function releaseVms(
   { hub, log }: LiveContext,
 ): Promise<Released> {
   const clusters = clustersOf(held, hub);
-  const ended = moved.filter(({ decision }) => decision.kind === 'ended' && decision.release.length > 0);
-  const applied = ended.map(async (one): Promise<[Moved, Applied]> => {
-    const result = await releaseOne(one, clusters);
+  const applied = moved.map(async (one): Promise<[Moved, Applied][]> => {
+    const release = one.decision.kind === 'ended' ? one.decision.release : [];
+    if (release.length === 0) return [];
+    const result = await releaseOne(release, clusters);
     if (result.kind === 'refused')
       log('warn', `the record stays for now: ${result.message}`, { vm: one.entry.name });
-    return [one, result];
+    return [[one, result]];
   });
-  return new Map(await Promise.all(applied));
+  return new Map((await Promise.all(applied)).flat());
 }
 
-function releaseOne({ decision }: Moved, clusters: ReturnType<typeof clustersOf>): Promise<Applied> {
-  const release = decision.kind === 'ended' ? decision.release : [];
+function releaseOne(
+  release: readonly LiveWrite[],
+  clusters: ReturnType<typeof clustersOf>,
+): Promise<Applied> {
   const stays = (message: string): Applied => ({ kind: 'refused', message });
   if (clusters === undefined) return Promise.resolve(stays('a provider is gone'));
   return apply(release, clusters).catch((error: unknown) => stays(describeError(error)));
@@ -50,7 +54,7 @@ export function withLeftRecord(
 ): Moved {
   const { decision, entry } = one;
   if (decision.kind !== 'ended' || released?.kind !== 'refused') return one;
-  const record = `the record of VirtualMachine ${entry.namespace ?? ''}/${entry.name ?? ''}`;
+  const record = shownRecord(entry);
   const left = leftovers.find((each) => each.startsWith(record)) ?? `${record}: ${released.message}`;
   return { ...one, decision: { ...decision, leftovers: [...decision.leftovers, left] } };
 }

@@ -1,5 +1,5 @@
-import type { HookReference } from '../../../functions/domain/live/forklift.ts';
 import type {
+  HookReference,
   LiveCondition,
   Plan,
   PlanMigration,

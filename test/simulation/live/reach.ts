@@ -102,7 +102,7 @@ class Connection implements Pick<Cluster, 'get' | 'list' | 'create' | 'replace' 
     const { clusters, hub } = this.#parts;
     const on = this.#on;
     const whole = { ...object, apiVersion: type.apiVersion, kind: type.kind };
-    return this.#write({ verb: 'replace', on: sideOf(on), object: whole }, () =>
+    return this.#write({ verb: 'replace', on, object: whole }, () =>
       on === 'hub' ? hub.admin.replace(type, object, options) : clusters.replace(on, whole, 'live'),
     );
   }
@@ -111,7 +111,7 @@ class Connection implements Pick<Cluster, 'get' | 'list' | 'create' | 'replace' 
     const { clusters, hub } = this.#parts;
     const on = this.#on;
     const object = { ...type, metadata: { ...at, ...preconditions } } as unknown as KubernetesObject;
-    await this.#write({ verb: 'delete', on: sideOf(on), object }, () =>
+    await this.#write({ verb: 'delete', on, object }, () =>
       on === 'hub'
         ? hub.admin.delete(type, at, { preconditions })
         : clusters.remove(on, object, preconditions.resourceVersion !== undefined),
@@ -175,8 +175,6 @@ class Connection implements Pick<Cluster, 'get' | 'list' | 'create' | 'replace' 
     return new ApiError('get', { code: 404, reason: 'NotFound', message, details: { name } }, this.#date);
   }
 }
-
-const sideOf = (on: Server): LiveWrite['on'] => on;
 
 const apiServer = (on: Server, parts: Parts): ApiServer =>
   Object.assign(new Connection(on, parts), {

@@ -42,13 +42,13 @@ function unknownProblems(scene: PreflightScene, report: Report): string[] {
   const { vms } = report;
   const unknown = vms.filter(({ outcome }) => outcome === 'CannotTell');
   const claims = unknown.filter(({ by, missing }) => by.length > 0 || missing.length > 0);
-  const told = vms.filter((vm) => mustNotTell(scene, vm) && !SAYS_NOTHING.includes(vm.outcome));
+  const claimed = vms.filter((vm) => mustNotTell(scene, vm) && !SAYS_NOTHING.includes(vm.outcome));
   const isFound = vms.some(({ outcome }) => outcome === 'Stuck' || outcome === 'NotMigratable');
   const wanted = isFound ? 1 : unknown.length > 0 ? 2 : 0;
   const code = exitCodeOf(report);
   return [
-    ...claims.map((vm) => `${keyOf(vm)} cannot be told, and something is claimed of it`),
-    ...told.map((vm) => `${keyOf(vm)} cannot be told, and is ${vm.outcome} ${vm.reason}`),
+    ...claims.map((vm) => `${keyOf(vm)} is unknown, and something is claimed of it`),
+    ...claimed.map((vm) => `${keyOf(vm)} is unknown, and is ${vm.outcome} ${vm.reason}`),
     ...(code === wanted ? [] : [`the exit code is ${String(code)}, not ${String(wanted)}`]),
   ];
 }
