@@ -42,6 +42,8 @@ export interface MaintenanceScene {
   /** The object about a node; undefined: there is none. */
   drainOf(node: string): Promise<MaintenanceProgress | undefined>;
   upgrades(): Promise<MaintenanceProgress[]>;
+  /** The last upgrade to this deployment, once it is in this state at "done/total". */
+  untilUpgrade(subject: string, state: string, progress: string): Promise<MaintenanceProgress>;
   /** Everything that the subscriber got. */
   readonly received: Recorded<Received>;
   /** The events about an object, each id once, by their sequence. */
@@ -97,6 +99,8 @@ export async function startMaintenanceScene(options: LocalClusterOptions = {}): 
   };
   const drainOf = async (node: string): Promise<MaintenanceProgress | undefined> =>
     (await admin.list(PROGRESSES, {})).items.findLast(({ spec }) => spec.node?.name === node);
+  const upgrades = async () =>
+    (await admin.list(PROGRESSES, {})).items.filter(({ spec }) => spec.kind === 'Upgrade');
   return {
     environment,
     admin,
@@ -135,8 +139,7 @@ export async function startMaintenanceScene(options: LocalClusterOptions = {}): 
       await admin.patch(FULL_MIGRATIONS, { namespace, name }, { merge: { status }, subresource: 'status' });
     },
     drainOf,
-    upgrades: async () =>
-      (await admin.list(PROGRESSES, {})).items.filter(({ spec }) => spec.kind === 'Upgrade'),
+    upgrades,
     received,
     eventsOf: (name) => eventsAmong(received.items, name),
     typesUntil: async (name, last) => {
@@ -146,6 +149,15 @@ export async function startMaintenanceScene(options: LocalClusterOptions = {}): 
       return events.map(({ type }) => type);
     },
     posts: () => hops.items.flatMap(({ subject, trigger }) => (trigger === 'mtq-progress' ? [subject] : [])),
+    untilUpgrade: async (...[subject, state, progress]) => {
+      const found = await askUntil(
+        `the upgrade to ${subject} is ${state} at ${progress}`,
+        async () => (await upgrades()).findLast(({ spec }) => spec.subject === subject),
+        (upgrade) => upgrade?.status?.state === state && upgrade.status.progress === progress,
+      );
+      if (found === undefined) throw new Error('there is none');
+      return found;
+    },
     untilDrain: async (node, holds) => {
       const found = await askUntil(`the drain of ${node}`, () => drainOf(node), holds);
       if (found === undefined) throw new Error('there is none');

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { KUBEVIRT, REASON } from '../../../functions/domain/names.ts';
+import { KUBEVIRT, REASON, type Purpose } from '../../../functions/domain/names.ts';
 import { parseQuantity } from '../../../functions/domain/quantity.ts';
 import type { ClusterVmmrq } from '../../../functions/domain/objects.ts';
 import {
@@ -162,42 +162,36 @@ describe('a cluster-wide VMMRQ for drains', () => {
 
   const USELESS = { 'requests.cpu': '1m' };
 
-  test('gives nothing to a tenant’s migration, and the VMMRQ says so', async () => {
-    const tenant = await newTenant(environment, {
-      name: 'purpose-user',
-      gives: USELESS,
-      by: { purposes: ['LiveUpdate'] },
-    });
-    await giveClusterWide(tenant);
-    await drain(tenant);
-    await tenant.migrate();
-    await tenant.history.until('it says why', () => reasonOf(tenant) === REASON.purposeNotServed);
-    expect(tenant.history.locks()).toEqual([]);
-  });
+  const OTHERS: Record<
+    string,
+    readonly [name: string, purpose: Purpose, begin: (tenant: Tenant) => Promise<unknown>]
+  > = {
+    'a tenant’s migration': [
+      'purpose-user',
+      'LiveUpdate',
+      async (tenant) => {
+        await drain(tenant);
+        await tenant.migrate();
+      },
+    ],
+    'a change of a VM whose launcher is up to date': ['purpose-change', 'Rebalance', update],
+    'a launcher that a tenant evicts from a node that is not drained': [
+      'purpose-eviction',
+      'LiveUpdate',
+      evacuate,
+    ],
+  };
 
-  test('gives nothing to a change of a VM whose launcher is up to date', async () => {
-    const tenant = await newTenant(environment, {
-      name: 'purpose-change',
-      gives: USELESS,
-      by: { purposes: ['Rebalance'] },
-    });
-    await giveClusterWide(tenant);
-    await update(tenant);
-    await tenant.history.until('it says why', () => reasonOf(tenant) === REASON.purposeNotServed);
-    expect(tenant.history.locks()).toEqual([]);
-  });
-
-  test('gives nothing to a launcher that a tenant evicts from a node that is not drained', async () => {
-    const tenant = await newTenant(environment, {
-      name: 'purpose-eviction',
-      gives: USELESS,
-      by: { purposes: ['LiveUpdate'] },
-    });
-    await giveClusterWide(tenant);
-    await evacuate(tenant);
-    await tenant.history.until('it says why', () => reasonOf(tenant) === REASON.purposeNotServed);
-    expect(tenant.history.locks()).toEqual([]);
-  });
+  test.each(Object.entries(OTHERS))(
+    'gives nothing to %s, and the VMMRQ says so',
+    async (_, [name, purpose, begin]) => {
+      const tenant = await newTenant(environment, { name, gives: USELESS, by: { purposes: [purpose] } });
+      await giveClusterWide(tenant);
+      await begin(tenant);
+      await tenant.history.until('it says why', () => reasonOf(tenant) === REASON.purposeNotServed);
+      expect(tenant.history.locks()).toEqual([]);
+    },
+  );
 
   test('gives nothing that is taken back between the lock and the raise', async () => {
     const tenant = await newTenant(environment, { name: 'purpose-taken-back', gives: null });

@@ -4,7 +4,6 @@ import type { MaintenanceProgress } from '../../../functions/domain/progress/pro
 import { FULL_KUBEVIRTS, newKubeVirt } from '../../cluster/kubevirt/objects.ts';
 import { announce, deploy } from '../../cluster/kubevirt/operator.ts';
 import { releaseOf } from '../../cluster/kubevirt/release.ts';
-import { askUntil } from '../../support/eventually.ts';
 import { hasState, startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance-scene.ts';
 
 /** Upgrades that do not end as they began. */
@@ -28,20 +27,6 @@ const label = (value: string | null): object => ({
   metadata: { labels: { [KUBEVIRT.outdatedLauncher]: value } },
 });
 
-const untilUpgrade = async (
-  { deploymentId }: { readonly deploymentId: string },
-  state: string,
-  progress: string,
-): Promise<MaintenanceProgress> => {
-  const found = await askUntil(
-    `the upgrade to ${deploymentId} is ${state} at ${progress}`,
-    async () => (await scene.upgrades()).findLast(({ spec }) => spec.subject === deploymentId),
-    (upgrade) => upgrade?.status?.state === state && upgrade.status.progress === progress,
-  );
-  if (found === undefined) throw new Error('there is none');
-  return found;
-};
-
 /** Resolves when the subscriber has the object's last event. */
 async function eventsOf({ metadata: { name } }: MaintenanceProgress, last: string): Promise<string[]> {
   await scene.received.until(`${name}: ${last}`, () => scene.eventsOf(name).at(-1)?.type === last);
@@ -60,34 +45,34 @@ test('without a KubeVirt CR a drain is reported, and no upgrade', async () => {
 test('an upgrade that is rolled back is superseded; VMs that are outdated for the old release are reported again', async () => {
   await deploy(scene.admin, { workloadUpdateMethods: ['LiveMigrate'] }, ONE);
   await announce(scene.admin, TWO);
-  const upgrade = await untilUpgrade(TWO, 'Running', '0/0');
+  const upgrade = await scene.untilUpgrade(TWO.deploymentId, 'Running', '0/0');
   // KubeVirt's new virt-controller has come so far.
   await scene.vm('tenant', 'vm0');
   await scene.patchVm('tenant', 'vm0', label(''));
-  await untilUpgrade(TWO, 'Running', '0/1');
+  await scene.untilUpgrade(TWO.deploymentId, 'Running', '0/1');
   await announce(scene.admin, ONE);
-  const superseded = await untilUpgrade(TWO, 'Superseded', '0/1');
+  const superseded = await scene.untilUpgrade(TWO.deploymentId, 'Superseded', '0/1');
   expect(superseded.metadata.uid).toBe(upgrade.metadata.uid);
-  const back = await untilUpgrade(ONE, 'Running', '0/1');
+  const back = await scene.untilUpgrade(ONE.deploymentId, 'Running', '0/1');
   expect(back.spec.deployment).toEqual({ to: ONE.deploymentId });
   await scene.patchVm('tenant', 'vm0', label(null));
-  await untilUpgrade(ONE, 'Running', '1/1');
+  await scene.untilUpgrade(ONE.deploymentId, 'Running', '1/1');
   expect(await eventsOf(superseded, 'superseded')).toEqual(['started', 'superseded']);
   expect(await eventsOf(back, 'progressed')).toEqual(['started', 'progressed']);
 });
 
 test('an upgrade whose KubeVirt is deleted fails; a new one is another upgrade', async () => {
   await announce(scene.admin, THREE);
-  const upgrade = await untilUpgrade(THREE, 'Running', '0/0');
+  const upgrade = await scene.untilUpgrade(THREE.deploymentId, 'Running', '0/0');
   await scene.admin.delete(FULL_KUBEVIRTS, AT);
-  const failed = await untilUpgrade(THREE, 'Failed', '0/0');
+  const failed = await scene.untilUpgrade(THREE.deploymentId, 'Failed', '0/0');
   expect(failed.status?.reason).toBe('KubeVirtGone');
   expect(await eventsOf(upgrade, 'failed')).toEqual(['started', 'failed']);
 
   await scene.admin.create(FULL_KUBEVIRTS, newKubeVirt());
   const status = { observedDeploymentID: ONE.deploymentId, targetDeploymentID: THREE.deploymentId };
   await scene.admin.patch(FULL_KUBEVIRTS, AT, { merge: { status }, subresource: 'status' });
-  const next = await untilUpgrade(THREE, 'Running', '0/0');
+  const next = await scene.untilUpgrade(THREE.deploymentId, 'Running', '0/0');
   expect([upgrade, next].map(({ metadata }) => metadata.name)).toEqual([
     ...['upgrade-three-1', 'upgrade-three-2'],
   ]);

@@ -1,11 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { KUBEVIRT } from '../../../functions/domain/names.ts';
-import type { MaintenanceProgress } from '../../../functions/domain/progress/progress-object.ts';
 import { LEASES } from '../../../functions/kubernetes/resources.ts';
 import { announce, deploy, reportObserved } from '../../cluster/kubevirt/operator.ts';
 import { releaseOf, type Release } from '../../cluster/kubevirt/release.ts';
-import { askUntil } from '../../support/eventually.ts';
 import { startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance-scene.ts';
 
 const LEASE = { namespace: 'kubevirt', name: KUBEVIRT.controllerLease };
@@ -33,15 +31,6 @@ test('an upgrade is completed a minute after the last VM, while a virt-controlle
   const label = (value: string | null): object => ({
     metadata: { labels: { [KUBEVIRT.outdatedLauncher]: value } },
   });
-  const untilUpgrade = async (state: string, progress: string): Promise<MaintenanceProgress> => {
-    const found = await askUntil(
-      `the upgrade is ${state} at ${progress}`,
-      async () => (await scene.upgrades())[0],
-      (upgrade) => upgrade?.status?.state === state && upgrade.status.progress === progress,
-    );
-    if (found === undefined) throw new Error('there is none');
-    return found;
-  };
   try {
     const [before, after] = ['v1.9.0', 'v1.9.1'].map((version) =>
       releaseOf(version, { deploymentId: version }),
@@ -51,13 +40,13 @@ test('an upgrade is completed a minute after the last VM, while a virt-controlle
     await announce(scene.admin, after);
     await scene.vm('tenant', 'vm0');
     await scene.patchVm('tenant', 'vm0', label(''));
-    await untilUpgrade('Running', '0/1');
+    await scene.untilUpgrade(after.deploymentId, 'Running', '0/1');
     await reportObserved(scene.admin, after);
     await scene.patchVm('tenant', 'vm0', label(null));
     const completed = await withLeader(scene, async () => {
-      await untilUpgrade('Running', '1/1');
+      await scene.untilUpgrade(after.deploymentId, 'Running', '1/1');
       const lastVm = performance.now();
-      const found = await untilUpgrade('Completed', '1/1');
+      const found = await scene.untilUpgrade(after.deploymentId, 'Completed', '1/1');
       expect(performance.now() - lastVm).toBeGreaterThan(50_000);
       return found;
     });

@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { KUBEVIRT } from '../../../functions/domain/names.ts';
-import type { MaintenanceProgress } from '../../../functions/domain/progress/progress-object.ts';
 import { KUBEVIRTS } from '../../../functions/kubernetes/resources.ts';
 import { FULL_KUBEVIRTS, newKubeVirt } from '../../cluster/kubevirt/objects.ts';
-import { askUntil } from '../../support/eventually.ts';
 import { startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance-scene.ts';
 
 const AT = { namespace: 'kubevirt', name: 'kubevirt' };
@@ -31,42 +29,30 @@ const deployed = async (observed: string, target: string): Promise<void> => {
   await scene.admin.patch(KUBEVIRTS, AT, { merge: { status }, subresource: 'status' });
 };
 
-const untilUpgrade = async (
-  ...[subject, state, progress]: readonly [string, string, string]
-): Promise<MaintenanceProgress> => {
-  const found = await askUntil(
-    `the upgrade to ${subject} is ${state} at ${progress}`,
-    async () => (await scene.upgrades()).find(({ spec }) => spec.subject === subject),
-    (upgrade) => upgrade?.status?.state === state && upgrade.status.progress === progress,
-  );
-  if (found === undefined) throw new Error('there is none');
-  return found;
-};
-
 const label = (key: string, value: string | null): object => ({ metadata: { labels: { [key]: value } } });
 
 test('an upgrade: started, superseded by the next one, and that blocked, unblocked and progressed', async () => {
   expect(await scene.upgrades()).toEqual([]);
   await deployed('one', 'two');
-  const first = await untilUpgrade('two', 'Running', '0/0');
+  const first = await scene.untilUpgrade('two', 'Running', '0/0');
   expect(first.spec.deployment).toEqual({ from: 'one', to: 'two' });
 
   await scene.vm('tenant', 'vm0');
   await scene.patchVm('tenant', 'vm0', label(KUBEVIRT.outdatedLauncher, ''));
-  await untilUpgrade('two', 'Running', '0/1');
+  await scene.untilUpgrade('two', 'Running', '0/1');
 
   await deployed('one', 'three');
-  const superseded = await untilUpgrade('two', 'Superseded', '0/1');
-  const second = await untilUpgrade('three', 'Running', '0/1');
+  const superseded = await scene.untilUpgrade('two', 'Superseded', '0/1');
+  const second = await scene.untilUpgrade('three', 'Running', '0/1');
 
   await patchKubeVirt({ spec: { workloadUpdateStrategy: { workloadUpdateMethods: [] } } });
-  expect((await untilUpgrade('three', 'Blocked', '0/1')).status?.reason).toBe('NotAutomated');
+  expect((await scene.untilUpgrade('three', 'Blocked', '0/1')).status?.reason).toBe('NotAutomated');
   await patchKubeVirt({ spec: { workloadUpdateStrategy: { workloadUpdateMethods: ['LiveMigrate'] } } });
-  await untilUpgrade('three', 'Running', '0/1');
+  await scene.untilUpgrade('three', 'Running', '0/1');
 
   await deployed('three', 'three');
   await scene.patchVm('tenant', 'vm0', label(KUBEVIRT.outdatedLauncher, null));
-  await untilUpgrade('three', 'Running', '1/1');
+  await scene.untilUpgrade('three', 'Running', '1/1');
 
   for (const [{ metadata }, want] of [
     [superseded, ['started', 'superseded']],
