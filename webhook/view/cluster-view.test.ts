@@ -28,6 +28,8 @@ let logged: string[];
 let readies: number;
 /** How often a cluster-wide VMMRQ was new or changed. */
 let changed: number;
+/** How often KubeVirt's limits were other ones. */
+let limits: number;
 let stop: AbortController;
 let running: Promise<void>;
 
@@ -41,6 +43,7 @@ beforeEach(() => {
   logged = [];
   readies = 0;
   changed = 0;
+  limits = 0;
   stop = new AbortController();
   watches = new Watches(view, {
     cluster: cluster.asCluster(),
@@ -49,6 +52,7 @@ beforeEach(() => {
     kubevirtNamespace: 'kubevirt',
     onEnded: (uid) => ended.push(uid),
     onClusterVmmrq: () => void (changed += 1),
+    onLimits: () => void (limits += 1),
     onReady: () => void (readies += 1),
   });
 });
@@ -130,6 +134,10 @@ describe('the view', () => {
     cluster.put(KUBEVIRTS, kubevirt({ parallelMigrationsPerCluster: 3 }));
     await advance();
     expect(view.viewOf('tenant').limits).toEqual({ cluster: 3, node: 2 });
+    // Once for each pair of limits, and not for other changes of it.
+    cluster.put(KUBEVIRTS, kubevirt({ parallelMigrationsPerCluster: 3, nodeDrainTaintKey: 'other' }));
+    await advance();
+    expect(limits).toBe(2);
   });
 
   describe('with more migrations than the limit of a node', () => {

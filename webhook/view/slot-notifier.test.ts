@@ -99,6 +99,27 @@ test('after a complete round another free slot starts with the first namespace',
   expect(posted.slice(before).map(({ namespace }) => namespace)).toEqual(['first']);
 });
 
+test.each<[string, Partial<ClusterState>]>([
+  ['no slot is free', { migrations: [inPhase('Running')(waiting('third', -900)), FIRST, SECOND] }],
+  [
+    'its node has none',
+    {
+      migrations: [inPhase('Running')(waiting('third', -900)), FIRST, SECOND],
+      limits: { cluster: 9, node: 1 },
+      nodes: new Map(['third', 'first', 'second'].map((name) => [`uid-of-of-${name}`, 'node'])),
+    },
+  ],
+])('a migration that ends while %s takes nobody’s turn', async (_, inUse) => {
+  slotNotifier.freed();
+  expect(await notifiedNamespaces(1_000)).toEqual(['first']);
+  state = { ...stateOf(), ...inUse };
+  slotNotifier.freed();
+  expect(await notifiedNamespaces(60_000)).toEqual([]);
+  state = stateOf(FIRST, SECOND);
+  slotNotifier.freed();
+  expect(posted.at(-1)?.namespace).toBe('second');
+});
+
 test('a namespace that stopped waiting starts a new count', async () => {
   slotNotifier.freed();
   await notifiedNamespaces(1_000);

@@ -48,8 +48,13 @@ export class SlotNotifier {
   freed(): void {
     const state = this.#options.state();
     if (state === undefined) return;
-    if (this.#next(state)?.round !== 1) this.#tries.clear();
+    if (this.#isRoundOver(state)) this.#tries.clear();
     this.#wakeNext();
+  }
+
+  /** Whether each namespace that could use a slot now has had its turn. Without a free slot nobody can, and the turns go on later. */
+  #isRoundOver(state: ClusterState): boolean {
+    return migrationsToNotify(state, () => false).length > 0 && this.#next(state)?.round !== 1;
   }
 
   stop(): void {

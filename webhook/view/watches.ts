@@ -4,6 +4,8 @@ import type { IncumbentState } from '../../functions/domain/proof.ts';
 import { LISTED_MIGRATIONS_TO_COME, named } from '../../functions/cluster/listed.ts';
 import { LISTED_CLUSTER_VMMRQS, LISTED_STATES_OF_VMMRQS } from '../../functions/cluster/listed-vmmrqs.ts';
 import type { Cluster, ListedType, ResourceType } from '../../functions/kubernetes/cluster.ts';
+import { isSame } from '../../functions/domain/same.ts';
+import { limitsOf } from '../../functions/domain/view/view-of.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { follow, type Follower } from '../../functions/kubernetes/follow.ts';
 import { KUBEVIRTS, MTQS, WEBHOOK_CONFIGURATIONS } from '../../functions/kubernetes/resources.ts';
@@ -19,6 +21,8 @@ export interface WatchesOptions {
   readonly onEnded: (uid: string) => void;
   /** Called when a cluster-wide VMMRQ is new, or its spec has changed. */
   readonly onClusterVmmrq: () => void;
+  /** Called when KubeVirt's limits of parallel migrations have changed. */
+  readonly onLimits: () => void;
   /** Called once, when every kind has been listed. */
   readonly onReady: () => void;
 }
@@ -128,10 +132,16 @@ export class Watches {
     const view = this.#view;
     const isOurs = ({ metadata }: KubernetesObject): boolean =>
       metadata.namespace === this.#options.kubevirtNamespace;
+    const set = (now: ClusterView['kubevirt']): void => {
+      const [before, after] = [limitsOf(view.kubevirt), limitsOf(now)];
+      view.kubevirt = now;
+      // A refused migration gets no event of that.
+      if (!isSame(before, after)) this.#options.onLimits();
+    };
     return {
-      onList: (all) => void (view.kubevirt = all.find(isOurs)),
-      onChange: (one) => void (view.kubevirt = isOurs(one) ? one : view.kubevirt),
-      onGone: (one) => void (view.kubevirt = isOurs(one) ? undefined : view.kubevirt),
+      onList: (all) => set(all.find(isOurs)),
+      onChange: (one) => set(isOurs(one) ? one : view.kubevirt),
+      onGone: (one) => set(isOurs(one) ? undefined : view.kubevirt),
     };
   }
 

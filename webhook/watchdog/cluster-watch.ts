@@ -61,6 +61,7 @@ export class ClusterWatch implements ViewSource {
         this.#hurry.abort();
         this.#hurry = new AbortController();
       },
+      onLimits: () => slotNotifier.freed(),
       // Slots may have become free while no guard ran.
       onReady: () => slotNotifier.freed(),
     });
