@@ -9,15 +9,27 @@ import type { SourceView } from '../domain/live/plan-view.ts';
 import { requesterOf } from '../domain/live/requester.ts';
 import { migrationBefore } from '../domain/live/queue.ts';
 import { isHeld } from '../domain/live/run-state.ts';
-import { cannot, rightsToCopy, rightsToMove, rightToUse } from '../domain/live/rights.ts';
+import {
+  cannot,
+  RIGHT_TO_MAKE_NAMESPACE,
+  rightsToCopy,
+  rightsToMake,
+  rightsToMove,
+  rightToUse,
+  type Hosts,
+  type Right,
+} from '../domain/live/rights.ts';
 import { named } from '../domain/live/reference.ts';
 import { EVENT_REASON, REASON } from '../domain/names.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
+import type { Reader } from '../kubernetes/cluster.ts';
 import { FORKLIFT_CONTROLLERS, PLAN_MIGRATIONS } from '../kubernetes/live-resources.ts';
+import { NAMESPACES } from '../kubernetes/resources.ts';
 import { checkPlan, forkliftControllers } from './check.ts';
 import { readProvider, type FoundProvider } from './connect.ts';
 import type { LiveContext } from './context.ts';
 import type { RunDecision } from './decide.ts';
+import { found } from './found.ts';
 import { hold, providersIn, release } from './hold.ts';
 import { FIRST_STEP } from './move.ts';
 import type { PlanProviders } from './read-plan.ts';
@@ -88,18 +100,30 @@ async function refusal(
       'Nobody is known to have created the migration.',
       'Create it again while the guard reviews live migrations (config/components/live-migration).',
     );
-  const isHub = (of: FoundProvider | undefined): boolean => of !== undefined && isHost(of.provider);
-  const [isSource, isTarget] = [isHub(providers.source), isHub(providers.destination)];
+  const hosts = hostsOf(providers);
   const rights = [
     ...providersIn(providers).map(({ provider: { metadata } }) =>
       rightToUse({ namespace: metadata.namespace ?? '', name: metadata.name }),
     ),
-    ...rightsToMove(plan, { isSource, isTarget }),
-    ...(isSource ? vms.flatMap(rightsToCopy) : []),
+    ...rightsToMove(plan, hosts),
+    ...(hosts.isSource ? vms.flatMap(rightsToCopy) : []),
+    ...(hosts.isTarget ? await rightsInTarget({ plan, vms }, hub) : []),
   ];
   const missing = await missingRights(hub, requester, rights);
   if (missing.length === 0) return undefined;
   return refuse(cannot(requester.user, missing), 'Give the user these rights, and create it again.');
+}
+
+export const hostsOf = ({ source, destination }: PlanProviders): Hosts => {
+  const isHub = (of: FoundProvider | undefined): boolean => of !== undefined && isHost(of.provider);
+  return { isSource: isHub(source), isTarget: isHub(destination) };
+};
+
+async function rightsInTarget({ plan, vms }: Pick<Requested, 'plan' | 'vms'>, hub: Reader): Promise<Right[]> {
+  const { targetNamespace: name } = plan.spec;
+  const namespace = await found(hub.get(NAMESPACES, { name }));
+  const toMake = namespace === undefined ? [RIGHT_TO_MAKE_NAMESPACE] : [];
+  return [...toMake, ...rightsToMake(vms, name)];
 }
 
 async function notReady({ migration, plan }: Pair, context: LiveContext): Promise<PassResult> {

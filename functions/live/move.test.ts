@@ -13,6 +13,7 @@ import { annotated, metadata, NOW, seconds } from '../../test/support/builders/o
 import type { VmStatus } from '../domain/live/forklift.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION } from '../domain/live/names.ts';
+import type { Hosts } from '../domain/live/rights.ts';
 import { withRecord, type RunRecord } from '../domain/live/run-record.ts';
 import type { Stop } from '../domain/live/run-snapshot.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
@@ -95,7 +96,7 @@ interface Given {
   readonly shown?: VmStatus;
   readonly stop?: Stop;
   readonly refuses?: string;
-  readonly isFromHub?: boolean;
+  readonly hosts?: Partial<Hosts>;
   /** On the target. */
   readonly namespaces?: readonly string[];
   readonly hidden?: readonly string[];
@@ -108,7 +109,7 @@ async function moved({
   shown,
   stop,
   refuses,
-  isFromHub = false,
+  hosts = {},
   namespaces = ['target'],
   hidden = [],
 }: Given): Promise<unknown[]> {
@@ -129,7 +130,7 @@ async function moved({
     networks: aNetworkMap(),
     settings: { transferMs: undefined, sourceMs: 3_600_000, allowOverQuota: false },
     blockers: [],
-    isFromHub,
+    hosts: { isSource: false, isTarget: false, ...hosts },
     ids: { source: 'source', target: 'target' },
     hubId: 'hub',
     now: NOW,
@@ -244,9 +245,25 @@ describe('a Secret that the VM names', () => {
   });
 
   test('is not, of the hub’s own cluster, where the user may not read it', async () => {
-    expect(await moved({ vm, isFromHub: true })).toEqual([
+    expect(await moved({ vm, hosts: { isSource: true } })).toEqual([
       'wait Refused: User "tom" cannot get secrets/init in namespace vms.',
       [],
     ]);
   });
+
+  test('is not, into the hub’s own cluster, where the user may not create one', async () => {
+    expect(await moved({ vm, hosts: { isTarget: true } })).toEqual([
+      'wait Refused: User "tom" cannot create secrets in namespace target.',
+      [],
+    ]);
+  });
+});
+
+test('a namespace that is gone by now is not made in the hub’s own cluster, where the user may not make one', async () => {
+  const vm = withRecord(aVm(), aRecord());
+  expect(await moved({ vm, namespaces: [], hosts: { isTarget: true } })).toEqual([
+    'wait Refused: User "tom" cannot create namespaces.',
+    [],
+  ]);
+  expect((await moved({ vm, namespaces: [] }))[1]).toEqual(['create Namespace target']);
 });

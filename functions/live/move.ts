@@ -10,9 +10,16 @@ import type {
   StorageMap,
   VmStatus,
 } from '../domain/live/forklift.ts';
-import { LIVE_REASON } from '../domain/live/names.ts';
+import { LIVE_KIND, LIVE_REASON } from '../domain/live/names.ts';
 import { requesterOf } from '../domain/live/requester.ts';
-import { cannot, rightsToCopy } from '../domain/live/rights.ts';
+import {
+  cannot,
+  RIGHT_TO_MAKE_NAMESPACE,
+  rightsToCopy,
+  rightsToMake,
+  type Hosts,
+  type Right,
+} from '../domain/live/rights.ts';
 import { hookName, type RunId } from '../domain/live/run-names.ts';
 import { isPastCutOver, recordIn } from '../domain/live/run-record.ts';
 import type { HookView, HubSide, RunSettings, RunSnapshot, Stop } from '../domain/live/run-snapshot.ts';
@@ -36,8 +43,8 @@ export interface Run {
   readonly networks: NetworkMap;
   readonly settings: RunSettings;
   readonly blockers: readonly string[];
-  /** The VMs leave the hub's own cluster, by the rights of `live`. */
-  readonly isFromHub: boolean;
+  /** Which of the two clusters is the hub's own, where `live` has rights of its own. */
+  readonly hosts: Hosts;
   /** What the clusters were when the run began. */
   readonly ids: ClusterIds;
   /** The hub's, and its clock's milliseconds when the Migration was read. */
@@ -157,19 +164,29 @@ async function isAsRead({ migration: { metadata }, clusters }: Run): Promise<boo
 }
 
 /**
- * Why what the VM names must not be copied; undefined: it may. The user had the rights when the run began, and the VM may name more
- * by now.
+ * Why what is due must not be written; undefined: it may. The user had the rights when the run began: the VM may name more by now, and the
+ * target namespace may be gone.
  */
-async function notAllowed(
-  { snapshot, decision }: Due,
-  { migration, clusters, isFromHub }: Run,
-): Promise<string | undefined> {
-  const { vm } = snapshot.source;
-  if (!isFromHub || vm === undefined || decision.step !== COPYING.name) return undefined;
-  const requester = requesterOf(migration);
+async function notAllowed(due: Due, run: Run): Promise<string | undefined> {
+  const rights = rightsDue(due, run);
+  if (rights.length === 0) return undefined;
+  const requester = requesterOf(run.migration);
   if (requester === undefined) return 'nobody is known to have created the Migration';
-  const missing = await missingRights(clusters.hub, requester, rightsToCopy(vm));
+  const missing = await missingRights(run.clusters.hub, requester, rights);
   return missing.length === 0 ? undefined : cannot(requester.user, missing);
+}
+
+/** In the hub's own cluster. */
+function rightsDue({ snapshot, decision }: Due, { hosts, plan }: Run): Right[] {
+  const { vm } = snapshot.source;
+  const isNamespaceMade = decision.writes.some(({ object }) => object.kind === LIVE_KIND.namespace.kind);
+  const toMake = isNamespaceMade && hosts.isTarget ? [RIGHT_TO_MAKE_NAMESPACE] : [];
+  if (vm === undefined || decision.step !== COPYING.name) return toMake;
+  return [
+    ...toMake,
+    ...(hosts.isSource ? rightsToCopy(vm) : []),
+    ...(hosts.isTarget ? rightsToMake([vm], plan.spec.targetNamespace) : []),
+  ];
 }
 
 /** Whether the VM has shown for long that a write is refused. Past its cut-over, as long as the source has to be proved off. */

@@ -11,7 +11,7 @@ import type { ApiServer } from '../kubernetes/cluster.ts';
 import { isConflict } from '../kubernetes/errors.ts';
 import { NETWORK_MAPS, PLAN_MIGRATIONS, PLANS, STORAGE_MAPS } from '../kubernetes/live-resources.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
-import { begin, done, notBegun, readProviders, type PassResult } from './begin.ts';
+import { begin, done, hostsOf, notBegun, readProviders, type PassResult } from './begin.ts';
 import { checkPlan, isForkliftHere } from './check.ts';
 import type { LiveContext } from './context.ts';
 import { found } from './found.ts';
@@ -21,7 +21,6 @@ import { move, unknown, type Moved, type Run, type RunVm } from './move.ts';
 import type { ClusterIds } from './read-run.ts';
 import { postRest, showRun, type Pair } from './show.ts';
 import { isUnknown } from './status/vm.ts';
-import { isHost } from './validate/providers.ts';
 import { clustersOf, isAnyChanged, releaseVms, withLeftRecord } from './release-vms.ts';
 import { startWatcher } from './watcher.ts';
 import { withoutPlan } from './without-plan.ts';
@@ -234,7 +233,7 @@ async function runOf(held: Held, { hub }: LiveContext): Promise<Run | string> {
       source: providers.source?.provider.spec.settings,
       destination: providers.destination?.provider.spec.settings,
     }),
-    isFromHub: providers.source !== undefined && isHost(providers.source.provider),
+    hosts: hostsOf(providers),
     hubId: object.metadata.uid,
     now: date.getTime(),
   };

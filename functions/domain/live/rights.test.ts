@@ -1,7 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import { aPlan, aVm } from '../../../test/support/builders/live.ts';
 import type { Plan, PlanVm } from './forklift.ts';
-import { describeRight, rightsToCopy, rightsToMove, rightToUse, type Hosts } from './rights.ts';
+import {
+  describeRight,
+  RIGHT_TO_MAKE_NAMESPACE,
+  rightsToCopy,
+  rightsToMake,
+  rightsToMove,
+  rightToUse,
+  type Hosts,
+} from './rights.ts';
 
 const WEB: PlanVm = { namespace: 'vms', name: 'web' };
 const HOOKED: PlanVm = { ...WEB, hooks: [{ step: 'PreHook', hook: { name: 'hook' } }] };
@@ -25,8 +33,6 @@ describe('to run a plan takes rights in its own cluster', () => {
         'create virtualmachines.kubevirt.io in namespace target',
         'create datavolumes.cdi.kubevirt.io in namespace target',
         'create persistentvolumeclaims in namespace target',
-        'create secrets in namespace target',
-        'create configmaps in namespace target',
       ],
     ],
     [
@@ -52,24 +58,37 @@ describe('to run a plan takes rights in its own cluster', () => {
   });
 });
 
+const NAMING = aVm((one) => {
+  const { template } = one.spec;
+  const volumes = [
+    ...['init', 'network'].map((name) => ({ name, cloudInitNoCloud: { secretRef: { name } } })),
+    { name: 'config', configMap: { name: 'config' } },
+  ];
+  const instancetype = { kind: 'VirtualMachineInstancetype', name: 'small' };
+  const preference = { kind: 'VirtualMachineClusterPreference', name: 'linux' };
+  const spec = { ...template.spec, volumes };
+  return { ...one, spec: { ...one.spec, instancetype, preference, template: { ...template, spec } } };
+});
+
 test('to what a VM names, which is copied', () => {
-  const vm = aVm((one) => {
-    const { template } = one.spec;
-    const volumes = [
-      { name: 'init', cloudInitNoCloud: { secretRef: { name: 'init' } } },
-      { name: 'config', configMap: { name: 'config' } },
-    ];
-    const instancetype = { kind: 'VirtualMachineInstancetype', name: 'small' };
-    return {
-      ...one,
-      spec: { ...one.spec, instancetype, template: { ...template, spec: { ...template.spec, volumes } } },
-    };
-  });
-  expect(rightsToCopy(vm).map(describeRight)).toEqual([
+  expect(rightsToCopy(NAMING).map(describeRight)).toEqual([
     'get secrets/init in namespace vms',
+    'get secrets/network in namespace vms',
     'get configmaps/config in namespace vms',
     'get virtualmachineinstancetypes.instancetype.kubevirt.io/small in namespace vms',
   ]);
+});
+
+test('to make that in the target namespace', () => {
+  expect(rightsToMake([NAMING, NAMING], 'target').map(describeRight)).toEqual([
+    'create secrets in namespace target',
+    'create configmaps in namespace target',
+    'create virtualmachineinstancetypes.instancetype.kubevirt.io in namespace target',
+  ]);
+});
+
+test('to make the namespace is no right in one', () => {
+  expect(describeRight(RIGHT_TO_MAKE_NAMESPACE)).toBe('create namespaces');
 });
 
 test.each<[string, string, string[]]>([

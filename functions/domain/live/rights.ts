@@ -49,13 +49,7 @@ export function rightsToMove({ spec, metadata }: Plan, { isSource, isTarget }: H
 }
 
 const POD: Kind = { apiVersion: 'v1', kind: 'Pod' };
-const MADE: readonly Kind[] = [
-  LIVE_KIND.vm,
-  LIVE_KIND.dataVolume,
-  LIVE_KIND.claim,
-  LIVE_KIND.secret,
-  LIVE_KIND.configMap,
-];
+const MADE: readonly Kind[] = [LIVE_KIND.vm, LIVE_KIND.dataVolume, LIVE_KIND.claim];
 
 /** A VM that leaves is read, halted, and its VMI deleted. A VM that is given by its id only may be any. */
 const rightsToTake = ({ namespace = '', name }: NamedReference): Right[] =>
@@ -77,9 +71,21 @@ export const rightsToCopy = (vm: VirtualMachine): Right[] =>
         : rightTo('get', LIVE_KIND.revision, { namespace, name: revision });
     });
 
+/** To make what VMs name in their target namespace, in the plan's cluster. */
+export const rightsToMake = (vms: readonly VirtualMachine[], namespace: string): Right[] => {
+  const kinds = vms.flatMap(resourcesOf).filter((each) => !isClusterWide(each));
+  return [...new Map(kinds.map((each) => [each.kind, each])).values()].map((kind) =>
+    rightTo('create', kind, { namespace }),
+  );
+};
+
+/** To make the target namespace in the plan's cluster. */
+export const RIGHT_TO_MAKE_NAMESPACE: Right = rightTo('create', LIVE_KIND.namespace, { namespace: '' });
+
 /** As in `kubectl auth can-i`. */
 export function describeRight({ verb, group, resource, namespace, name }: Right): string {
   const of = `${resource}${group === '' ? '' : `.${group}`}${name === undefined ? '' : `/${name}`}`;
+  if (resource === 'namespaces') return `${verb} ${of}`;
   return `${verb} ${of} ${namespace === '' ? 'in all namespaces' : `in namespace ${namespace}`}`;
 }
 
