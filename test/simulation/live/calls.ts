@@ -7,7 +7,7 @@ import { JOBS, PLAN_MIGRATIONS } from '../../../functions/kubernetes/live-resour
 import { passMigration } from '../../../functions/live/pass.ts';
 import { VMS } from '../../cluster/kubevirt/objects.ts';
 import type { Random } from '../random.ts';
-import { brokenBy, brokenByEnd, brokenByJob, haltsSource, type Checked } from './checker.ts';
+import { brokenBy, brokenByEnd, brokenByJob, haltsSource, isRecorded, type Checked } from './checker.ts';
 import type { Clusters } from './clusters.ts';
 import { endIn, MIGRATION_AT, type Hub } from './hub.ts';
 import { contextOf } from './reach.ts';
@@ -17,6 +17,8 @@ interface CallsOptions {
   readonly hub: Hub;
   readonly random: Random;
   readonly checked: () => Checked;
+  /** Milliseconds that the next request comes later. */
+  readonly stall: () => number;
   readonly halts: number[];
   readonly onHit: (hit: string) => void;
   readonly onNote: (line: string) => void;
@@ -28,6 +30,8 @@ interface Call {
   readonly began: number;
   /** When it began to read the VM that it has read last, milliseconds. */
   readSince: number;
+  /** The VM had its record then. */
+  hadRecord: boolean;
   /** Its process is gone. */
   isGone: boolean;
 }
@@ -45,6 +49,10 @@ export class Calls {
   /** What the last call said. */
   said = '';
   readonly #options: CallsOptions;
+  /** What each object of the target was made by, and when. */
+  readonly #made = new Map<string, { readonly call: Call; readonly at: number }>();
+  /** The call that showed the end of a run with a record, and since when it had read. */
+  #ending: { readonly call: Call; readonly readSince: number } | undefined;
   readonly #crashRate: number;
   /** How far apart the requests of a call are, milliseconds. */
   readonly #lagMs: number;
@@ -56,17 +64,27 @@ export class Calls {
     this.#lagMs = random.pick([1, 5, 40]);
   }
 
+  isLate(object: KubernetesObject): boolean {
+    const made = this.#made.get(keyOf(object));
+    const ending = this.#ending;
+    return (
+      made !== undefined && ending !== undefined && made.call !== ending.call && made.at >= ending.readSince
+    );
+  }
+
   /** Resolves when it is over, or its process is gone. */
   async one(): Promise<void> {
     const { clusters, hub, random, onNote, onViolation } = this.#options;
     const { promise: gone, resolve: crash } = Promise.withResolvers<undefined>();
-    const call: Call = { began: clusters.now, readSince: clusters.now, isGone: false };
+    const call: Call = { began: clusters.now, readSince: clusters.now, hadRecord: false, isGone: false };
     const events = {
       pause: (isWrite: boolean) => this.#pause(call, isWrite, () => crash(undefined)),
       before: (write: LiveWrite) => this.#before(call, write),
       isLost: () => random.chance(0.5),
       onRead: (on: string, kind: string) => {
-        if (on === 'source' && kind === VMS.kind) call.readSince = clusters.now;
+        if (on !== 'source' || kind !== VMS.kind) return;
+        call.readSince = clusters.now;
+        call.hadRecord = isRecorded(clusters.vm('source'));
       },
     };
     this.underWay += 1;
@@ -94,9 +112,9 @@ export class Calls {
   }
 
   async #pause(call: Call, isWrite: boolean, crash: () => void): Promise<void> {
-    const { clusters, random, onHit, onNote } = this.#options;
+    const { clusters, random, stall, onHit, onNote } = this.#options;
     await new Promise<void>((resolve) =>
-      clusters.pair.schedule.later('live', random.below(this.#lagMs), resolve),
+      clusters.pair.schedule.later('live', random.below(this.#lagMs) + stall(), resolve),
     );
     const rate = isWrite ? this.#crashRate : this.#crashRate / READS_FOR_A_WRITE;
     if (!call.isGone && !this.isCalm && random.chance(rate)) {
@@ -127,15 +145,19 @@ export class Calls {
     // Only a write that was accepted breaks anything.
     return () => {
       if (isHalt) halts.push(clusters.now);
+      if (write.verb === 'create') this.#made.set(keyOf(write.object), { call, at: clusters.now });
       onHit(text);
       onViolation(broken);
     };
   }
 
-  #shown({ readSince }: Call, before: PlanMigration | undefined, after: PlanMigration | undefined): void {
+  #shown(call: Call, before: PlanMigration | undefined, after: PlanMigration | undefined): void {
     const { checked, onViolation, onNote } = this.#options;
+    const { readSince } = call;
     const [known, end] = [endIn(before), endIn(after)];
     if (end === undefined) return;
+    const isEnding = known === undefined || known.leftovers.length > 0;
+    if (isEnding) this.#ending = call.hadRecord ? { call, readSince } : undefined;
     const { as, reason, leftovers } = end;
     if (known === undefined) {
       this.outcome = `${as} ${reason}${leftovers.map((one) => ` ${one.split(' ')[0] ?? ''}`).join('')}`;
@@ -145,6 +167,8 @@ export class Calls {
     onViolation(brokenByEnd({ ...checked(), readSince }, end));
   }
 }
+
+const keyOf = ({ kind = '', metadata }: LiveWrite['object']): string => `${kind} ${metadata.name}`;
 
 const nameOf = ({ kind = '' }: Pick<KubernetesObject, 'kind'>): string =>
   kind === LIVE_KIND.vm.kind ? 'VM' : kind.replace('VirtualMachineInstance', 'VMI');

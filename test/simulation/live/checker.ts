@@ -37,6 +37,8 @@ export interface Checked {
   readonly halts: readonly number[];
   /** When the guest last ran on the target, milliseconds. */
   readonly lastOnTarget: number;
+  /** Whether another call than the one that ended the recorded run has made it, after that one's last reading (docs/adr/0031). */
+  readonly isLate: (object: KubernetesObject) => boolean;
 }
 
 interface CheckedWrite extends Checked {
@@ -130,7 +132,7 @@ function beginsAgain({ clusters, hasEnded }: Checked, after: Vm): string | undef
   return hasEnded && isNew ? 'L5: the run begins again after its end was shown' : undefined;
 }
 
-const isRecorded = (vm: Vm | undefined): boolean =>
+export const isRecorded = (vm: Vm | undefined): boolean =>
   vm?.metadata.annotations?.['live.mtq.kubevirt.io/run'] !== undefined;
 
 const strategyIn = ({ spec }: Vm): string =>
@@ -166,9 +168,8 @@ export function brokenByEnd(checked: Omit<CheckedWrite, 'isStopped'>, { as }: Sh
     return `L5: a success without its ${missed.join(' and ')}`;
   if (truth.hasMoved) return brokenByArrival(checked, as);
   if (as === 'Succeeded') return 'L3: a success, and the guest has not moved';
-  const left = madeOnTarget(clusters);
-  if (left.length > 0)
-    return `L3: ${as}, and the target has ${left.map(({ kind }) => kind ?? '').join(', ')}`;
+  const left = leftOnTarget(checked);
+  if (left.length > 0) return `L3: ${as}, and the target has ${kindsOf(left)}`;
   return vm === undefined || isStrategyKept(checked, vm)
     ? undefined
     : `L3: ${as}, and the source VM is ${strategyIn(vm)}`;
@@ -196,6 +197,12 @@ const madeOnTarget = (clusters: Clusters): KubernetesObject[] =>
   MADE.flatMap((type) =>
     clusters.all('target', type).filter(({ metadata }) => metadata.labels !== undefined),
   );
+
+const leftOnTarget = ({ clusters, isLate }: Checked): KubernetesObject[] =>
+  madeOnTarget(clusters).filter((object) => !isLate(object));
+
+const kindsOf = (objects: readonly KubernetesObject[]): string =>
+  objects.map(({ kind }) => kind ?? '').join(', ');
 
 const hasMade = (clusters: Clusters): boolean =>
   madeOnTarget(clusters).length > 0 || clusters.vmims('source').length > 0;
@@ -232,9 +239,12 @@ export function brokenAtLast(checked: Checked, hub: Hub, said: string): string |
 }
 
 /** Once the Migration is let go. */
-function brokenByRest({ clusters, truth, isTouched }: Checked, { migration, plan }: Hub): string | undefined {
+function brokenByRest(checked: Checked, { migration, plan }: Hub): string | undefined {
+  const { clusters, truth, isTouched } = checked;
   if ([migration, plan].some((one) => one?.metadata.deletionTimestamp !== undefined))
     return 'L4: what is deleted does not go';
   if (truth.runs('source') && truth.runs('target') && !isTouched) return 'L1: two copies run at last';
+  const left = truth.hasMoved ? [] : leftOnTarget(checked);
+  if (left.length > 0) return `L3: at last the target has ${kindsOf(left)}`;
   return isRecorded(clusters.one('source', VMS, NAME)) ? 'L4: the record stays on the source VM' : undefined;
 }

@@ -65,6 +65,7 @@ class Run {
     this.#calls = new Calls({
       ...{ clusters, hub: this.#hub, random, halts: this.#halts },
       checked: () => this.#checked,
+      stall: () => this.#seldom.stall(),
       onHit: (hit) => this.#hit(hit),
       onNote: (line) => this.#note(line),
       onViolation: (violation) => this.#fail(violation),
@@ -138,6 +139,7 @@ class Run {
       hasEnded: end !== undefined && end.leftovers.length === 0,
       halts: this.#halts,
       lastOnTarget: this.#lastOnTarget,
+      isLate: (object) => this.#calls.isLate(object),
     };
   }
 

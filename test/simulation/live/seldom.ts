@@ -11,6 +11,9 @@ export const NAMESPACE = 'target namespace is deleted for good';
 /** Milliseconds after the run has halted the VM: from a controller of its own to a tool that reconciles. */
 const REACTS_AFTER = [10, 300, 4_000, 60_000];
 const LAST_STEP = 200;
+/** For so long a process stands still between two requests, milliseconds: others may end the run meanwhile. */
+const STALLS = [300, 3_000, 30_000];
+export const STALL = 'a call stands still';
 
 export interface SeldomOptions {
   readonly seed: number;
@@ -29,7 +32,11 @@ export class Seldom {
   readonly #reactsAfter: number;
   /** Turn of the run; undefined: never. */
   readonly #namespaceGoesAt: number | undefined;
+  readonly #random: Random;
+  /** Before each request. */
+  readonly #stallRate: number;
   #isOwned: boolean;
+  #isCalm = false;
 
   constructor(options: SeldomOptions) {
     const random = new Random(options.seed + 2 ** 40);
@@ -37,9 +44,18 @@ export class Seldom {
     this.#isOwned = random.chance(0.2);
     this.#reactsAfter = random.pick(REACTS_AFTER);
     this.#namespaceGoesAt = random.chance(0.1) ? random.below(LAST_STEP) : undefined;
+    this.#stallRate = random.pick([0, 0, 0, 0.01]);
+    this.#random = random;
     options.clusters.pair.stores.source.onChange(({ type, object }) => {
       if (type === 'MODIFIED' && object.kind === VMS.kind) this.#seen(object as Vm);
     });
+  }
+
+  /** How much longer the next request of a call takes to come, milliseconds. */
+  stall(): number {
+    if (this.#isCalm || !this.#random.chance(this.#stallRate)) return 0;
+    this.#options.onHit(STALL);
+    return this.#random.pick(STALLS);
   }
 
   step(turn: number): void {
@@ -51,6 +67,7 @@ export class Seldom {
   /** The owner has understood. A namespace that is stuck stays so. */
   calm(): void {
     this.#isOwned = false;
+    this.#isCalm = true;
   }
 
   #seen({ spec }: Vm): void {
