@@ -1,9 +1,17 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Job } from '../../../functions/domain/live/run-snapshot.ts';
-import { HOOKS, JOBS, SERVICE_ACCOUNTS } from '../../../functions/kubernetes/live-resources.ts';
+import {
+  CONFIG_MAPS,
+  HOOKS,
+  JOBS,
+  SECRETS,
+  SERVICE_ACCOUNTS,
+} from '../../../functions/kubernetes/live-resources.ts';
+import { EVENTS } from '../../../functions/kubernetes/resources.ts';
 import { VMS } from '../../cluster/kubevirt/objects.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { conditionsOf, type Crossing } from '../../support/live/crossing.ts';
+import { removeClaims } from '../../support/live/claims.ts';
+import { conditionsOf, type Crossing, type VmDetails } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
 
 let crossings: Crossings;
@@ -16,16 +24,18 @@ afterAll(async () => {
   await crossings.stop();
 });
 
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
 const STEPS = ['PreHook', 'PostHook'] as const;
 
-async function planWithHooks(crossing: Crossing, namespace: string): Promise<void> {
-  await crossing.createVm('web');
+async function planWithHooks(crossing: Crossing, namespace: string, details: VmDetails = {}): Promise<void> {
+  await crossing.createVm('web', details);
   const hooks = STEPS.map((step) => ({ step, hook: { namespace, name: step.toLowerCase() } }));
   await crossing.createPlan([{ name: 'web', hooks }]);
   for (const { hook } of hooks)
     await crossing.admin.create(HOOKS, {
       metadata: hook,
-      spec: { image: 'registry.example/hook', deadline: 300 },
+      spec: { image: 'registry.example/hook', playbook: base64('- hosts: localhost'), deadline: 300 },
     });
 }
 
@@ -113,5 +123,61 @@ test('a PreHook that fails moves nothing', async () => {
     const { admin, namespace: there } = crossing.side('target');
     expect((await admin.list(VMS, { namespace: there })).items).toEqual([]);
     expect(await jobsIn(crossing, namespace)).toHaveLength(1);
+  });
+});
+
+const CANARY = 'canary-password';
+
+/** In its own text and in a Secret that it names. */
+const keepsCanary: NonNullable<VmDetails['change']> = (vm) => {
+  const { template } = vm.spec;
+  const volumes = [
+    ...template.spec.volumes,
+    { name: 'init', cloudInitNoCloud: { userData: CANARY } },
+    { name: 'login', secret: { secretName: 'login' } },
+  ];
+  const spec = { ...template.spec, volumes };
+  return { ...vm, spec: { ...vm.spec, template: { ...template, spec } } };
+};
+
+test('nothing that a run says, or makes on the hub, has what a VM keeps secret', async () => {
+  await crossings.within('canary', async (crossing) => {
+    const namespace = 'plans-canary';
+    const [source, target] = [crossing.side('source'), crossing.side('target')];
+    const secretIn = (side: typeof source, password: string): Promise<unknown> =>
+      side.admin.create(SECRETS, {
+        metadata: { namespace: side.namespace, name: 'login' },
+        data: { password: base64(password) },
+      });
+    await secretIn(source, CANARY);
+    await secretIn(target, 'another');
+    await planWithHooks(crossing, namespace, { change: keepsCanary });
+    await crossing.createMigrationAs();
+    await endJob(crossing, await untilJobs(crossing, namespace, 1), 'Complete');
+    const stopRemoving = removeClaims(target);
+    const refused = await crossing.untilEnded().finally(stopRemoving);
+    expect(JSON.stringify(refused.status)).toContain('Secret login on the target differs in');
+
+    await target.admin.delete(SECRETS, { namespace: target.namespace, name: 'login' });
+    await crossing.createMigrationAs(undefined, 'move-2');
+    await endJob(crossing, await untilJobs(crossing, namespace, 2), 'Complete');
+    await endJob(crossing, await untilJobs(crossing, namespace, 3), 'Complete');
+    const moved = await crossing.untilEnded();
+    expect(conditionsOf(moved)).toContain('Succeeded');
+    const copied = await target.admin.get(SECRETS, { namespace: target.namespace, name: 'login' });
+    expect(copied.object.data).toEqual({ password: base64(CANARY) });
+
+    const kinds = [CONFIG_MAPS, JOBS, EVENTS];
+    const made = await Promise.all(kinds.map((type) => crossing.admin.list(type, { namespace })));
+    const said = JSON.stringify([
+      crossing.lines,
+      crossing.posted,
+      refused,
+      moved,
+      await crossing.plan(),
+      made,
+    ]);
+    expect(said).toContain('workload.yml');
+    for (const secret of [CANARY, base64(CANARY)]) expect(said).not.toContain(secret);
   });
 });
