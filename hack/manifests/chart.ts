@@ -38,7 +38,7 @@ export function chartOf({ manifests, version, image }: ChartOptions): Record<str
     'Chart.yaml': stringify({
       apiVersion: 'v2',
       name: 'managed-tenant-quota',
-      description: 'Lets quota-blocked KubeVirt live migrations through, and puts every ResourceQuota back.',
+      description: 'Lets quota-blocked KubeVirt live migrations through, and restores every ResourceQuota.',
       type: 'application',
       version,
       appVersion: version,
