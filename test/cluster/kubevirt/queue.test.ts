@@ -30,6 +30,23 @@ describe('Queue', () => {
     expect(worked).toEqual(['first', 'active', 'critical', 'one', 'two', 'last']);
   });
 
+  test('waits for a key that is to come again in a millisecond, also while a virtual clock stands', async () => {
+    let works = 0;
+    const queue = new Queue({
+      workers: 1,
+      work: () => {
+        works += 1;
+        return Promise.resolve(works < 9 ? { afterMs: 1 } : undefined);
+      },
+      clock: { ...systemClock, elapsed: () => 0, after: () => ignore },
+      log: ignore,
+    });
+    queue.add('key');
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(works).toBe(1);
+    await queue.stop();
+  });
+
   test('replaces a later time by an earlier one, and repeats a key that changes during its work', async () => {
     const worked: string[] = [];
     const done = Promise.withResolvers<undefined>();

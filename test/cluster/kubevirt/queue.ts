@@ -26,6 +26,8 @@ interface Entry {
   readonly order: number;
 }
 
+const LEAST_AGAIN_MS = 2;
+
 /**
  * client-go's rate-limited priority queue, as virt-controller uses it: a key is in it once, with the earlier of two
  * times; a failed key comes back after 5 ms, doubling.
@@ -95,7 +97,8 @@ export class Queue {
     try {
       const again = await this.#options.work(key);
       this.#backoff.forget(key);
-      if (again !== undefined) this.add(key, again.afterMs);
+      // More than a timer may be early: where the time is virtual, it would not pass at all.
+      if (again !== undefined) this.add(key, Math.max(again.afterMs, LEAST_AGAIN_MS));
     } catch (error) {
       this.#options.log(`${key}: ${describeError(error)}`);
       this.add(key, this.#backoff.next(key, this.#options.clock.elapsed()));
