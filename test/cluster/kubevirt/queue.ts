@@ -26,8 +26,6 @@ interface Entry {
   readonly order: number;
 }
 
-const LEAST_AGAIN_MS = 2;
-
 /**
  * client-go's rate-limited priority queue, as virt-controller uses it: a key is in it once, with the earlier of two
  * times; a failed key comes back after 5 ms, doubling.
@@ -81,11 +79,9 @@ export class Queue {
   }
 
   #next(): string | undefined {
-    // A timer may fire a fraction of a millisecond early.
+    // A timer may fire a fraction of a millisecond early. A whole one has to pass: virtual time would stand else.
     const now = this.#options.clock.elapsed() + 1;
-    const ready = [...this.#waiting].filter(
-      ([key, { readyAt }]) => readyAt <= now && !this.#working.has(key),
-    );
+    const ready = [...this.#waiting].filter(([key, { readyAt }]) => readyAt < now && !this.#working.has(key));
     const priority = this.#options.priority ?? (() => 0);
     const [first] = ready
       .map(([key, { order }]) => ({ key, order, priority: priority(key) }))
@@ -97,8 +93,7 @@ export class Queue {
     try {
       const again = await this.#options.work(key);
       this.#backoff.forget(key);
-      // More than a timer may be early: where the time is virtual, it would not pass at all.
-      if (again !== undefined) this.add(key, Math.max(again.afterMs, LEAST_AGAIN_MS));
+      if (again !== undefined) this.add(key, again.afterMs);
     } catch (error) {
       this.#options.log(`${key}: ${describeError(error)}`);
       this.add(key, this.#backoff.next(key, this.#options.clock.elapsed()));
