@@ -54,19 +54,19 @@ async function drain({ history }: Tenant): Promise<void> {
   await cordon(admin, history.latest(FULL_VMIS, 'vm0')?.status?.nodeName ?? '');
 }
 
-/** What KubeVirt's evacuation controller creates. */
-async function evacuate({ name: namespace }: Tenant): Promise<void> {
-  const annotations = { [KUBEVIRT.evacuation]: 'node' };
-  const migration = newMigration({ namespace, name: 'mig0', vmi: 'vm0', annotations });
-  await environment.admin.create(FULL_MIGRATIONS, migration);
-}
+/** Creates `mig0` of a tenant's vm0, with an annotation of one of KubeVirt's controllers. */
+const automated =
+  (annotations: Record<string, string>) =>
+  ({ name: namespace }: Tenant): Promise<unknown> =>
+    environment.admin.create(
+      FULL_MIGRATIONS,
+      newMigration({ namespace, name: 'mig0', vmi: 'vm0', annotations }),
+    );
 
-/** What KubeVirt's workload updater creates for a change of the VM. */
-async function update({ name: namespace }: Tenant): Promise<void> {
-  const annotations = { [KUBEVIRT.workloadUpdate]: '' };
-  const migration = newMigration({ namespace, name: 'mig0', vmi: 'vm0', annotations });
-  await environment.admin.create(FULL_MIGRATIONS, migration);
-}
+/** What the evacuation controller creates. */
+const evacuate = automated({ [KUBEVIRT.evacuation]: 'node' });
+/** What the workload updater creates for a change of the VM. */
+const update = automated({ [KUBEVIRT.workloadUpdate]: '' });
 
 /** Cluster-wide VMMRQ `drains` for these namespaces. */
 const giveClusterWide = async (

@@ -13,7 +13,7 @@ const REACTS_AFTER = [10, 300, 4_000, 60_000];
 const LAST_STEP = 200;
 /** For so long a process stands still between two requests, milliseconds: others may end the run meanwhile. */
 const STALLS = [300, 3_000, 30_000];
-export const STALL = 'a call stands still';
+const STALL = 'a call stands still';
 
 export interface SeldomOptions {
   readonly seed: number;
@@ -34,9 +34,8 @@ export class Seldom {
   readonly #namespaceGoesAt: number | undefined;
   readonly #random: Random;
   /** Before each request. */
-  readonly #stallRate: number;
+  #stallRate: number;
   #isOwned: boolean;
-  #isCalm = false;
 
   constructor(options: SeldomOptions) {
     const random = new Random(options.seed + 2 ** 40);
@@ -53,7 +52,7 @@ export class Seldom {
 
   /** How much longer the next request of a call takes to come, milliseconds. */
   stall(): number {
-    if (this.#isCalm || !this.#random.chance(this.#stallRate)) return 0;
+    if (!this.#random.chance(this.#stallRate)) return 0;
     this.#options.onHit(STALL);
     return this.#random.pick(STALLS);
   }
@@ -67,7 +66,7 @@ export class Seldom {
   /** The owner has understood. A namespace that is stuck stays so. */
   calm(): void {
     this.#isOwned = false;
-    this.#isCalm = true;
+    this.#stallRate = 0;
   }
 
   #seen({ spec }: Vm): void {
