@@ -1,9 +1,8 @@
-import { assess, type Assessment } from '../domain/verdict/assessment.ts';
+import { assess, type Look } from '../domain/verdict/assessment.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import { isPending } from '../domain/migration.ts';
 import { EVENT, REASON, SOURCE_EVENT, sourceOf } from '../domain/names.ts';
 import type { Migration } from '../domain/objects.ts';
-import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import { LISTED_MIGRATIONS } from '../cluster/listed.ts';
 import { inGroups } from '../cluster/in-groups.ts';
 import { nudge } from '../cluster/nudge.ts';
@@ -12,6 +11,7 @@ import { MIGRATIONS, VMMRQS } from '../kubernetes/resources.ts';
 import { readSnapshot } from '../cluster/snapshot.ts';
 import { watchForChange } from '../cluster/watch-quota.ts';
 import { pause } from '../runtime/clock.ts';
+import type { Serialized } from '../runtime/keyed-serializer.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { rulesOf } from '../host/step.ts';
 import { decide, type Nudge } from './decide.ts';
@@ -48,25 +48,45 @@ export const feasibility: Step = {
 async function handle(request: StepRequest, context: StepContext): Promise<Outcome> {
   const forwarded = await forwardRejection(request, context);
   if (forwarded !== undefined) return forwarded;
-  const assessed = await assessIfNeeded(request, context);
-  return assessed === undefined ? NOTHING : publish(assessed, request, context);
+  if (await isSettled(request, context)) return NOTHING;
+  const { result: first, isShared } = await look(request, context);
+  if (first === undefined) return NOTHING;
+  return isShared ? outcomeOf(decide(first.snapshot, first.assessment)) : conclude(first, request, context);
 }
 
-/** Where the event shows no refusal, the guard's view or one list shows whether an assessment is needed. */
-async function assessIfNeeded(request: StepRequest, context: StepContext): Promise<Assessed | undefined> {
+/** Whether the guard's view shows that what the event ends was the last that waited. */
+async function isSettled(request: StepRequest, context: StepContext): Promise<boolean> {
   const closed = closedBy(request);
-  if (closed !== undefined) {
-    const view = await context.view(request.namespace);
-    if (view !== undefined && hasNothingOpen(view, closed)) return undefined;
-  }
-  const { items } = await context.cluster.list(LISTED_MIGRATIONS, { namespace: request.namespace });
-  // A migration without the condition may wait for this headroom: for its attachment pod.
-  return isReportDue(request) || items.some(isPending) ? gather(request, context, items) : undefined;
+  const view = closed === undefined ? undefined : await context.view(request.namespace);
+  return view !== undefined && hasNothingOpen(view, closed ?? []);
 }
+
+/**
+ * One look at a time for each namespace; equal events that come meanwhile share the next one, and only the first of them
+ * publishes it. So a tenant who writes his migrations in a loop costs one look after another, not one for each write.
+ */
+function look(request: StepRequest, context: StepContext): Promise<Serialized<Look | undefined>> {
+  const { namespace } = request;
+  const isDue = isReportDue(request);
+  const dedupeKey = `${String(isDue)} ${String(isReportOnly(request))}`;
+  return context.looks.serialize({ key: namespace, dedupeKey }, async () => {
+    const { items } = await context.cluster.list(LISTED_MIGRATIONS, { namespace });
+    // A migration without the condition may wait for this headroom: for its attachment pod.
+    return isDue || items.some(isPending) ? assessNamespace(namespace, context, items) : undefined;
+  });
+}
+
+/** Waits for headroom where some is due, and publishes the verdicts. */
+async function conclude(first: Look, request: StepRequest, context: StepContext): Promise<Outcome> {
+  const last = await awaitHeadroom(first, request, context);
+  return last === undefined ? NOTHING : publish(last, request, context);
+}
+
+const outcomeOf = ({ reason, message }: Outcome): Outcome => ({ reason, message });
 
 /** Reports the verdicts and returns the reply. After `lock` has declined, it only reports, or requests a repair. */
 async function publish(
-  { snapshot, assessment }: Assessed,
+  { snapshot, assessment }: Look,
   request: StepRequest,
   context: StepContext,
 ): Promise<Outcome> {
@@ -74,13 +94,11 @@ async function publish(
   logVerdicts(request, assessment, context);
 
   await inGroups(decision.nudges, (each) => tryToNudge(each, context));
-  const isReportOnly =
-    request.type === EVENT.migrationInfeasible && decision.reply?.type !== EVENT.lockExpired;
-  const reply = isReportOnly ? undefined : decision.reply;
+  const isSilent = isReportOnly(request) && decision.reply?.type !== EVENT.lockExpired;
+  const reply = isSilent ? undefined : decision.reply;
   context.inBackground(() => report(snapshot, { ...decision, reply }, context));
   if (reply?.type === EVENT.migrationFeasible) await context.prewarmNextSteps();
-  const { reason, message } = decision;
-  return { reason, message, ...(reply === undefined ? {} : { reply }) };
+  return { ...outcomeOf(decision), ...(reply === undefined ? {} : { reply }) };
 }
 
 /** One that is refused, because its annotations are full or virt-api is away, must not keep the others from their verdicts. */
@@ -100,48 +118,41 @@ async function tryToNudge(
 const isReportDue = ({ type, kind, eventObject }: StepRequest): boolean =>
   kind !== MIGRATIONS.kind || (type === SOURCE_EVENT.delete && mayHaveBeenRefused(eventObject));
 
-interface Assessed {
-  readonly snapshot: NamespaceSnapshot;
-  readonly assessment: Assessment;
-}
+/** `lock` has declined. */
+const isReportOnly = ({ type }: StepRequest): boolean => type === EVENT.migrationInfeasible;
 
-/** Assesses the namespace once, and repeatedly for a short time where headroom may return. */
-async function gather(
+/** The first look, or the last one of a short time where headroom may return. */
+async function awaitHeadroom(
+  first: Look,
   { namespace: name }: StepRequest,
   context: StepContext,
-  listed?: readonly Migration[],
-): Promise<Assessed | undefined> {
-  const first = await assessNamespace(name, context, listed);
-  if (first === undefined || dueWithin(first) === 0) return first;
+): Promise<Look | undefined> {
+  if (dueWithin(first) === 0) return first;
   // Only one run per namespace waits, and the others answer at once: a tenant's many events must not occupy this process.
-  return context.exclusively(`headroom of ${name}`, () => assessUntilHeadroom(name, first, context), first);
+  return context.exclusively(`headroom of ${name}`, () => lookUntilHeadroom(name, first, context), first);
 }
 
-async function assessUntilHeadroom(
-  name: string,
-  first: Assessed,
-  context: StepContext,
-): Promise<Assessed | undefined> {
+async function lookUntilHeadroom(name: string, first: Look, context: StepContext): Promise<Look | undefined> {
   const { clock } = context;
   const started = clock.elapsed();
-  let assessed: Assessed | undefined = first;
-  while (assessed !== undefined) {
+  let last: Look | undefined = first;
+  while (last !== undefined) {
     const lookedAt = clock.elapsed();
-    const left = Math.floor(started + dueWithin(assessed) - lookedAt);
-    if (left <= 0 || !(await watchForChange(context, assessed.snapshot.quotas, left))) break;
+    const left = Math.floor(started + dueWithin(last) - lookedAt);
+    if (left <= 0 || !(await watchForChange(context, last.snapshot.quotas, left))) break;
     await pause(clock, Math.max(0, lookedAt + LOOK_MS - clock.elapsed()));
-    assessed = await assessNamespace(name, context);
+    last = await assessNamespace(name, context);
   }
-  return assessed;
+  return last;
 }
 
-const dueWithin = ({ snapshot, assessment }: Assessed): number => headroomDueWithin(snapshot, assessment);
+const dueWithin = ({ snapshot, assessment }: Look): number => headroomDueWithin(snapshot, assessment);
 
 async function assessNamespace(
   name: string,
   { cluster, settings, view }: StepContext,
   listed?: readonly Migration[],
-): Promise<Assessed | undefined> {
+): Promise<Look | undefined> {
   const rules = rulesOf(settings);
   const known = listed === undefined ? {} : { listed };
   const snapshot = await readSnapshot(cluster, { name, rules, view, ...known });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { systemClock } from '../runtime/clock.ts';
+import { KeyedSerializer } from '../runtime/keyed-serializer.ts';
 import { newExclusively } from './exclusive.ts';
 import { firstTimes } from './first-times.ts';
 import { postEvent, prewarmAll } from '../eventing/post.ts';
@@ -57,6 +58,7 @@ export function newStepContext({ cluster, settings, log }: StepContextOptions): 
       settings.VIEW_URL === undefined ? undefined : readMaintenance(settings.VIEW_URL, subject),
     sinceFirst: firstTimes(systemClock),
     exclusively: newExclusively(),
+    looks: new KeyedSerializer(systemClock),
   };
   return {
     context,

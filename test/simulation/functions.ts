@@ -6,6 +6,7 @@ import { SERVICE_ACCOUNT, userOf } from '../../functions/domain/names.ts';
 import type { View } from '../../functions/domain/view.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import type { Step, StepContext } from '../../functions/host/step.ts';
+import { KeyedSerializer } from '../../functions/runtime/keyed-serializer.ts';
 import type { Event, Reply } from './broker.ts';
 import { Client, type Network } from './client.ts';
 import { Life } from './life.ts';
@@ -57,6 +58,7 @@ export function contextOf(
     maintenance: () => Promise.resolve(undefined),
     sinceFirst: firstTimes({ elapsed: () => schedule.time.now }),
     exclusively: newExclusively(),
+    looks: new KeyedSerializer(schedule.time.clockOf(life)),
     inBackground: (work) => {
       work().catch((error: unknown) => trace.log(actor, () => `could not report: ${describeError(error)}`));
     },

@@ -112,6 +112,7 @@ const contextOn = (step: Step, { server, clock, settings = {}, context = {} }: R
   maintenance: () => Promise.resolve(undefined),
   sinceFirst: () => Infinity,
   exclusively: newExclusively(),
+  looks: { serialize: async (_key, work) => ({ result: await work(), isShared: false }) },
   inBackground: () => undefined,
   ...context,
 });

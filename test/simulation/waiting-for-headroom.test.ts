@@ -5,11 +5,12 @@ import type { KubernetesObject, ResourceQuota } from '../../functions/domain/obj
 import { feasibility } from '../../functions/feasibility/handle.ts';
 import { newExclusively } from '../../functions/host/exclusive.ts';
 import type { Outcome } from '../../functions/host/step.ts';
+import { KeyedSerializer } from '../../functions/runtime/keyed-serializer.ts';
 import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { NOW, seconds } from '../support/builders/object.ts';
 import type { Model } from './model/model.ts';
 import { LAUNCHER, launcherPod, migration, quota, refused, running, TENANT, vmi, vmmrq } from './objects.ts';
-import { aBlockedTenant, FULL, runStep } from './one-step.ts';
+import { aBlockedTenant, FULL, give, runStep } from './one-step.ts';
 import { Time } from './time.ts';
 
 /** One process of feasibility gets many events of one namespace, whose headroom may come back at any moment. */
@@ -19,6 +20,8 @@ const LITTLE = { additionalMigrationResources: { 'requests.cpu': '1m' } };
 
 /** One entry for each time that feasibility reads a whole namespace. */
 let looks: string[];
+/** A look that reads the namespace, which is after it has listed the migrations, goes on when this resolves. */
+let onLook: () => Promise<undefined>;
 let model: Model;
 let time: Time;
 let process: Parameters<typeof runStep>[1];
@@ -93,12 +96,14 @@ const stillRunning = (sent: readonly { outcome?: Outcome }[]): number =>
 
 beforeEach(() => {
   looks = [];
+  onLook = () => Promise.resolve(undefined);
   time = new Time();
   time.now = NOW;
   model = aBlockedTenant({
     pace: ({ verb, kind, name = '', phase }) => {
-      if (verb === 'get' && kind === NAMESPACES.kind && phase === 'arrive') looks.push(name);
-      return Promise.resolve();
+      if (verb !== 'get' || kind !== NAMESPACES.kind || phase !== 'arrive') return Promise.resolve();
+      looks.push(name);
+      return onLook();
     },
   });
   const clock = {
@@ -106,7 +111,10 @@ beforeEach(() => {
     now: () => new Date(time.now),
     after: (ms: number, work: () => void) => time.after(ms, work),
   };
-  process = { ...model, context: { clock, exclusively: newExclusively() } };
+  process = {
+    ...model,
+    context: { clock, exclusively: newExclusively(), looks: new KeyedSerializer(clock) },
+  };
 });
 
 test('one run of each namespace waits, and all others answer at once', async () => {
@@ -161,12 +169,34 @@ test.each<[string, () => void]>([
   const sent = sendMany(TENANT);
   await advance(0);
   expect(stillRunning(sent)).toBe(0);
-  expect(looks).toHaveLength(20);
+  // The first one, and one that all others share.
+  expect(looks).toHaveLength(2);
 });
 
-test('no run waits where the namespace has no VMMRQ', async () => {
-  succeeded(1);
-  const sent = sendMany(TENANT);
+test('equal events share the look that begins after them, and one of them publishes it', async () => {
+  give(model);
+  const sent = sendMany(TENANT, 50);
   await advance(0);
-  expect(stillRunning(sent)).toBe(0);
+  expect(looks).toHaveLength(2);
+  const reasons = sent.map(({ outcome }) => outcome?.reason);
+  expect(new Set(reasons)).toEqual(new Set([REASON.fitsWithRaise]));
+  expect(sent.filter(({ outcome }) => outcome?.reply !== undefined)).toHaveLength(2);
+});
+
+test('a shared look has a migration that was created while it waited for the one before', async () => {
+  give(model);
+  const held = Promise.withResolvers<undefined>();
+  onLook = () => (looks.length > 1 ? Promise.resolve(undefined) : held.promise);
+  const first = send(TENANT);
+  await advance(0);
+  const second = send(TENANT);
+  await advance(0);
+  model.store.put(refused(migration('mig1', 'vm0'), 'uid-of-mig1'));
+  const third = send(TENANT);
+  await advance(0);
+  held.resolve(undefined);
+  await advance(0);
+  expect(looks).toHaveLength(2);
+  expect(first.outcome?.message).not.toContain('mig1');
+  for (const { outcome } of [second, third]) expect(outcome?.message).toContain('mig1');
 });

@@ -37,6 +37,12 @@ export interface Assessment {
   readonly fingerprint: string;
 }
 
+/** What a look at a namespace found. */
+export interface Look {
+  readonly snapshot: NamespaceSnapshot;
+  readonly assessment: Assessment;
+}
+
 /**
  * Decides for the whole namespace at once; pure, and the same for feasibility and lock. `onEvaluate`: called for each migration
  * whose pod has a known size, before its verdict; again where the namespace backs off.
