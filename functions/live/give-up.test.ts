@@ -49,6 +49,14 @@ test.each([
   expect(given(refused, GIVEN_UP, waiting('Refused')).kind).toBe(want);
 });
 
+test('where it is unknown or refuses in turn: since the older of both', () => {
+  const unknown = shown(5).conditions ?? [];
+  const refused = unknown.map((each) => ({ ...each, reason: 'Refused', lastTransitionTime: seconds(-60) }));
+  const vm = shown(5, { conditions: [...unknown, ...refused] });
+  expect(given(vm).kind).toBe('ended');
+  expect(given(vm, GIVEN_UP, waiting('Refused')).kind).toBe('ended');
+});
+
 describe('it ends, and nothing is written', () => {
   const LEFT = [
     'perhaps the record of VirtualMachine vms/web',

@@ -1,7 +1,7 @@
 import { isGivenUp } from '../domain/live/break-glass.ts';
 import { has } from '../domain/live/conditions.ts';
 import type { Plan, PlanMigration, VmStatus } from '../domain/live/forklift.ts';
-import { LIVE_CONDITION, LIVE_LABEL, LIVE_REASON } from '../domain/live/names.ts';
+import { LIVE_CONDITION, LIVE_LABEL, LIVE_REASON, type LiveReason } from '../domain/live/names.ts';
 import { shownSince } from '../domain/live/shown-wait.ts';
 import { shownRecord } from '../domain/live/shown.ts';
 import type { Ended, RunDecision } from './decide.ts';
@@ -10,10 +10,10 @@ import type { Ended, RunDecision } from './decide.ts';
 const UNKNOWN_MS = 60_000;
 
 /** What a run waits for without an end of its own. */
-const WHY: Readonly<Record<string, string>> = {
-  [LIVE_REASON.clusterUnknown]: 'given up while a cluster did not answer',
-  [LIVE_REASON.refused]: 'given up while a cluster refused its writes',
-};
+const WHY: ReadonlyMap<LiveReason, string> = new Map([
+  [LIVE_REASON.clusterUnknown, 'given up while a cluster did not answer'],
+  [LIVE_REASON.refused, 'given up while a cluster refused its writes'],
+]);
 
 interface Unknown {
   readonly migration: PlanMigration;
@@ -31,9 +31,10 @@ interface Unknown {
  */
 export function giveUp(decision: RunDecision, { migration, plan, shown, now }: Unknown): RunDecision {
   if (!isGivenUp(migration) || decision.kind !== 'wait') return decision;
-  const why = WHY[decision.reason];
+  const why = WHY.get(decision.reason);
   if (why === undefined) return decision;
-  const since = shownSince({ status: shown, now }, decision.reason);
+  // A cluster that answers now and then, and refuses its writes then, is waited for no longer.
+  const since = Math.min(...[...WHY.keys()].map((reason) => shownSince({ status: shown, now }, reason)));
   // One that has ended shows no wait any more.
   if (shown.completed === undefined && now - since < UNKNOWN_MS) return decision;
   return abandoned(shown, { migration, plan, why });

@@ -26,7 +26,10 @@ const rightTo = (verb: string, { apiVersion, kind }: Kind, at: Pick<Right, 'name
 /** To run a plan, it must be readable. */
 export const rightToRead = (at: Required<NamedReference>): Right => rightTo('get', FORKLIFT_KIND.plan, at);
 
-/** A user who may use a provider acts with its token there. */
+/**
+ * A user who may use a provider acts with its token there. It is what an admin gives for migrations to other clusters, in place of
+ * KubeVirt's role `kubevirt.io:migrate`: no right to create VMIMs is asked for.
+ */
 export const rightToUse = (at: Required<NamedReference>): Right => rightTo('use', FORKLIFT_KIND.provider, at);
 
 export interface Hosts {

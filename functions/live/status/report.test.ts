@@ -485,7 +485,7 @@ describe('since when a VM waits', () => {
     [
       'for a write that was refused, before a cluster did not answer',
       [{ decision: wait('Started', 'Refused') }, unknown],
-      ['Waiting ClusterUnknown 05:00:30'],
+      ['Waiting ClusterUnknown 05:00:30', 'Waiting Refused 05:00:00'],
     ],
     [
       'for something else',

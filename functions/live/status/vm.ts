@@ -163,16 +163,14 @@ function standingOf(decision: RunDecision, known: VmStatus, now: number): Findin
   return decision.kind === 'ended' ? [{ ...END[decision.as], reason: decision.reason }] : [];
 }
 
-const NOT_KEPT: readonly (string | undefined)[] = [LIVE_REASON.clusterUnknown, LIVE_REASON.refused];
-
 /** A cluster does not answer. */
 export const isUnknown = (decision: RunDecision): boolean =>
   decision.kind === 'wait' && decision.reason === LIVE_REASON.clusterUnknown;
 
-/** What a VM waited for before it could not be read, it probably waits for still. What was refused is to be tried again. */
+/** What a VM waited for before it could not be read, it probably waits for still. */
 const waitsOf = ({ conditions = [] }: VmStatus): Finding[] =>
   conditions
-    .filter((each) => saysWait(each) && !NOT_KEPT.includes(each.reason))
+    .filter((each) => saysWait(each) && each.reason !== LIVE_REASON.clusterUnknown)
     .map(({ lastTransitionTime: _time, status: _status, ...finding }) => finding as Finding);
 
 const END: Readonly<Record<Ended['as'], Finding>> = {
