@@ -81,7 +81,7 @@ const hasEndedAfterFailure = (vmi: Vmi): boolean =>
  * Whether KubeVirt halts the VM at its next crash or restart, which it else would start again: that is its rule after a failed migration
  * between clusters, until another migration has replaced the state (recorded: cross-failed-then-source-crashes).
  */
-export const isHaltedByNextCrash = (source: SourceSide): boolean =>
+export const isHaltedByNextCrash = (source: Pick<SourceSide, 'vm' | 'vmi'>): boolean =>
   isWantedRunning(source) && hasFailedState(source.vmi);
 
 /** The last migration between clusters that the VMI knows has failed. */
@@ -135,5 +135,5 @@ export function strategyWrites({ metadata }: VirtualMachine): string {
 }
 
 /** Whether the VM is one that KubeVirt starts by itself, or keeps running. */
-export const isWantedRunning = ({ vm }: SourceSide): boolean =>
+export const isWantedRunning = ({ vm }: Pick<SourceSide, 'vm'>): boolean =>
   vm !== undefined && ['Always', 'running', 'RerunOnFailure'].includes(strategyOf(vm) ?? '');

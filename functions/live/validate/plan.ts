@@ -8,6 +8,7 @@ import { planHookFindings } from './hooks.ts';
 import { quotaFindings } from './quota.ts';
 import { vmFindings } from './vms.ts';
 import { candidatesOf } from './candidates.ts';
+import { nextCrashFindings } from './next-crash.ts';
 
 /**
  * What keeps a plan from running, as Forklift says it (facts/cross-cluster.md §A1). VMs are not looked at while one of its migrations
@@ -24,9 +25,14 @@ export function planFindings(view: PlanView): readonly Finding[] {
     ...(inNamespace.length === 0 ? networksOfTarget(view) : []),
     ...clusterFindings(view),
     ...planHookFindings(view),
-    ...(isExecuting ? [] : [...vmFindings(view), ...quotaFindings(view, candidatesOf(view))]),
+    ...(isExecuting ? [] : ofVms(view)),
   ];
   return withReady(findings, 'The migration plan is ready.');
+}
+
+function ofVms(view: PlanView): Finding[] {
+  const candidates = candidatesOf(view);
+  return [...vmFindings(view), ...quotaFindings(view, candidates), ...nextCrashFindings(candidates)];
 }
 
 /** Of an archived plan, as Forklift says it: nothing else of it is looked at. */
