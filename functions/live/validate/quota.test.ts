@@ -196,3 +196,42 @@ describe('the quotas of the target namespace', () => {
     expect(planFindings(view).map(({ type }) => type)).toContain('Ready');
   });
 });
+
+describe('a VM that has moved', () => {
+  const FULL = aQuota(hard({ pods: '1' }), used({ pods: '1' }));
+  const OVER = aQuota(hard({ pods: '1' }), used({ pods: '2' }));
+  const moved = (quotas: ResourceQuota[], { isThere = true, newName = 'web' } = {}): string[] => {
+    const view = viewOf({ quotas });
+    const condition = {
+      type: 'Succeeded',
+      status: 'True',
+      category: 'Advisory',
+      lastTransitionTime: '',
+    } as const;
+    const shown = { id: RUN.vm, name: 'web', namespace: 'vms', newName, phase: 'Completed', pipeline: [] };
+    const migration = { vms: [{ ...shown, conditions: [condition] }] };
+    const vms = isThere ? new Map([[newName, vmNamed(newName)]]) : new Map();
+    return said({
+      ...view,
+      plan: { ...view.plan, status: { ...view.plan.status, migration } },
+      targetCluster: aTarget({ quotas, vms }),
+    });
+  };
+
+  test.each<[string, string[], string[]]>([
+    [
+      'is over its quota as long as the namespace is',
+      moved([OVER]),
+      ['Warn RestartWouldBeRefused target/web: ResourceQuota quota lacks pods=1'],
+    ],
+    [
+      'is named as on the target',
+      moved([OVER], { newName: 'web-2' }),
+      ['Warn RestartWouldBeRefused target/web-2: ResourceQuota quota lacks pods=1'],
+    ],
+    ['is not once there is room', moved([FULL]), []],
+    ['is not once it is gone', moved([OVER], { isThere: false }), []],
+  ])('%s', (_what, is, wanted) => {
+    expect(is).toEqual(wanted);
+  });
+});

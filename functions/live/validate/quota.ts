@@ -1,9 +1,16 @@
-import { findingOf, type Finding } from '../../domain/live/conditions.ts';
+import { findingOf, has, type Finding } from '../../domain/live/conditions.ts';
 import { claimOfDataVolume, fillingOf, missingToFill } from '../../domain/live/filling.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import type { PlanView, TargetView } from '../../domain/live/plan-view.ts';
 import { runSettings } from '../../domain/live/settings.ts';
-import { chargedBy, fitOf, podsOnTarget, receiving, type Needed } from '../../domain/live/target-quota.ts';
+import {
+  chargedBy,
+  fitOf,
+  overQuota,
+  podsOnTarget,
+  receiving,
+  type Needed,
+} from '../../domain/live/target-quota.ts';
 import { neededVolumes, sizeOf, storageEntryOf } from '../../domain/live/volumes.ts';
 import type { Amount } from '../../domain/quantity.ts';
 import { reserve } from '../../domain/quota/headroom.ts';
@@ -44,12 +51,23 @@ export function quotaFindings(view: PlanView, candidates: readonly Candidate[]):
         'Increase the quotas; or, for pods that shall be over their quota for good, let a VMMRQ in ' +
         `${view.plan.spec.targetNamespace} with allowReceive give it, and set allowOverQuota: "true" in the settings of the destination.`,
     }),
-    ...findingOf(texts(true), {
+    ...findingOf([...texts(true), ...movedOver(view, targetCluster)], {
       ...{ type: LIVE_CONDITION.restartWouldBeRefused, category: 'Warn', reason: 'NotEnough' },
-      message: `These VMs would be over their quota for good: only ${givers} lets them in.`,
+      message: 'These VMs are over their quota for good, or would be: only a VMMRQ lets them in.',
       suggestion: 'Increase the quotas before such a VM is restarted.',
     }),
   ];
+}
+
+/** The VMs that have moved into a namespace that is over its quotas now. */
+function movedOver({ plan }: PlanView, { quotas, vms }: TargetView): string[] {
+  const over = overQuota(quotas);
+  if (over === '') return [];
+  return (plan.status?.migration?.vms ?? [])
+    .filter((shown) => has(shown, LIVE_CONDITION.succeeded))
+    .map(({ name = '', newName = name }) => newName)
+    .filter((name) => vms.has(name))
+    .map((name) => `${plan.spec.targetNamespace}/${name}: ${over}`);
 }
 
 /** A VM that has no room. */
