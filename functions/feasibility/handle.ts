@@ -14,7 +14,7 @@ import { pause } from '../runtime/clock.ts';
 import type { Serialized } from '../runtime/keyed-serializer.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { rulesOf } from '../host/step.ts';
-import { decide, type Nudge } from './decide.ts';
+import { decide, type FeasibilityDecision, type Nudge } from './decide.ts';
 import { hasNothingOpen, closedBy } from './nothing-open.ts';
 import { canSkip, mayHaveBeenRefused } from './can-skip.ts';
 import { forwardRejection } from './forward-rejection.ts';
@@ -51,7 +51,9 @@ async function handle(request: StepRequest, context: StepContext): Promise<Outco
   if (await isSettled(request, context)) return NOTHING;
   const { result: first, isShared } = await look(request, context);
   if (first === undefined) return NOTHING;
-  return isShared ? outcomeOf(decide(first.snapshot, first.assessment)) : conclude(first, request, context);
+  return isShared
+    ? outcomeOf(decide(first.snapshot, first.assessment), request)
+    : conclude(first, request, context);
 }
 
 /** Whether the guard's view shows that what the event ends was the last that waited. */
@@ -62,8 +64,9 @@ async function isSettled(request: StepRequest, context: StepContext): Promise<bo
 }
 
 /**
- * One look at a time for each namespace; equal events that come meanwhile share the next one, and only the first of them
- * publishes it. So a tenant who writes his migrations in a loop costs one look after another, not one for each write.
+ * One look at a time for each namespace; equal events that come meanwhile share the next one. So a tenant who writes his migrations
+ * in a loop costs one look after another, not one for each write. Each event is answered, because the caller of the first may be
+ * none of ours; only the first of them nudges and reports.
  */
 function look(request: StepRequest, context: StepContext): Promise<Serialized<Look | undefined>> {
   const { namespace } = request;
@@ -82,9 +85,13 @@ async function conclude(first: Look, request: StepRequest, context: StepContext)
   return last === undefined ? NOTHING : publish(last, request, context);
 }
 
-const outcomeOf = ({ reason, message }: Outcome): Outcome => ({ reason, message });
+/** After `lock` has declined, there is no reply but the request of a repair. */
+function outcomeOf({ reason, message, reply }: FeasibilityDecision, request: StepRequest): Outcome {
+  const isSilent = reply === undefined || (isReportOnly(request) && reply.type !== EVENT.lockExpired);
+  return { reason, message, ...(isSilent ? {} : { reply }) };
+}
 
-/** Reports the verdicts and returns the reply. After `lock` has declined, it only reports, or requests a repair. */
+/** Nudges, reports the verdicts and returns the reply. */
 async function publish(
   { snapshot, assessment }: Look,
   request: StepRequest,
@@ -94,11 +101,11 @@ async function publish(
   logVerdicts(request, assessment, context);
 
   await inGroups(decision.nudges, (each) => tryToNudge(each, context));
-  const isSilent = isReportOnly(request) && decision.reply?.type !== EVENT.lockExpired;
-  const reply = isSilent ? undefined : decision.reply;
+  const outcome = outcomeOf(decision, request);
+  const { reply } = outcome;
   context.inBackground(() => report(snapshot, { ...decision, reply }, context));
   if (reply?.type === EVENT.migrationFeasible) await context.prewarmNextSteps();
-  return { ...outcomeOf(decision), ...(reply === undefined ? {} : { reply }) };
+  return outcome;
 }
 
 /** One that is refused, because its annotations are full or virt-api is away, must not keep the others from their verdicts. */

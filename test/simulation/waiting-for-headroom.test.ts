@@ -173,14 +173,17 @@ test.each<[string, () => void]>([
   expect(looks).toHaveLength(2);
 });
 
-test('equal events share the look that begins after them, and one of them publishes it', async () => {
+test('equal events share the look that begins after them: each is answered, and one of them reports', async () => {
   give(model);
+  let reports = 0;
+  process = { ...process, context: { ...process.context, inBackground: () => void (reports += 1) } };
   const sent = sendMany(TENANT, 50);
   await advance(0);
   expect(looks).toHaveLength(2);
   const reasons = sent.map(({ outcome }) => outcome?.reason);
   expect(new Set(reasons)).toEqual(new Set([REASON.fitsWithRaise]));
-  expect(sent.filter(({ outcome }) => outcome?.reply !== undefined)).toHaveLength(2);
+  expect(sent.filter(({ outcome }) => outcome?.reply !== undefined)).toHaveLength(50);
+  expect(reports).toBe(2);
 });
 
 test('a shared look has a migration that was created while it waited for the one before', async () => {
