@@ -3,7 +3,14 @@ import { aPlan, aPlanMigration } from '../../../test/support/builders/live.ts';
 import { annotated, NOW } from '../../../test/support/builders/object.ts';
 import type { MigrationStatus, Plan, PlanStatus } from './forklift.ts';
 import { LIVE_ANNOTATION } from './names.ts';
-import { isArchived, isMigrationAsSeen, isPlanAsSeen, isPlanLookedAt, isToCheck } from './run-state.ts';
+import {
+  isArchived,
+  isHeldUp,
+  isMigrationAsSeen,
+  isPlanAsSeen,
+  isPlanLookedAt,
+  isToCheck,
+} from './run-state.ts';
 
 const TIME = new Date(NOW).toISOString();
 const DELETED = { ...aPlan().metadata, deletionTimestamp: TIME };
@@ -79,5 +86,16 @@ describe('a plan by its spec and its runs', () => {
     expect(Object.entries(due).flatMap(([what, is]) => (is ? [what] : []))).toEqual(
       wanted === '' ? [] : [wanted],
     );
+  });
+
+  test.each<[string, readonly string[], boolean]>([
+    ['that is ready is not', ['Ready'], false],
+    ['that is not ready', [], true],
+    ['with a VM that its next crash halts', ['Ready', 'NextCrashHalts'], true],
+    ['with a VM that would not restart', ['Ready', 'RestartWouldBeRefused'], true],
+    ['whose VMs have all moved is not', ['RestartWouldBeRefused', 'Succeeded'], false],
+  ])('looked at again without an event: one %s', (_what, types, wanted) => {
+    const conditions = types.flatMap((type) => shows(type).status?.conditions ?? []);
+    expect(isHeldUp({ ...aPlan(), status: { conditions } })).toBe(wanted);
   });
 });

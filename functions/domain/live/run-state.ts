@@ -99,4 +99,8 @@ export const HOLDS_VMS: readonly LiveConditionType[] = [
 ];
 
 /** What is about some VMs of a plan alone, and may go without an event. */
-const OF_VMS: readonly LiveConditionType[] = [...HOLDS_VMS, LIVE_CONDITION.restartWouldBeRefused];
+const OF_VMS: readonly LiveConditionType[] = [
+  ...HOLDS_VMS,
+  LIVE_CONDITION.restartWouldBeRefused,
+  LIVE_CONDITION.nextCrashHalts,
+];
