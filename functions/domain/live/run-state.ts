@@ -99,7 +99,7 @@ export const HOLDS_VMS: readonly LiveConditionType[] = [
 ];
 
 /** What is about some VMs of a plan alone, and may go without an event. */
-const OF_VMS: readonly LiveConditionType[] = [
+export const OF_VMS: readonly LiveConditionType[] = [
   ...HOLDS_VMS,
   LIVE_CONDITION.restartWouldBeRefused,
   LIVE_CONDITION.nextCrashHalts,

@@ -10,6 +10,7 @@ import type {
 } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, type LiveConditionType } from '../../domain/live/names.ts';
 import type { PlanView } from '../../domain/live/plan-view.ts';
+import { OF_VMS } from '../../domain/live/run-state.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import { defined } from './defined.ts';
 import type { Run } from './run.ts';
@@ -43,13 +44,17 @@ export function withRun(of: Of, run: Run, time: string): PlanStatus {
   ];
   return {
     ...before,
-    conditions: withFindings(before.conditions ?? [], findings, time),
+    conditions: withFindings(ofUse(before.conditions ?? [], run), findings, time),
     migration: {
       ...defined({ started, completed, progress, message }),
       ...{ history: history.slice(-HISTORY), vms },
     },
   };
 }
+
+/** A plan whose VMs have all moved is not looked at again: what was said of them before would stay for ever. */
+const ofUse = (conditions: readonly LiveCondition[], { end }: Run): readonly LiveCondition[] =>
+  end === 'Succeeded' ? conditions.filter(({ type }) => !OF_VMS.some((one) => one === type)) : conditions;
 
 /** Forklift's texts. */
 function findingsOf({ end }: Run): Finding[] {

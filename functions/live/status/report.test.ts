@@ -454,6 +454,19 @@ describe('several VMs', () => {
   });
 });
 
+test.each<[Ended['as'], string]>([
+  ['Succeeded', 'Succeeded Ready'],
+  ['Failed', 'Failed Ready NextCrashHalts OverQuota'],
+])('what a plan says of its VMs, once its run has %s', (as, wanted) => {
+  const conditions = ['Ready', 'NextCrashHalts', 'OverQuota'].map((type) => ({
+    ...({ type, status: 'True', category: 'Warn', lastTransitionTime: '' } as const),
+  }));
+  const plan = { ...aPlan((one) => ({ ...one, spec: { ...one.spec, vms: [WEB] } })), status: { conditions } };
+  const runs = [{ entry: WEB, snapshot: aRun(), decision: ended(as) }];
+  const { planStatus } = reportRun({ plan, migration: aPlanMigration(), runs, now: NOW });
+  expect(types(planStatus)).toBe(wanted);
+});
+
 describe('since when a VM waits', () => {
   const waits = (passes: readonly Pass[]): string[] =>
     (last(passes).migrationStatus.vms?.[0]?.conditions ?? []).map(({ type, reason, lastTransitionTime }) =>

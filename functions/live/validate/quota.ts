@@ -59,7 +59,7 @@ export function quotaFindings(view: PlanView, candidates: readonly Candidate[]):
   ];
 }
 
-/** The VMs that have moved into a namespace that is over its quotas now. */
+/** The VMs that have moved into a namespace that is over its quotas now, of a plan with others that are still to move. */
 function movedOver({ plan }: PlanView, { quotas, vms }: TargetView): string[] {
   const over = overQuota(quotas);
   if (over === '') return [];
