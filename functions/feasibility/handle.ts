@@ -59,14 +59,15 @@ async function handle(request: StepRequest, context: StepContext): Promise<Outco
 /** Whether the guard's view shows that what the event ends was the last that waited. */
 async function isSettled(request: StepRequest, context: StepContext): Promise<boolean> {
   const closed = closedBy(request);
-  const view = closed === undefined ? undefined : await context.view(request.namespace);
-  return view !== undefined && hasNothingOpen(view, closed ?? []);
+  if (closed === undefined) return false;
+  const view = await context.view(request.namespace);
+  return view !== undefined && hasNothingOpen(view, closed);
 }
 
 /**
  * One look at a time for each namespace; equal events that come meanwhile share the next one. So a tenant who writes his migrations
- * in a loop costs one look after another, not one for each write. Each event is answered, because the caller of the first may be
- * none of ours; only the first of them nudges and reports.
+ * in a loop costs one look after another, not one for each write. Each event is answered, because any pod may be the caller
+ * of the first; only the first of them nudges and reports.
  */
 function look(request: StepRequest, context: StepContext): Promise<Serialized<Look | undefined>> {
   const { namespace } = request;

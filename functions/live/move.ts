@@ -189,7 +189,10 @@ function rightsDue({ snapshot, decision }: Due, { hosts, plan }: Run): Right[] {
   ];
 }
 
-/** Whether the VM has shown for long that a write is refused; time in which a cluster did not answer counts. Past its cut-over, as long as the source has to be proved off. */
+/**
+ * Whether the VM has shown for long that a write is refused; time in which a cluster did not answer counts. Past its cut-over, as long as
+ * the source has to be proved off.
+ */
 function isRefusedForLong(snapshot: RunSnapshot): boolean {
   const { hub } = snapshot;
   const record = recordIn(snapshot);

@@ -173,6 +173,13 @@ test.each<[string, () => void]>([
   expect(looks).toHaveLength(2);
 });
 
+test('no run waits where the namespace has no VMMRQ', async () => {
+  succeeded(1);
+  const sent = sendMany(TENANT);
+  await advance(0);
+  expect(stillRunning(sent)).toBe(0);
+});
+
 test('equal events share the look that begins after them: each is answered, and one of them reports', async () => {
   give(model);
   let reports = 0;
