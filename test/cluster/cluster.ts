@@ -11,7 +11,7 @@ import type { ActivatorTrace, LogLine } from './eventing/activator.ts';
 import type { Hop } from './eventing/broker.ts';
 import { startEventing, type Eventing } from './eventing/eventing.ts';
 import { guardAccount, guardAddress, guardDeployment, startGuard } from './guard.ts';
-import { install } from './install.ts';
+import { install, pointWebhooksTo } from './install.ts';
 import { installKubeVirt } from './kubevirt/install.ts';
 import type { Release } from './kubevirt/release.ts';
 import {
@@ -41,6 +41,8 @@ export interface LocalClusterOptions {
   readonly inPods?: boolean;
   /** Users and API servers; or an existing empty control plane, which is also stopped at the end. */
   readonly controlPlane?: StartOptions | ControlPlane;
+  /** What that control plane has installed already, with the KubeVirt stand-in: the manifests of the other options. */
+  readonly installed?: readonly KubernetesObject[];
   /** Replaces the kubeconfig of a function or the guard: from one path to another. */
   readonly reroute?: (account: string, kubeconfig: string, controlPlane: ControlPlane) => string;
   readonly timings?: PlayedOptions['timings'];
@@ -93,8 +95,7 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
     for (const end of ending.splice(0).toReversed()) await end();
   };
   try {
-    const objects = await renderAdmissionMode(options.admissionMode ?? 'both', options);
-    options.change?.(objects);
+    const objects = options.installed ?? (await rendered(options));
     report('starting etcd, kube-apiserver and kube-controller-manager');
     const controlPlane = isRunning(options.controlPlane)
       ? options.controlPlane
@@ -103,10 +104,7 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
     const admin = connect(controlPlane.adminKubeconfig, 'admin');
     const [port, tlsPort] = [await freePort(), await freePort()];
     report('installing the manifests and the KubeVirt stand-in');
-    const { kubevirt: played } = options;
-    if (played !== 'is there') await installKubeVirt(admin, played?.release);
-    await install(admin, objects, tlsPort);
-    const untilPoliciesStand = await policiesInForce(admin);
+    const untilPoliciesStand = await installOn(admin, { objects, tlsPort, options });
 
     const eventing = await newEventing({ objects, controlPlane, port, options });
     ending.push(() => eventing.stop());
@@ -148,6 +146,32 @@ export async function startLocalCluster(options: LocalClusterOptions = {}): Prom
     await stop();
     throw error;
   }
+}
+
+async function rendered(options: LocalClusterOptions): Promise<KubernetesObject[]> {
+  const objects = await renderAdmissionMode(options.admissionMode ?? 'both', options);
+  options.change?.(objects);
+  return objects;
+}
+
+interface Installing {
+  readonly objects: readonly KubernetesObject[];
+  readonly tlsPort: number;
+  readonly options: LocalClusterOptions;
+}
+
+/** Resolves with the wait until its policies are in force. */
+async function installOn(
+  admin: Cluster,
+  { objects, tlsPort, options: { installed, kubevirt } }: Installing,
+): Promise<() => Promise<void>> {
+  if (installed !== undefined) {
+    await pointWebhooksTo(admin, objects, tlsPort);
+    return () => Promise.resolve();
+  }
+  if (kubevirt !== 'is there') await installKubeVirt(admin, kubevirt?.release);
+  await install(admin, objects, tlsPort);
+  return policiesInForce(admin);
 }
 
 function kubevirtOf(

@@ -26,12 +26,8 @@ export async function install(
   objects: readonly KubernetesObject[],
   guardPort: number,
 ): Promise<void> {
-  for (const object of objects.filter((each) => !isPlayed(each))) {
-    await admin.create(
-      typeOf(object),
-      object.kind?.endsWith('WebhookConfiguration') === true ? onPort(object, guardPort) : object,
-    );
-  }
+  for (const object of objects.filter((each) => !isPlayed(each)))
+    await admin.create(typeOf(object), isWebhooks(object) ? onPort(object, guardPort) : object);
   const services: ResourceType = { apiVersion: 'v1', kind: 'Service', plural: 'services', namespaced: true };
   for (const { metadata } of objects.filter(
     ({ apiVersion, kind }) => apiVersion === 'v1' && kind === 'Service',
@@ -40,6 +36,18 @@ export async function install(
     await admin.create(services, { metadata, ...{ spec } });
   }
   await untilServed(admin, VMMRQS);
+}
+
+/** The installed webhooks call a guard on this port from now on. */
+export async function pointWebhooksTo(
+  admin: Cluster,
+  objects: readonly KubernetesObject[],
+  guardPort: number,
+): Promise<void> {
+  for (const object of objects.filter(isWebhooks)) {
+    const { webhooks } = onPort(object, guardPort);
+    await admin.patch(typeOf(object), addressOf(object), { merge: { webhooks } });
+  }
 }
 
 /**
@@ -66,8 +74,10 @@ const addressOf = ({ metadata: { name, namespace } }: KubernetesObject): Address
   ...(namespace === undefined ? {} : { namespace }),
 });
 
+const isWebhooks = ({ kind }: KubernetesObject): boolean => kind?.endsWith('WebhookConfiguration') === true;
+
 /** In the cluster a Service maps 443 to the container's port; an ExternalName maps nothing. */
-function onPort(object: KubernetesObject, port: number): KubernetesObject {
+function onPort(object: KubernetesObject, port: number): Webhooks {
   const configuration = structuredClone(object) as Webhooks;
   for (const { clientConfig } of configuration.webhooks) clientConfig.service.port = port;
   return configuration;

@@ -5,7 +5,7 @@ import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { startLocalCluster, type LocalCluster, type LocalClusterOptions } from '../cluster/cluster.ts';
 import type { Hop } from '../cluster/eventing/broker.ts';
 import { binaryHeaders, type CloudEvent } from '../cluster/eventing/cloudevent.ts';
-import { freshControlPlane } from './control-plane.ts';
+import { freshControlPlane, installedControlPlane } from './control-plane.ts';
 import { Recorded } from './eventually.ts';
 import { History } from './history.ts';
 import { noteRightsUsed } from './rights-used.ts';
@@ -66,10 +66,9 @@ export async function startTestEnvironment(options: LocalClusterOptions = {}): P
   const lines = new Recorded<Line>((line) => JSON.stringify(line));
   const hops = new Recorded<Hop>((hop) => JSON.stringify(hop));
   const cluster = await startLocalCluster({
-    admissionMode: ADMISSION_MODE,
-    controlPlane: options.controlPlane ?? (await freshControlPlane()),
     ...DEFAULTS,
     ...options,
+    ...(await controlPlaneFor(options)),
     env: { ...DEFAULTS.env, ...options.env },
     onHop: (hop) => hops.add(hop),
     onLog: ({ service, text }) => lines.add({ service, ...parse(text) }),
@@ -112,6 +111,18 @@ export async function startTestEnvironment(options: LocalClusterOptions = {}): P
       await cluster.stop();
     },
   };
+}
+
+type OnControlPlane = Pick<LocalClusterOptions, 'admissionMode' | 'controlPlane' | 'installed'>;
+
+/** The installation that the worker keeps has no components and no changes. */
+async function controlPlaneFor(options: LocalClusterOptions): Promise<OnControlPlane> {
+  const { admissionMode = ADMISSION_MODE, controlPlane, components, change, tree, kubevirt } = options;
+  if (controlPlane !== undefined) return { admissionMode, controlPlane };
+  const isOther = [components, change, tree].some((one) => one !== undefined);
+  return isOther || kubevirt === 'is there' || kubevirt?.release !== undefined
+    ? { admissionMode, controlPlane: await freshControlPlane() }
+    : { admissionMode, ...(await installedControlPlane(admissionMode)) };
 }
 
 /** The tenant's namespace of an event; '' when it has none. */
