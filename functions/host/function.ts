@@ -69,17 +69,15 @@ async function runSerialized(
 ): Promise<Outcome> {
   const work = (): Promise<Outcome> => withDeadline(step, request, context);
   if (step.isSerialized !== true) return work();
-  const { result, isShared } = await serializer.serialize(
+  // Each call that shares the run replies: any pod may be the caller that started it, and a repeated event is harmless.
+  const { result } = await serializer.serialize(
     {
       key: `${step.name} ${request.maintenance?.node ?? request.namespace}`,
       dedupeKey: dedupeKeyOf(request),
     },
     work,
   );
-  const { reply: _reply, ...silent } = result;
-  // Only the call that started the run replies, so the Broker gets the event once. If that answer is lost, the Broker
-  // redelivers.
-  return isShared ? silent : result;
+  return result;
 }
 
 /** Key of the requests that share one run: each field that a step may base its decision on, except the event's id. */

@@ -68,8 +68,11 @@ interface Servers {
 type Hint = Pick<StepRequest, 'quotas' | 'vmmrqs'>;
 type Names = Required<Hint>;
 
-/** Each name in an event costs a request; with more of them, the lock is read first. */
-const MAX_HINTS = 16;
+/**
+ * Each name in an event costs a request, and any client may post one: with more quotas or VMMRQs than most locks have, the lock
+ * is read first.
+ */
+const MAX_HINTS = 4;
 
 const isComplete = (hint: Hint | undefined): hint is Names =>
   [hint?.quotas, hint?.vmmrqs].every(

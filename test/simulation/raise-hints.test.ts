@@ -11,6 +11,7 @@ import { raise } from '../../functions/raise/handle.ts';
 import type { Lock } from '../../functions/domain/lock.ts';
 import { aLock, lockedBy } from '../support/builders/namespace.ts';
 import { aView } from '../support/builders/snapshot.ts';
+import type { Pace } from './model/request.ts';
 import { TENANT, tenantNamespace, vmmrq } from './objects.ts';
 import { aBlockedTenant, GIVES, runStep } from './one-step.ts';
 
@@ -31,12 +32,19 @@ interface Seen {
   readonly outcome: Outcome;
   readonly cpu: string | undefined;
   readonly proofs: number;
+  /** All requests to the API server, these proofs among them. */
+  readonly requests: number;
 }
 
 async function raiseIn(world: World): Promise<Seen> {
   const { hints = {}, lock: held = LOCK, proof = 'guard' } = world;
   const view = 'view' in world ? world.view : aView();
-  const model = aBlockedTenant();
+  let requests = 0;
+  const pace: Pace = ({ phase }) => {
+    if (phase === 'arrive') requests += 1;
+    return Promise.resolve();
+  };
+  const model = aBlockedTenant({ pace });
   const { store, clock } = model;
   store.put<Vmmrq>(vmmrq('more', 'uid-of-more', { ...GIVES, raisePolicy: 'Fixed' }));
   const namespace = tenantNamespace('uid-of-tenant');
@@ -64,7 +72,7 @@ async function raiseIn(world: World): Promise<Seen> {
   const reached = { server: { as }, clock, context: { view: () => Promise.resolve(view) } };
   const outcome = await runStep(raise, reached, request);
   const quota = store.get<ResourceQuota>({ kind: 'ResourceQuota', namespace: TENANT, name: 'quota' });
-  return { outcome, cpu: quota?.status?.hard?.['requests.cpu'], proofs };
+  return { outcome, cpu: quota?.status?.hard?.['requests.cpu'], proofs, requests: requests + proofs };
 }
 
 const guardRefusal = (lock: string): object => ({
@@ -103,6 +111,21 @@ describe('raise uses the quotas and VMMRQs in an event only as hints (I5), when 
       cpu: '1',
       proofs: 1,
     });
+  });
+});
+
+describe('a forged namespace.locked about a namespace without a lock costs raise', () => {
+  const names = (count: number, of: string): string[] =>
+    Array.from({ length: count }, (_, index) => of + String(index));
+
+  test.each<[string, number, number]>([
+    ['one request, where it names five of each', 5, 1],
+    ['twelve, where it names four of each', 4, 12],
+  ])('%s', async (_, count, want) => {
+    // Each cluster-wide VMMRQ costs a request of its own.
+    const hints = { quotas: names(count, 'quota'), vmmrqs: names(count, 'cvmmrq/more') };
+    const { outcome, requests } = await raiseIn({ hints, lock: 'none', proof: 'none' });
+    expect({ reason: outcome.reason, requests }).toEqual({ reason: REASON.notOurLock, requests: want });
   });
 });
 
