@@ -30,28 +30,24 @@ async function messageOf(different: Partial<EventReport>): Promise<string> {
 
 describe('an Event that exists already', () => {
   const at = { namespace: 'tenant', name: expect.stringMatching(/^mig0\./) };
+  /** A tenant may have put another Event under its name. */
+  const content = {
+    involvedObject: REPORT.on,
+    reason: REPORT.reason,
+    type: REPORT.type,
+    message: expect.stringMatching(/^NoFit: /),
+    lastTimestamp: expect.any(String),
+    source: { component: 'managed-tenant-quota' },
+  };
   const verdict = '{"reason":"NotEnough"}';
 
   test.each<[string, Partial<EventReport>, unknown[]]>([
     ['is left as it is', {}, []],
+    ['is written whole', { isUpdated: true }, [at, { merge: { metadata: {}, ...content } }]],
     [
-      'has the last text',
-      { isUpdated: true },
-      [at, { merge: { metadata: {}, message: expect.any(String), lastTimestamp: expect.any(String) } }],
-    ],
-    [
-      'has the last verdict',
+      'is written whole, with the last verdict',
       { verdict, isUpdated: true },
-      [
-        at,
-        {
-          merge: {
-            metadata: { annotations: { [ANNOTATION.verdict]: verdict } },
-            message: expect.stringMatching(/^NoFit: /),
-            lastTimestamp: expect.any(String),
-          },
-        },
-      ],
+      [at, { merge: { metadata: { annotations: { [ANNOTATION.verdict]: verdict } }, ...content } }],
     ],
   ])('%s', async (_, different, want) => {
     const patches: unknown[] = [];

@@ -72,22 +72,18 @@ async function writeEach(
 }
 
 async function createEvent(cluster: Cluster, report: EventReport, at: Date): Promise<void> {
-  const { on, type, reason, isUpdated } = report;
-  const { metadata, ...latest } = latestOf(report, at);
+  const { metadata, ...content } = contentOf(report, at);
   try {
     await cluster.create(EVENTS, {
       metadata: { ...addressOf(report), ...metadata },
-      involvedObject: on,
-      reason,
-      type,
+      ...content,
       count: 1,
-      firstTimestamp: latest.lastTimestamp,
-      ...latest,
-      source: { component: FIELD_MANAGER },
+      firstTimestamp: content.lastTimestamp,
     });
   } catch (error) {
     // A repeated report: it has the same name.
-    if (isAlreadyExists(error)) return isUpdated === true ? updateEvent(cluster, report, at) : undefined;
+    if (isAlreadyExists(error))
+      return report.isUpdated === true ? updateEvent(cluster, report, at) : undefined;
     // The namespace may be terminating (403, NotFound of the namespace): no user is left to read the Event.
     if (!isNotFound(error) && !isTerminating(error)) throw error;
   }
@@ -96,7 +92,7 @@ async function createEvent(cluster: Cluster, report: EventReport, at: Date): Pro
 /** Of one that has expired meanwhile, the next look creates another. */
 async function updateEvent(cluster: Cluster, report: EventReport, at: Date): Promise<void> {
   try {
-    await cluster.patch(EVENTS, addressOf(report), { merge: latestOf(report, at) });
+    await cluster.patch(EVENTS, addressOf(report), { merge: contentOf(report, at) });
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
@@ -108,18 +104,21 @@ const addressOf = (report: EventReport): { name: string; namespace: string } => 
   namespace: report.on.namespace ?? 'default',
 });
 
-/** What a repeated report changes. */
-const latestOf = (
+/** A repeated report writes all of it again: a tenant may have put another Event under its name. */
+const contentOf = (
   report: EventReport,
   at: Date,
-): {
+): Omit<KubernetesEvent, 'metadata'> & {
   readonly metadata: { readonly annotations?: Record<string, string> };
-  readonly message: string;
   readonly lastTimestamp: string;
 } => ({
   metadata: report.verdict === undefined ? {} : { annotations: { [ANNOTATION.verdict]: report.verdict } },
+  involvedObject: report.on,
+  reason: report.reason,
+  type: report.type,
   message: eventMessage(report),
   lastTimestamp: at.toISOString(),
+  source: { component: FIELD_MANAGER },
 });
 
 /**

@@ -36,6 +36,17 @@ describe('on a terminal', () => {
     ]);
   });
 
+  test('VMs that wait for a node do not get on either', () => {
+    const waiting = ['vm0', 'vm1'].map((name) => ({
+      namespace: 'tenant',
+      name,
+      reason: 'TargetPodNotReady',
+    }));
+    const buckets = [{ name: 'waiting' as const, count: 2, vms: waiting }];
+    const status = aStatus([1, 2], [1, 2], { state: 'Blocked', message: 'why', blocked: 1, buckets });
+    expect(linesOf(status).slice(2)).toEqual(['  waiting 2', '  - tenant/vm0 (TargetPodNotReady)']);
+  });
+
   test('no line is longer than the screen', () => {
     const status = aStatus([1], [1], { message: 'long '.repeat(40), buckets: [bucket('failed', 1)] });
     expect(Math.max(...linesOf(status, 80).map(({ length }) => length))).toBe(80);

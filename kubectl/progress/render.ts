@@ -3,6 +3,7 @@ import {
   type Bucket,
   type MaintenanceProgress,
   type ProgressState,
+  type ProgressStatus,
 } from '../../functions/domain/progress/progress-object.ts';
 import { describeEntry } from '../../functions/domain/progress/standing.ts';
 import type { Style } from '../terminal/table.ts';
@@ -31,16 +32,20 @@ export function renderProgress(
   const { state, done, total, message, buckets } = status;
   return [
     `${what}  ${barOf(done, total)} ${String(done)}/${String(total)}  ${paint(STYLE[state], state)}`,
-    ...[message, countsOf(buckets), ...stuckAmong(buckets)]
+    ...[message, countsOf(buckets), ...stuckAmong(status)]
       .filter((line) => line !== '')
       .map((line) => cut(`  ${line}`, columns)),
   ];
 }
 
-function stuckAmong(buckets: readonly Bucket[]): string[] {
+function stuckAmong({ buckets, blocked }: ProgressStatus): string[] {
   const stuck = buckets.filter(({ name }) => STUCK.includes(name));
-  const named = stuck.flatMap(({ vms }) => vms).slice(0, MAX_NAMED);
-  const hidden = stuck.reduce((sum, { count }) => sum + count, 0) - named.length;
+  const counted = stuck.reduce((sum, { count }) => sum + count, 0);
+  // The others wait for a node, for a slot or for KubeVirt, and are the first ones of that bucket.
+  const others = Math.max(0, blocked - counted);
+  const waiting = buckets.find(({ name }) => name === 'waiting')?.vms.slice(0, others) ?? [];
+  const named = [...stuck.flatMap(({ vms }) => vms), ...waiting].slice(0, MAX_NAMED);
+  const hidden = counted + others - named.length;
   return [
     ...named.map((entry) => `- ${describeEntry(entry)}`),
     ...(hidden > 0 ? [`  and ${String(hidden)} more`] : []),

@@ -10,6 +10,7 @@ import { snapshotRights } from '../../kubectl/cluster/namespace.ts';
 import type { Right } from '../../kubectl/cluster/rights.ts';
 import { STATE_RIGHTS } from '../../kubectl/cluster/state.ts';
 import { rightsFor } from '../../kubectl/preflight/read.ts';
+import { SUBCOMMANDS } from '../../kubectl/program.ts';
 import { MIGRATIONS, NODES } from '../../functions/kubernetes/resources.ts';
 import { PLANS } from '../../functions/kubernetes/live-resources.ts';
 import { MAINTENANCE_RIGHTS } from '../../kubectl/progress/maintenance.ts';
@@ -54,6 +55,13 @@ test('the role of the plugin’s viewers grants what it asks for, and nothing el
   ].map(textOf);
   expect(granted.toSorted()).toEqual([...new Set(wanted)].toSorted());
   expect(bindings().map(({ roleRef }) => roleRef?.name)).not.toContain(ROLE);
+});
+
+test.each(SUBCOMMANDS.map(({ declare }) => declare().name()))('the help of %s has examples', (name) => {
+  const command = SUBCOMMANDS.map(({ declare }) => declare()).find((each) => each.name() === name);
+  const help: string[] = [];
+  command?.configureOutput({ writeOut: (text) => void help.push(text) }).outputHelp();
+  expect(help.join('')).toContain(`Examples:\n  kubectl vmmrq ${name}`);
 });
 
 test('an answer that nobody reads to its end is none: the exit code says so', async () => {

@@ -132,7 +132,7 @@ const VERDICTS = 'events source=managed-tenant-quota,involvedObject.kind=Virtual
 /** As feasibility writes it about mig0. */
 const verdict = (reason: string, resourceVersion: string): KubernetesEvent => ({
   metadata: {
-    ...{ name: reason, uid: reason, resourceVersion, creationTimestamp: '' },
+    ...{ namespace: 'tenant', name: reason, uid: reason, resourceVersion, creationTimestamp: '' },
     annotations: { [ANNOTATION.verdict]: JSON.stringify({ reason }) },
   },
   involvedObject: { uid: 'uid-of-mig0' },

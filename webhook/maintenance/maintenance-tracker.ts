@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { MaintenanceChanged } from '../../functions/domain/events.ts';
 import { fingerprint } from '../../functions/domain/fingerprint.ts';
-import { knownVerdicts, type KnownVerdict } from '../../functions/domain/progress/known-verdict.ts';
+import {
+  knownVerdicts,
+  verdictKey,
+  type KnownVerdict,
+} from '../../functions/domain/progress/known-verdict.ts';
 import type { Maintenance } from '../../functions/domain/progress/maintenance.ts';
 import { MAINTENANCE_CHANGED } from '../../functions/domain/progress/names.ts';
 import {
@@ -246,6 +250,6 @@ function newMore(view: ClusterView, verdicts: ReadonlyMap<string, KnownVerdict>)
   return (migration) => ({
     isQueued: isQueued(state, left, migration),
     isLocked: locked.has(migration.metadata.uid),
-    verdict: verdicts.get(migration.metadata.uid),
+    verdict: verdicts.get(verdictKey(migration.metadata.namespace, migration.metadata.uid)),
   });
 }

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { ANNOTATION } from '../names.ts';
 import type { KubernetesEvent } from '../objects.ts';
-import { knownVerdicts, type KnownVerdict } from './known-verdict.ts';
+import { knownVerdicts, verdictKey, type KnownVerdict } from './known-verdict.ts';
 
 const UID = 'uid-of-mig0';
 const SKIPPED: KnownVerdict = { reason: 'Skipped', message: 'the namespace opts out' };
@@ -15,12 +15,18 @@ const anEvent = (verdict: KnownVerdict | string | undefined, resourceVersion: st
   const text = typeof verdict === 'string' ? verdict : JSON.stringify(verdict);
   return {
     metadata: {
-      ...{ name: `e${resourceVersion}`, uid: resourceVersion, resourceVersion, creationTimestamp: '' },
+      ...{ namespace: 'tenant', name: `e${resourceVersion}`, uid: resourceVersion, resourceVersion },
+      creationTimestamp: '',
       ...(verdict === undefined ? {} : { annotations: { [ANNOTATION.verdict]: text } }),
     },
     involvedObject: { uid: UID },
   };
 };
+
+const inNamespace = (namespace: string, event: KubernetesEvent): KubernetesEvent => ({
+  ...event,
+  metadata: { ...event.metadata, namespace },
+});
 
 test.each<[string, KubernetesEvent[], KnownVerdict | undefined]>([
   ['without an Event', [], undefined],
@@ -33,7 +39,12 @@ test.each<[string, KubernetesEvent[], KnownVerdict | undefined]>([
   ['without a verdict in it', [anEvent(undefined, '7')], undefined],
   ['that cannot be read', [anEvent('{"reason":7}', '7')], undefined],
   ['that is no JSON', [anEvent('{', '7')], undefined],
+  [
+    'of which an Event in another namespace tells',
+    [anEvent(LACKS, '7'), inNamespace('other', anEvent(SKIPPED, '8'))],
+    LACKS,
+  ],
   ['that cannot be read, after one that can', [anEvent(LACKS, '7'), anEvent('{', '8')], LACKS],
 ])('the last verdict about a migration %s', (_, events, want) => {
-  expect(knownVerdicts(events).get(UID)).toEqual(want);
+  expect(knownVerdicts(events).get(verdictKey('tenant', UID))).toEqual(want);
 });

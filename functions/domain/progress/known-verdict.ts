@@ -25,9 +25,13 @@ const knownVerdict = z.object({
  */
 export type KnownVerdict = z.infer<typeof knownVerdict>;
 
-/** The last verdict about each migration, by its uid. */
+/** The last verdict about each migration, by verdictKey. */
 export const knownVerdicts = (events: readonly KubernetesEvent[]): ReadonlyMap<string, KnownVerdict> =>
-  new Map([...newestVerdicts(events)].map(([uid, { verdict }]) => [uid, verdict]));
+  new Map([...newestVerdicts(events)].map(([key, { verdict }]) => [key, verdict]));
+
+/** With the namespace: without the policy `verdicts`, an Event may name the uid of another tenant's migration. */
+export const verdictKey = (namespace: string | undefined, uid: string | undefined): string =>
+  `${namespace ?? ''}/${uid ?? ''}`;
 
 interface NewestVerdict {
   /** The Event's resourceVersion. */
@@ -35,15 +39,15 @@ interface NewestVerdict {
   readonly verdict: KnownVerdict;
 }
 
-/** By the migration's uid. Events of an earlier verdict stay for an hour: the newest version counts. */
+/** By verdictKey. Events of an earlier verdict stay for an hour: the newest version counts. */
 export function newestVerdicts(events: readonly KubernetesEvent[]): ReadonlyMap<string, NewestVerdict> {
   const newest = new Map<string, NewestVerdict>();
   for (const { metadata, involvedObject } of events) {
-    const { uid = '' } = involvedObject;
+    const key = verdictKey(metadata.namespace, involvedObject.uid);
     const version = metadata.resourceVersion;
     const parsed = knownVerdict.safeParse(parseJson(metadata.annotations?.[ANNOTATION.verdict] ?? ''));
-    if (parsed.success && isLater(version, newest.get(uid)?.version ?? ''))
-      newest.set(uid, { version, verdict: parsed.data });
+    if (parsed.success && isLater(version, newest.get(key)?.version ?? ''))
+      newest.set(key, { version, verdict: parsed.data });
   }
   return newest;
 }

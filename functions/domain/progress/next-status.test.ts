@@ -313,6 +313,15 @@ describe('events', () => {
     );
   });
 
+  test('of a verdict that says later have its advice', () => {
+    const vms = [{ namespace: 'tenant', name: 'vm0', reason: 'BackOff', message: 'later' }];
+    const refused = but({ blockedBy: { Pending: 1 }, buckets: [{ name: 'waiting', count: 1, vms }] });
+    expect(after(aDrain([1], refused)).message).toBe(
+      'of 1 VMs left, 1 do not get on: 1 Pending, such as tenant/vm0 (BackOff: later). ' +
+        'Wait, or change a quota or VMMRQ to retry at once.',
+    );
+  });
+
   test('have no longer message than their schema allows', () => {
     const vms = [{ namespace: 'tenant', name: 'vm0', reason: 'NotEnough', message: 'x'.repeat(4_000) }];
     const refused = but({ blockedBy: { Quota: 1 }, buckets: [{ name: 'blocked', count: 1, vms }] });

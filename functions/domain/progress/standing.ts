@@ -50,12 +50,14 @@ export function standingOf(
   return { state: 'Blocked', reason: first.reason, blocked, message: advised(text, first.reason, example) };
 }
 
+/** What a verdict may be behind. */
+const BY_VERDICT: readonly BlockedReason[] = [BLOCKED_BY.quota, BLOCKED_BY.pending];
 /** Verdicts that more quota helps, here or for all tenants. */
 const LACKING: readonly (string | undefined)[] = [REASON.notEnough, REASON.noVmmrq];
 
 /** Another verdict has its own advice: a policy that refuses, say. */
 function advised(text: string, by: BlockedReason, { reason = '' }: Partial<BucketEntry> = {}): string {
-  const isOther = by === BLOCKED_BY.quota && !LACKING.includes(reason);
+  const isOther = BY_VERDICT.includes(by) && !LACKING.includes(reason);
   const specific = isOther ? withAdvice(text, [reason]) : text;
   return specific === text ? `${text}. ${ADVICE_OF[by]}` : specific;
 }

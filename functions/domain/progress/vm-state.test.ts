@@ -224,6 +224,27 @@ const CASES: readonly Case[] = [
     ['waiting', 'BackOff'],
   ],
   [
+    'feasibility said later, and others were moved within minutes',
+    migrates(aMigration(EVACUATES, refusedAt(-999)), { verdict: { reason: 'BackOff' } }),
+    moved(359),
+    ['waiting', 'BackOff'],
+  ],
+  [
+    'feasibility said later, and no other was moved for minutes',
+    migrates(aMigration(EVACUATES, refusedAt(-999)), { verdict: { reason: 'BackOff' } }),
+    moved(360),
+    ['waiting', 'BackOff', 'Pending'],
+  ],
+  [
+    'a quota refuses it, feasibility said that no slot is left, and none has been for a minute',
+    migrates(aMigration(EVACUATES, refusedAt(-60), createdAt(-60)), {
+      isQueued: true,
+      verdict: { reason: 'ParallelLimitReached' },
+    }),
+    DRAIN,
+    ['waiting', 'ParallelLimitReached', 'Limit'],
+  ],
+  [
     'a policy refuses our writes',
     migrates(aMigration(EVACUATES, refusedAt(-99)), { verdict: { reason: 'RefusedByPolicy' } }),
     DRAIN,

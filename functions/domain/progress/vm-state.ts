@@ -251,11 +251,12 @@ export function notReadySince({ metadata, status }: Migration, now: number): str
 
 /** A refused attachment pod leaves no condition: only the verdict shows it (facts/kubevirt.md §1.3). */
 function whilePending(vm: VmLeft, migration: Migration, rules: MaintenanceRules): VmState {
+  const verdict = verdictOf(vm);
   const since = migration.metadata.creationTimestamp;
   // A lock that a policy refuses helps nobody, and is over within the moment or until the guard ends it.
-  if (vm.isLocked && vm.verdict?.reason !== REASON.refusedByPolicy)
+  if (vm.isLocked && verdict?.reason !== REASON.refusedByPolicy)
     return { bucket: 'waiting', reason: REASON.locked, since };
-  if (vm.verdict !== undefined) return afterVerdict(vm.verdict, migration);
+  if (verdict !== undefined) return afterVerdict(verdict, migration, rules);
   if (vm.isQueued)
     return {
       bucket: 'waiting',
@@ -265,15 +266,23 @@ function whilePending(vm: VmLeft, migration: Migration, rules: MaintenanceRules)
     };
   if (isRejectedByQuota(migration)) return unexamined(migration, rules.now);
   // What else refuses its pod leaves no condition (facts/kubevirt.md §1.3).
-  const isStuck = hasWaited(since, LONGEST_BACKOFF_MS, rules);
-  const by = isStuck ? { blockedBy: BLOCKED_BY.pending } : {};
-  return { bucket: 'waiting', reason: WAITS_FOR.pending, since, ...by };
+  return { bucket: 'waiting', reason: WAITS_FOR.pending, since, ...ifStuck(since, rules) };
 }
 
-function afterVerdict(verdict: KnownVerdict, migration: Migration): VmState {
-  if (TEMPORARY.includes(verdict.reason))
-    return { bucket: 'waiting', ...verdict, since: migration.metadata.creationTimestamp };
-  return { bucket: 'blocked', ...verdict, since: refusedAt(migration), blockedBy: BLOCKED_BY.quota };
+const ifStuck = (since: string, rules: MaintenanceRules): Pick<VmState, 'blockedBy'> =>
+  hasWaited(since, LONGEST_BACKOFF_MS, rules) ? { blockedBy: BLOCKED_BY.pending } : {};
+
+/** Whether a slot is left, the guard knows itself. */
+const verdictOf = ({ isQueued, verdict }: VmLeft): KnownVerdict | undefined =>
+  isQueued && verdict?.reason === REASON.parallelLimit ? undefined : verdict;
+
+/** A temporary verdict does not hide a VM for long: where a tenant deletes the Event of the last one, an older one counts. */
+function afterVerdict(verdict: KnownVerdict, migration: Migration, rules: MaintenanceRules): VmState {
+  const since = refusedAt(migration);
+  if (!TEMPORARY.includes(verdict.reason))
+    return { bucket: 'blocked', ...verdict, since, blockedBy: BLOCKED_BY.quota };
+  const { creationTimestamp } = migration.metadata;
+  return { bucket: 'waiting', ...verdict, since: creationTimestamp, ...ifStuck(since, rules) };
 }
 
 function unexamined(migration: Migration, now: number): VmState {

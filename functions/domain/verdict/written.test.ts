@@ -14,6 +14,7 @@ const WITH_VERDICT: EventReport = { ...REPORT, verdict: '{"reason":"NotEnough"}'
 /** As the API server stores it. */
 const eventOf = (report: EventReport, resourceVersion = '7', ageMs = MINUTE_MS): KubernetesEvent => ({
   metadata: {
+    namespace: 'tenant',
     name: eventName(report),
     uid: `uid-of-${eventName(report)}`,
     resourceVersion,

@@ -2,7 +2,7 @@ import { withAdvice } from '../advice.ts';
 import { fingerprint } from '../fingerprint.ts';
 import { ANNOTATION } from '../names.ts';
 import type { KubernetesEvent } from '../objects.ts';
-import { newestVerdicts } from '../progress/known-verdict.ts';
+import { newestVerdicts, verdictKey } from '../progress/known-verdict.ts';
 import type { EventReport } from './report.ts';
 
 const MAX_MESSAGE = 1_024;
@@ -40,7 +40,8 @@ export function unwritten(
     const isFresh = Math.abs(now.getTime() - Date.parse(event.lastTimestamp ?? '')) < RENEW_MS;
     if (!isFresh) return true;
     if (report.verdict === undefined) return false;
-    const isNewest = newest.get(report.on.uid)?.version === event.metadata.resourceVersion;
+    const { version } = newest.get(verdictKey(report.on.namespace, report.on.uid)) ?? {};
+    const isNewest = version === event.metadata.resourceVersion;
     return !isNewest || event.metadata.annotations?.[ANNOTATION.verdict] !== report.verdict;
   });
 }

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { KIND } from '../../../functions/domain/names.ts';
 import { owesEvents, type MaintenanceProgress } from '../../../functions/domain/progress/progress-object.ts';
+import { EVENTS_WITH_VERDICTS } from '../../../functions/cluster/listed-events.ts';
 import { CLUSTER_VMMRQS, EVENTS, PROGRESSES, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { cordon } from '../../cluster/kubevirt/node-objects.ts';
 import { evict } from '../../cluster/kubevirt/evict.ts';
@@ -113,6 +115,54 @@ test.each(Object.entries(CASES))(
     await admin.delete(VMMRQS, { namespace: name, name: 'more' }).catch(() => undefined);
     await give(admin, { namespace: name, name: 'enough', by: {} }, headroomFor(1));
     await untilDrain(node, (found) => found?.status?.state === 'Completed');
+    await cordon(admin, node, false);
+  },
+);
+
+/** Puts another Event under the name of each: any editor of the namespace may. */
+async function replaceVerdicts(
+  { name: namespace }: Tenant,
+  others: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const { admin } = environment;
+  const { items } = await admin.list(EVENTS, { namespace, ...EVENTS_WITH_VERDICTS });
+  for (const { metadata, involvedObject } of items) {
+    await admin.delete(EVENTS, { namespace, name: metadata.name });
+    await admin.create(EVENTS, {
+      metadata: { namespace, name: metadata.name },
+      involvedObject: { ...involvedObject, kind: 'Pod', uid: 'uid-of-another' },
+      ...{ reason: 'Any', type: 'Normal', source: { component: 'kubelet' }, ...others },
+    });
+  }
+}
+
+const OTHERS: Record<string, Readonly<Record<string, unknown>>> = {
+  'of another component': {},
+  'of the newer API, about another namespace': {
+    involvedObject: { ...KIND.migration, namespace: 'default', name: 'mig0', uid: 'uid-of-another' },
+    ...{ eventTime: '2026-11-27T00:00:00.000000Z', action: 'Any', source: {} },
+    ...{ reportingComponent: 'example.com/any', reportingInstance: 'any' },
+  },
+};
+
+test.each(Object.entries(OTHERS))(
+  'a tenant replaces the Event of a verdict by one %s: the next verdict is known all the same',
+  async (_, others) => {
+    const { admin } = environment;
+    const tenant = await newTenant(environment, {
+      name: `forger-${String(Object.values(OTHERS).indexOf(others))}`,
+      gives: null,
+    });
+    await give(admin, { namespace: tenant.name, name: 'more', by: {} }, { 'requests.cpu': '1m' });
+    const node = await drain(tenant);
+    const isKnown = (found: MaintenanceProgress | undefined, reason: string): boolean =>
+      JSON.stringify(entryOf(tenant, found) ?? {}).includes(reason);
+    await untilDrain(node, (found) => isKnown(found, 'NotEnough'));
+    await replaceVerdicts(tenant, others);
+    await untilDrain(node, (found) => isKnown(found, 'Unexamined'));
+    const merge = { spec: { additionalMigrationResources: { 'requests.cpu': '2m' } } };
+    await admin.patch(VMMRQS, { namespace: tenant.name, name: 'more' }, { merge });
+    await untilDrain(node, (found) => isKnown(found, 'NotEnough'));
     await cordon(admin, node, false);
   },
 );
