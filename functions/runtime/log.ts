@@ -7,11 +7,17 @@ export type Log = (level: Level, message: string, fields?: Fields) => void;
 
 const RANK: Readonly<Record<Level, number>> = { debug: 0, info: 1, warn: 2, error: 3 };
 
+/** Characters of a text: tenants and forged requests may give any. Our own are shorter. */
+const MAX_TEXT = 2_000;
+
+const cut = (_: string, value: unknown): unknown =>
+  typeof value === 'string' && value.length > MAX_TEXT ? `${value.slice(0, MAX_TEXT)}…` : value;
+
 /** Structured log: one JSON document per line, on standard output. */
 export function newLog(min: Level, always: Fields): Log {
   return (level, message, fields = {}) => {
     if (RANK[level] < RANK[min]) return;
     const line = { time: new Date().toISOString(), level, message, ...always, ...fields };
-    process.stdout.write(`${JSON.stringify(line)}\n`);
+    process.stdout.write(`${JSON.stringify(line, cut)}\n`);
   };
 }
