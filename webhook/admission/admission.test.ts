@@ -99,6 +99,7 @@ describe('parseReview', () => {
       review({ object: { metadata: { labels: [1] } } }),
       'request.object: is no',
     ],
+    ['a uid of any length', review({ uid: 'u'.repeat(254) }), 'request.uid: '],
     ['labels in a list', review({ object: { metadata: { labels: ['a'] } } }), 'request.object: is no'],
     [
       'a label __proto__ that is no text',
@@ -133,5 +134,15 @@ describe('toResponse', () => {
       kind: 'AdmissionReview',
       response: { uid: 'u1', allowed: false, status: { ...status, details: { causes } } },
     });
+  });
+
+  test('gives a refusal in at most 4,000 characters: a forged review names any namespace', () => {
+    const denial = {
+      allowed: false,
+      code: 403,
+      reason: 'Forbidden',
+      message: 'x'.repeat(1_000_000),
+    } as const;
+    expect(toResponse('u1', denial).status?.message).toHaveLength(4_000);
   });
 });

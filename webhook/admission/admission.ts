@@ -42,7 +42,8 @@ const objectSchema = z.custom<KubernetesObject>(
 const noObjectSchema = z._default(z.null(), null);
 
 const anyRequestSchema = z.object({
-  uid: z.string().check(z.minLength(1)),
+  /** The response has it too. */
+  uid: z.string().check(z.minLength(1), z.maxLength(253)),
   kind: z.object({ group: z.string(), version: z.string(), kind: z.string() }),
   resource: z.object({ group: z.string(), version: z.string(), resource: z.string() }),
   subResource: z.optional(z.string()),
@@ -150,6 +151,8 @@ export interface AnsweredReview {
 
 /** Characters. */
 const MAX_LINE = 500;
+/** Characters of a refusal: a forged review names what it is about by any text. */
+const MAX_MESSAGE = 4_000;
 
 /** The request of an AdmissionReview, or one line that says why the body is not a review. */
 export function parseReview(body: unknown): AdmissionRequest | string {
@@ -164,7 +167,11 @@ export function toResponse(uid: string, decision: Decision): AdmissionResponse {
   if (decision.allowed) return { uid, allowed: true, ...patchOf(decision) };
   const { code, reason, message, causes } = decision;
   const details = causes === undefined ? {} : { details: { causes } };
-  return { uid, allowed: false, status: { code, reason, message, ...details } };
+  return {
+    uid,
+    allowed: false,
+    status: { code, reason, message: message.slice(0, MAX_MESSAGE), ...details },
+  };
 }
 
 function patchOf({ patch }: Allowed): Pick<AdmissionResponse, 'patchType' | 'patch'> {
