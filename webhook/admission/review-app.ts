@@ -1,5 +1,5 @@
 import { setTimeout as after } from 'node:timers/promises';
-import express, { type Express } from 'express';
+import express, { type Express, type Request, type Response } from 'express';
 import { SERVICE_ACCOUNT, userOf } from '../../functions/domain/names.ts';
 import { systemClock } from '../../functions/runtime/clock.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
@@ -30,9 +30,7 @@ const DEADLINE_MS = 2_500;
 export function reviewApp(options: ReviewOptions): Express {
   const app = express();
   const bodies = new ReviewBodies();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  app.post('/review', async (request, response) => {
+  const answer = async (request: Request, response: Response): Promise<void> => {
     const read = await bodies.read(request, response);
     const parsed = 'status' in read ? read : parseReview(read.body);
     if (typeof parsed === 'string' || 'status' in parsed) {
@@ -42,6 +40,15 @@ export function reviewApp(options: ReviewOptions): Express {
       return;
     }
     response.json(toReview(toResponse(parsed.uid, await decide(parsed, options))));
+  };
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.post('/review', async (request, response) => {
+    try {
+      await answer(request, response);
+    } finally {
+      bodies.answered(request);
+    }
   });
   app.use((_, response) => {
     response.status(404).type('text/plain').send('only POST /review is served here\n');

@@ -1,6 +1,7 @@
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { MAX_BODY_BYTES } from '../observability/body-limit.ts';
+import { BodyBudget } from './body-budget.ts';
 
 /** Why a body is not used. */
 export interface BadBody {
@@ -9,32 +10,56 @@ export interface BadBody {
 }
 
 /** Any pod may post. More values than in any object of etcd: their memory does not depend on the length of their text. */
-const MAX_VALUES = 600_000;
-/** Larger than nearly every review. So few are read at once that their bodies fit in the container. */
-const LARGE = { bytes: 256 * 1024, atOnce: 8 } as const;
+const MAX_VALUES = 300_000;
+/** Bytes of memory for a parsed value: measured with objects of one new key each. */
+const VALUE_BYTES = 100;
+/** Bytes of memory for a part of a body, beside its text: a client may send one byte in each. */
+const PART_BYTES = 300;
 
 const raw: RequestHandler = express.raw({ type: 'application/json', limit: MAX_BODY_BYTES, inflate: false });
 
 /** Reads the JSON bodies of one server. */
 export class ReviewBodies {
-  #large = 0;
+  readonly #budget: BodyBudget;
 
-  /** The parsed body. One that is too large gets 413, a compressed one 415, and what is no JSON 400. */
+  constructor(budget = new BodyBudget()) {
+    this.#budget = budget;
+  }
+
+  /**
+   * The parsed body. One that is too large gets 413, a compressed one 415, and what is no JSON 400. It counts until `answered`.
+   */
   async read(request: Request, response: Response): Promise<{ readonly body: unknown } | BadBody> {
-    const isLarge = !(Number(request.headers['content-length']) <= LARGE.bytes);
-    if (isLarge && this.#large >= LARGE.atOnce)
-      return { status: 503, line: `${String(LARGE.atOnce)} large bodies are being read already` };
-    this.#large += isLarge ? 1 : 0;
+    const weigh = (chunk: Buffer): void => void this.#budget.take(request, chunk.length + PART_BYTES);
+    request.on('data', weigh);
     try {
       await received(request, response);
-      return parsed(request.body);
+      return this.#parsed(request);
     } catch (error) {
       // body-parser throws http-errors, which carry the HTTP status.
       const status = error instanceof Error && 'status' in error ? Number(error.status) : 400;
       return { status, line: `the body cannot be read: ${describeError(error)}` };
     } finally {
-      this.#large -= isLarge ? 1 : 0;
+      // The rest of a body that is not read is discarded.
+      request.off('data', weigh);
     }
+  }
+
+  /** The body is no longer needed. */
+  answered(request: Request): void {
+    this.#budget.free(request);
+  }
+
+  #parsed(request: Request): { readonly body: unknown } | BadBody {
+    const body: unknown = request.body;
+    // Else an idle connection would keep it.
+    request.body = undefined;
+    if (!Buffer.isBuffer(body) || body.length === 0) return { body: undefined };
+    const values = valuesIn(body);
+    if (values > MAX_VALUES) return { status: 413, line: 'the body has more values than any object' };
+    if (!this.#budget.take(request, body.length + values * VALUE_BYTES))
+      return { status: 503, line: 'other bodies use the memory for bodies' };
+    return parsed(body);
   }
 }
 
@@ -46,9 +71,7 @@ const received = (request: Request, response: Response): Promise<void> =>
     });
   });
 
-function parsed(body: unknown): { readonly body: unknown } | BadBody {
-  if (!Buffer.isBuffer(body) || body.length === 0) return { body: undefined };
-  if (hasTooManyValues(body)) return { status: 413, line: 'the body has more values than any object' };
+function parsed(body: Buffer): { readonly body: unknown } | BadBody {
   try {
     return { body: JSON.parse(body.toString('utf8')) as unknown };
   } catch (error) {
@@ -60,13 +83,12 @@ function parsed(body: unknown): { readonly body: unknown } | BadBody {
 /** Each value but the first of a list or an object follows one of these. */
 const MARKS = [',', '[', '{'] as const;
 
-/** By the search of Node itself: a loop over 8 MiB would take 330 ms without the optimizing compiler. */
-function hasTooManyValues(body: Buffer): boolean {
-  if (body.length <= MAX_VALUES) return false;
+/** At least the values of a body, or more than MAX_VALUES. By the search of Node itself: a loop over 8 MiB would take 330 ms. */
+function valuesIn(body: Buffer): number {
   let values = 0;
   for (const mark of MARKS) {
     for (let at = body.indexOf(mark); at >= 0 && values <= MAX_VALUES; at = body.indexOf(mark, at + 1))
       values += 1;
   }
-  return values > MAX_VALUES;
+  return values;
 }

@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import { drainable } from '../../functions/runtime/drain.ts';
+import { boundConnections } from './bounded-connections.ts';
 import type { KeyPair } from '../tls/key-pair.ts';
 
 export interface ServerOptions {
@@ -75,9 +76,10 @@ export async function listenForHealth(
   return { port: await listening(health, port), close: drainedInTime(health) };
 }
 
-/** As `drainable`, with at most REQUEST_MS for each request. */
+/** As `drainable`, with at most REQUEST_MS for each request, and bounds for all clients together. */
 function drainedInTime(server: Server | TlsServer): ReturnType<typeof drainable> {
   const drain = drainable(server);
+  boundConnections(server);
   server.requestTimeout = REQUEST_MS;
   return drain;
 }

@@ -1,0 +1,67 @@
+import type { Server, ServerResponse } from 'node:http';
+import type { Server as TlsServer } from 'node:https';
+import type { Socket } from 'node:net';
+
+/** More than the API servers, the Broker, the functions and a kubelet use. One takes up to 100 KiB. */
+const MAX_CONNECTIONS = 256;
+/** Bytes of answers that clients do not read. */
+const MAX_UNREAD = 16 * 1024 * 1024;
+
+interface Connection {
+  /** The TCP connection, also of TLS. */
+  readonly socket: Socket;
+  /** What carries the requests. */
+  carrier?: Socket;
+  /** To the request under way. */
+  response?: ServerResponse | undefined;
+}
+
+/**
+ * Bounds what clients hold by their connections. With `maxConnections`, a tenant who has them all would shut out the API server. So
+ * a new one is accepted, and closes the least recently used one whose client does not wait for an answer.
+ */
+export function boundConnections(server: Server | TlsServer, max = MAX_CONNECTIONS): void {
+  /** The least recently used first. By the client's address, because a request over TLS has another socket. */
+  const open = new Map<string, Connection>();
+  const dropOne = (): boolean => {
+    const [key, connection] = [...open].find(([, each]) => !isAwaitingAnswer(each)) ?? [];
+    if (key === undefined) return false;
+    open.delete(key);
+    connection?.socket.destroy();
+    return true;
+  };
+  server.on('connection', (socket: Socket) => {
+    if (open.size >= max && !dropOne()) {
+      socket.destroy();
+      return;
+    }
+    const key = addressOf(socket);
+    open.set(key, { socket });
+    socket.once('close', () => {
+      if (open.get(key)?.socket === socket) open.delete(key);
+    });
+  });
+  server.prependListener('request', ({ socket: carrier }, response: ServerResponse) => {
+    const key = addressOf(carrier);
+    const connection = open.get(key);
+    // With requests before the last answer, which no client of the guard sends, one connection could hold any number.
+    if (connection === undefined || connection.response?.writableEnded === false) {
+      carrier.destroy();
+      return;
+    }
+    open.delete(key);
+    open.set(key, Object.assign(connection, { carrier, response }));
+    response.once('close', () => {
+      if (connection.response === response) connection.response = undefined;
+    });
+    while (unreadOf(open) > MAX_UNREAD && dropOne());
+  });
+}
+
+const addressOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+
+const isAwaitingAnswer = ({ response }: Connection): boolean =>
+  response !== undefined && response.req.complete && !response.writableEnded;
+
+const unreadOf = (open: ReadonlyMap<string, Connection>): number =>
+  [...open.values()].reduce((sum, { carrier }) => sum + (carrier?.writableLength ?? 0), 0);
