@@ -446,6 +446,25 @@ test('an upgrade settles whatever KubeVirt counts as outdated, once no VM has th
   expect(isSettled()).toBe(true);
 });
 
+test('answers to many clients share a look that takes long: it takes a tenth of the time at most', () => {
+  let looks = 0;
+  const { cluster } = pushed;
+  const slow = new MaintenanceTracker({
+    ...{ cluster, clock, kubevirtNamespace: 'kubevirt', log: () => undefined },
+    view: () => {
+      looks += 1;
+      clock.ms += 100;
+      return view;
+    },
+    post: () => Promise.resolve(),
+  });
+  for (let asked = 0; asked < 20; asked += 1) slow.maintenanceOf({ kind: 'Upgrade' });
+  expect(looks).toBe(1);
+  clock.ms += 1_000;
+  slow.maintenanceOf({ kind: 'Upgrade' });
+  expect(looks).toBe(2);
+});
+
 test('an incomplete view is no answer', () => {
   expect(tracker.maintenanceOf({ kind: 'Upgrade' })).toBeUndefined();
 });
