@@ -4,7 +4,7 @@ import { LIMIT_MS, timeOf } from './deadlines.ts';
 import { DONE, wait, write, type StepDecision, type Wait } from './decision.ts';
 import type { VirtualMachine } from './kubevirt.ts';
 import { LIVE_REASON } from './names.ts';
-import { receiverOf, strategyOwners, strategyWrites, vmimOf } from './proofs.ts';
+import { receiverOf, strategyOwners, strategyWrites, vmimOf, writtenAt } from './proofs.ts';
 import { withRecord, withStrategy } from './run-record.ts';
 import type { RecordedRun, RunSnapshot } from './run-snapshot.ts';
 import { shownName } from './shown.ts';
@@ -43,12 +43,12 @@ function keepOff(snapshot: RecordedRun): StepDecision {
 
 /** In one write with the record, so that a later change back is known as somebody else's. */
 function halt(snapshot: RecordedRun): StepDecision {
-  const { source, record, hub } = snapshot;
+  const { source, record } = snapshot;
   const { vm } = source;
   const waiting = waitForOwner(snapshot, LIMIT_MS.haltAgain);
   if (waiting !== undefined) return waiting;
   const by = strategyOwners(vm).join(', ') || 'unknown';
-  const undone = { at: new Date(hub.now).toISOString(), by };
+  const undone = { at: new Date(source.now).toISOString(), by };
   const isUndone = isStartedAgain(snapshot);
   const halted = { ...record, halted: true as const, ...(isUndone && { undone }) };
   return write(`halting the VM ${shownName(vm)} on the source${isUndone ? ' again' : ''}`, {
@@ -68,10 +68,10 @@ const isStartedAgain = ({ source, record }: RecordedRun): boolean =>
  * again all the same, because two copies must not run. undefined: none has, or long ago.
  */
 function waitForOwner(
-  { source: { vm }, record: { undone }, hub }: RecordedRun,
+  { source: { vm, now }, record: { undone } }: RecordedRun,
   ms: number,
 ): Wait | undefined {
-  if (undone === undefined || hub.now - timeOf(undone.at) >= ms) return undefined;
+  if (undone === undefined || now - Math.max(timeOf(undone.at), writtenAt(vm)) >= ms) return undefined;
   return wait(
     LIVE_REASON.sourceStartedAgain,
     `an owner (field manager ${undone.by}) has started the VM ${shownName(vm)} on the source again, whose guest has left, and it was ` +

@@ -2,6 +2,7 @@ import { isDone, isFinal } from '../migration.ts';
 import { FIELD_MANAGER } from '../names.ts';
 import type { Pod } from '../objects.ts';
 import { isMigrationTarget, isReceiver, ownStateOf } from './cut-over.ts';
+import { timeOf } from './deadlines.ts';
 import type { VirtualMachine, Vmi, Vmim } from './kubevirt.ts';
 import { KUBEVIRT_MANAGER } from './names.ts';
 import { isOfRun, vmimName, type RunId } from './run-names.ts';
@@ -133,6 +134,17 @@ export function strategyWrites({ metadata }: VirtualMachine): string {
   });
   return writes.sort().join(', ');
 }
+
+/**
+ * When the run wrote the VM last, by the clock of its API server, milliseconds: a call may stand still between its reading and its write.
+ * -Infinity: nobody knows.
+ */
+export const writtenAt = ({ metadata }: VirtualMachine): number =>
+  Math.max(
+    ...(metadata.managedFields ?? []).flatMap(({ manager, time }) =>
+      manager === FIELD_MANAGER && time !== undefined ? [timeOf(time)] : [],
+    ),
+  );
 
 /** Whether the VM is one that KubeVirt starts by itself, or keeps running. */
 export const isWantedRunning = ({ vm }: Pick<SourceSide, 'vm'>): boolean =>

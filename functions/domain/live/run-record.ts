@@ -41,7 +41,7 @@ const recordSchema = z.object({
   arrivedAt: z.optional(time),
   /** The run has halted the source VM; if it is not Halted later, an owner of it has undone that. */
   halted: z.optional(z.literal(true)),
-  /** An owner of it has undone that: when it was halted again last, and whose change that was. */
+  /** An owner of it has undone that: when that was seen last, by the clock of the source, and whose change it was. */
   undone: z.optional(z.object({ at: time, by: text })),
   /** How the run ends for this VM; it goes back from there unless the VM is past its cut-over. */
   end: z.optional(

@@ -272,7 +272,7 @@ describe('the guest has arrived', () => {
     ['an owner has left it off', undone(600, { vm: HALTED, vmi: undefined }), 'done'],
     [
       'an owner starts it again for a day',
-      undone(-86_392, { vmi: RESTARTED }, { now: NOW + 86_401_000 }),
+      undone(-86_392, { vmi: RESTARTED, now: NOW + 86_401_000 }, { now: NOW + 86_401_000 }),
       'fail SourceNotVerified',
     ],
     ['also after a day it is halted', there({ hub: { now: NOW + 86_401_000 } }), HALT],
@@ -319,6 +319,28 @@ describe('the guest has arrived', () => {
     const run = there({ source: { vm } }, { strategyWrites: strategyWrites(before) });
     const undoing = by === undefined ? {} : { undone: { at: seconds(0), by } };
     expect(writtenRecord(decide(run))).toEqual({ ...run.record, halted: true, ...undoing });
+  });
+
+  /** Off, and halted again by a call that has read the VM long before. */
+  const haltedLate = (since: number): RecordedRun => {
+    const managedFields = [
+      { manager: 'argocd', time: seconds(-3_600) },
+      { manager: FIELD_MANAGER, time: seconds(-since) },
+    ];
+    const vm = { ...HALTED, metadata: { ...HALTED.metadata, managedFields } };
+    return undone(7_200, { vm, vmi: undefined });
+  };
+
+  test.each([
+    [599, 'wait SourceStartedAgain'],
+    [600, 'done'],
+  ])('halted again %i s ago by what was read two hours before', (since, wanted) => {
+    expect(summary(decide(haltedLate(since)))).toBe(wanted);
+  });
+
+  test('how long it stays off is by the clock of its own cluster', () => {
+    const ahead = { vm: HALTED, vmi: undefined };
+    expect(summary(decide(undone(599, ahead, { now: NOW + 3_600_000 })))).toBe('wait SourceStartedAgain');
   });
 
   const strategy = (spec: Partial<VirtualMachine['spec']>): VirtualMachine =>

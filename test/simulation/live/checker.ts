@@ -48,6 +48,9 @@ interface CheckedWrite extends Checked {
   readonly isStopped: boolean;
 }
 
+/** What shows an end. */
+type Ending = Omit<CheckedWrite, 'isStopped'>;
+
 /** An owner starts it again each time: the run does not do so at once, and does not end either. */
 const NOT_AT_ONCE_MS = 5_000;
 const NOT_OVER_MS = 300_000;
@@ -160,7 +163,7 @@ function haltsAtOnce({ clusters, halts }: Checked): string | undefined {
 }
 
 /** What an end with nothing left over breaks, when it is reached. What becomes of the VM afterwards is not the run's. */
-export function brokenByEnd(checked: Omit<CheckedWrite, 'isStopped'>, { as }: ShownEnd): string | undefined {
+export function brokenByEnd(checked: Ending, { as }: ShownEnd): string | undefined {
   const { clusters, truth, isTouched, hooks } = checked;
   const vm = clusters.vm('source');
   const missed = hooks.steps.filter((step) => !hooks.succeeded.has(step));
@@ -175,17 +178,19 @@ export function brokenByEnd(checked: Omit<CheckedWrite, 'isStopped'>, { as }: Sh
     : `L3: ${as}, and the source VM is ${strategyIn(vm)}`;
 }
 
-function isStrategyKept(
-  { clusters, isTouched, readSince }: Omit<CheckedWrite, 'isStopped'>,
-  vm: Vm,
-): boolean {
+function isStrategyKept({ clusters, isTouched, readSince }: Ending, vm: Vm): boolean {
   if (isTouched || strategyIn(vm) === clusters.strategy) return true;
   // After a failed attempt KubeVirt halts the VM where its launcher is lost, also a moment before the end is shown.
   return clusters.strategyBy === 'virt-controller' && clusters.strategyAt >= readSince;
 }
 
-function brokenByArrival({ clusters, isTouched, halts }: Checked, as: ShownEnd['as']): string | undefined {
-  if (halts.length > 1 && clusters.now - (halts.at(-1) ?? 0) < NOT_OVER_MS)
+function brokenByArrival(
+  { clusters, isTouched, halts, readSince }: Ending,
+  as: ShownEnd['as'],
+): string | undefined {
+  // One cluster is read and the hub written: an owner may start the source in between, and the record stays then (docs/adr/0031).
+  const known = halts.filter((at) => at < readSince);
+  if (known.length > 1 && clusters.now - (known.at(-1) ?? 0) < NOT_OVER_MS)
     return `L1: ${as}, and an owner has just started the source again`;
   const isSettled = isOff(clusters, clusters.vm('source')) || isTouched;
   return isSettled ? undefined : `L1: ${as}, and the source may start again`;
