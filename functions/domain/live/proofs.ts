@@ -122,20 +122,6 @@ export const strategyOwners = ({ metadata }: VirtualMachine): string[] =>
   );
 
 /**
- * Who else set it, in either form, and when, as the API server wrote it: another text than before is another write. The time of our own
- * entry changes with each write of the record.
- */
-export function strategyWrites({ metadata }: VirtualMachine): string {
-  const writes = (metadata.managedFields ?? []).flatMap(({ fieldsV1, manager = 'unknown', time = '' }) => {
-    const spec = fieldsV1?.['f:spec'];
-    const isOther =
-      manager !== FIELD_MANAGER && (spec?.['f:runStrategy'] ?? spec?.['f:running']) !== undefined;
-    return isOther ? [`${manager} ${time}`.trim()] : [];
-  });
-  return writes.sort().join(', ');
-}
-
-/**
  * When the run wrote the VM last, by the clock of its API server, milliseconds: a call may stand still between its reading and its write.
  * -Infinity: nobody knows.
  */

@@ -23,8 +23,8 @@ const recordSchema = z.object({
   /** The migration that the VMI had before the run (cut-over.ts). */
   before: z.optional(text),
   runStrategy: z.enum(STRATEGIES),
-  /** Who had set it, and when (proofs.ts): one who sets it during the run has undone that KubeVirt halted the VM. */
-  strategyWrites: z.optional(z.string()),
+  /** Of the VM when the run saw it on: KubeVirt may halt it next, and an owner may undo that (end-source.ts). */
+  generation: z.optional(z.int()),
   target: z.object({ cluster: text, namespace: text, name: text }),
   startedAt: time,
   /** How long its transfer may take. */

@@ -35,6 +35,8 @@ export interface Checked {
   readonly hasEnded: boolean;
   /** When the run has halted the source VM since a user last touched anything (a removed record does not tell of it), milliseconds. */
   readonly halts: readonly number[];
+  /** When an owner has started it again since then, milliseconds. */
+  readonly starts: readonly number[];
   /** When the guest last ran on the target, milliseconds. */
   readonly lastOnTarget: number;
   /** Whether another call than the one that ended the recorded run has made it, after that one's last reading (docs/adr/0031). */
@@ -185,12 +187,12 @@ function isStrategyKept({ clusters, isTouched, readSince }: Ending, vm: Vm): boo
 }
 
 function brokenByArrival(
-  { clusters, isTouched, halts, readSince }: Ending,
+  { clusters, isTouched, starts, readSince }: Ending,
   as: ShownEnd['as'],
 ): string | undefined {
   // One cluster is read and the hub written: an owner may start the source in between, and the record stays then (docs/adr/0031).
-  const known = halts.filter((at) => at < readSince);
-  if (known.length > 1 && clusters.now - (known.at(-1) ?? 0) < NOT_OVER_MS)
+  const started = starts.findLast((at) => at < readSince) ?? -Infinity;
+  if (clusters.now - started < NOT_OVER_MS)
     return `L1: ${as}, and an owner has just started the source again`;
   const isSettled = isOff(clusters, clusters.vm('source')) || isTouched;
   return isSettled ? undefined : `L1: ${as}, and the source may start again`;
