@@ -4,7 +4,7 @@ import { LIMIT_MS, timeOf } from './deadlines.ts';
 import { DONE, wait, write, type StepDecision, type Wait } from './decision.ts';
 import type { VirtualMachine } from './kubevirt.ts';
 import { LIVE_REASON } from './names.ts';
-import { receiverOf, strategyOwners, strategyWrites, vmimOf } from './proofs.ts';
+import { receiverOf, strategyOwners, vmimOf, writtenAt } from './proofs.ts';
 import { withRecord, withStrategy } from './run-record.ts';
 import type { RecordedRun, RunSnapshot } from './run-snapshot.ts';
 import { shownName } from './shown.ts';
@@ -38,19 +38,34 @@ function requested(vm: VirtualMachine): Wait | undefined {
 
 function keepOff(snapshot: RecordedRun): StepDecision {
   const decision = removeVmi(snapshot);
-  return decision.kind === 'write' ? decision : (waitForOwner(snapshot, LIMIT_MS.staysOff) ?? decision);
+  if (decision.kind === 'write') return decision;
+  return noteOwner(snapshot) ?? waitForOwner(snapshot, LIMIT_MS.staysOff) ?? decision;
+}
+
+/** Since the VM was on as the run knows it: once it has halted, it was started and halted again, which is two writes of its spec more. */
+function noteOwner(snapshot: RecordedRun): StepDecision | undefined {
+  const { source, record } = snapshot;
+  if (specWrites(snapshot) < 3) return undefined;
+  const generation = (source.vm.metadata.generation ?? 0) - 1;
+  const undone = { at: new Date(source.now).toISOString(), by: 'unknown' };
+  return write('recording that an owner has started the VM on the source again', {
+    verb: 'replace',
+    on: 'source',
+    object: withRecord(source.vm, { ...record, generation, undone }),
+  });
 }
 
 /** In one write with the record, so that a later change back is known as somebody else's. */
 function halt(snapshot: RecordedRun): StepDecision {
-  const { source, record, hub } = snapshot;
+  const { source, record } = snapshot;
   const { vm } = source;
   const waiting = waitForOwner(snapshot, LIMIT_MS.haltAgain);
   if (waiting !== undefined) return waiting;
   const by = strategyOwners(vm).join(', ') || 'unknown';
-  const undone = { at: new Date(hub.now).toISOString(), by };
+  const undone = { at: new Date(source.now).toISOString(), by };
   const isUndone = isStartedAgain(snapshot);
-  const halted = { ...record, halted: true as const, ...(isUndone && { undone }) };
+  const { generation } = vm.metadata;
+  const halted = { ...record, halted: true as const, generation, ...(isUndone && { undone }) };
   return write(`halting the VM ${shownName(vm)} on the source${isUndone ? ' again' : ''}`, {
     verb: 'replace',
     on: 'source',
@@ -58,20 +73,23 @@ function halt(snapshot: RecordedRun): StepDecision {
   });
 }
 
-/** KubeVirt mostly halts it first, so an owner may undo that before the run has halted it. */
-const isStartedAgain = ({ source, record }: RecordedRun): boolean =>
-  record.halted === true ||
-  (record.strategyWrites !== undefined && strategyWrites(source.vm) !== record.strategyWrites);
+/** KubeVirt mostly halts it first, so an owner may undo that before the run has halted it: two writes of the spec. */
+const isStartedAgain = (snapshot: RecordedRun): boolean =>
+  snapshot.record.halted === true || specWrites(snapshot) >= 2;
+
+/** Since the run saw the VM on. Times in managedFields do not count them: any edit by the same manager changes its time. */
+const specWrites = ({ source: { vm }, record }: RecordedRun): number =>
+  (vm.metadata.generation ?? 0) - (record.generation ?? Infinity);
 
 /**
  * For so long after an owner has started the VM again: one that does so without end is no end of the run, and is reported once. It is halted
  * again all the same, because two copies must not run. undefined: none has, or long ago.
  */
 function waitForOwner(
-  { source: { vm }, record: { undone }, hub }: RecordedRun,
+  { source: { vm, now }, record: { undone } }: RecordedRun,
   ms: number,
 ): Wait | undefined {
-  if (undone === undefined || hub.now - timeOf(undone.at) >= ms) return undefined;
+  if (undone === undefined || now - Math.max(timeOf(undone.at), writtenAt(vm)) >= ms) return undefined;
   return wait(
     LIVE_REASON.sourceStartedAgain,
     `an owner (field manager ${undone.by}) has started the VM ${shownName(vm)} on the source again, whose guest has left, and it was ` +

@@ -2,6 +2,7 @@ import { isDone, isFinal } from '../migration.ts';
 import { FIELD_MANAGER } from '../names.ts';
 import type { Pod } from '../objects.ts';
 import { isMigrationTarget, isReceiver, ownStateOf } from './cut-over.ts';
+import { timeOf } from './deadlines.ts';
 import type { VirtualMachine, Vmi, Vmim } from './kubevirt.ts';
 import { KUBEVIRT_MANAGER } from './names.ts';
 import { isOfRun, vmimName, type RunId } from './run-names.ts';
@@ -121,18 +122,15 @@ export const strategyOwners = ({ metadata }: VirtualMachine): string[] =>
   );
 
 /**
- * Who else set it, in either form, and when, as the API server wrote it: another text than before is another write. The time of our own
- * entry changes with each write of the record.
+ * When the run wrote the VM last, by the clock of its API server, milliseconds: a call may stand still between its reading and its write.
+ * -Infinity: nobody knows.
  */
-export function strategyWrites({ metadata }: VirtualMachine): string {
-  const writes = (metadata.managedFields ?? []).flatMap(({ fieldsV1, manager = 'unknown', time = '' }) => {
-    const spec = fieldsV1?.['f:spec'];
-    const isOther =
-      manager !== FIELD_MANAGER && (spec?.['f:runStrategy'] ?? spec?.['f:running']) !== undefined;
-    return isOther ? [`${manager} ${time}`.trim()] : [];
-  });
-  return writes.sort().join(', ');
-}
+export const writtenAt = ({ metadata }: VirtualMachine): number =>
+  Math.max(
+    ...(metadata.managedFields ?? []).flatMap(({ manager, time }) =>
+      manager === FIELD_MANAGER && time !== undefined ? [timeOf(time)] : [],
+    ),
+  );
 
 /** Whether the VM is one that KubeVirt starts by itself, or keeps running. */
 export const isWantedRunning = ({ vm }: Pick<SourceSide, 'vm'>): boolean =>

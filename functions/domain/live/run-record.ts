@@ -23,8 +23,8 @@ const recordSchema = z.object({
   /** The migration that the VMI had before the run (cut-over.ts). */
   before: z.optional(text),
   runStrategy: z.enum(STRATEGIES),
-  /** Who had set it, and when (proofs.ts): one who sets it during the run has undone that KubeVirt halted the VM. */
-  strategyWrites: z.optional(z.string()),
+  /** Of the VM when the run saw it on: KubeVirt may halt it next, and an owner may undo that (end-source.ts). */
+  generation: z.optional(z.int()),
   target: z.object({ cluster: text, namespace: text, name: text }),
   startedAt: time,
   /** How long its transfer may take. */
@@ -41,7 +41,7 @@ const recordSchema = z.object({
   arrivedAt: z.optional(time),
   /** The run has halted the source VM; if it is not Halted later, an owner of it has undone that. */
   halted: z.optional(z.literal(true)),
-  /** An owner of it has undone that: when it was halted again last, and whose change that was. */
+  /** An owner of it has undone that: when that was seen last, by the clock of the source, and whose change it was. */
   undone: z.optional(z.object({ at: time, by: text })),
   /** How the run ends for this VM; it goes back from there unless the VM is past its cut-over. */
   end: z.optional(

@@ -14,7 +14,7 @@ import {
 import { aPlan, aRecord, aVm, itsVmi, RUN } from '../../../test/support/builders/live.ts';
 import { metadata, seconds } from '../../../test/support/builders/object.ts';
 import type { RunSnapshot } from '../../domain/live/run-snapshot.ts';
-import type { ManagedFieldsEntry, Namespace } from '../../domain/objects.ts';
+import type { Namespace } from '../../domain/objects.ts';
 import { decide } from './decide.ts';
 
 const HALTED = aVm((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Halted' } }));
@@ -70,7 +70,6 @@ test('the record says whose it is, what moves, and how the VM ran', () => {
     vm: RUN.vm,
     vmi: 'uid-of-source-vmi',
     runStrategy: 'Always',
-    strategyWrites: '',
     target: { cluster: 'target', namespace: 'target', name: 'web' },
     startedAt: seconds(0),
     transferSeconds: 3_600,
@@ -81,6 +80,11 @@ test('the record says whose it is, what moves, and how the VM ran', () => {
 });
 
 test.each<[string, RunSnapshot, object]>([
+  [
+    'the generation of the VM',
+    aRun({ source: { vm: aVm((vm) => ({ ...vm, metadata: { ...vm.metadata, generation: 7 } })) } }),
+    { generation: 7 },
+  ],
   [
     'the migration that the VMI had before',
     aRun({ source: { vmi: itsVmi(migrated(OWN_STATE)) } }),
@@ -98,19 +102,6 @@ test.each<[string, RunSnapshot, object]>([
   ],
 ])('the record has %s', (_what, run, wanted) => {
   expect(writtenRecord(decide(run))).toMatchObject(wanted);
-});
-
-test('the record says who had set the run strategy, of either form, and when', () => {
-  const entry = (field: string): ManagedFieldsEntry => ({
-    ...{ manager: 'kubectl', time: seconds(-9) },
-    fieldsV1: { 'f:spec': { [field]: {} } },
-  });
-  const managedFields = ['f:template', 'f:running', 'f:runStrategy'].map(entry);
-  const vm = aVm((one) => ({ ...one, metadata: { ...one.metadata, managedFields } }));
-  const each = `kubectl ${seconds(-9)}`;
-  expect(writtenRecord(decide(aRun({ source: { vm } })))).toMatchObject({
-    strategyWrites: `${each}, ${each}`,
-  });
 });
 
 test('nothing but the annotation of the VM changes, by the version that was read', () => {

@@ -2,7 +2,6 @@ import { LIMIT_MS, transferSeconds } from '../../domain/live/deadlines.ts';
 import { DONE, fail, waitUntil, write, type StepDecision, type Wait } from '../../domain/live/decision.ts';
 import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import { LIVE_KIND, LIVE_LABEL, LIVE_REASON } from '../../domain/live/names.ts';
-import { strategyWrites } from '../../domain/live/proofs.ts';
 import { recordOf, strategyOf, withRecord, type RunRecord } from '../../domain/live/run-record.ts';
 import type { RunSnapshot } from '../../domain/live/run-snapshot.ts';
 import { shownSince, waitAtMost } from '../../domain/live/shown-wait.ts';
@@ -46,7 +45,7 @@ function newRecord({ hub, source, target }: RunSnapshot, { vm, vmi, runStrategy 
     vmi: vmi.metadata.uid,
     ...(before === undefined ? {} : { before }),
     runStrategy,
-    strategyWrites: strategyWrites(vm),
+    generation: vm.metadata.generation,
     target: {
       cluster: target.cluster,
       namespace: hub.plan.spec.targetNamespace,

@@ -17,7 +17,6 @@ import { annotated, NOW, seconds, withUid } from '../../../test/support/builders
 import type { VirtualMachine, Vmim } from '../../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION, LIVE_KUBEVIRT } from '../../domain/live/names.ts';
 import { FIELD_MANAGER } from '../../domain/names.ts';
-import { strategyWrites } from '../../domain/live/proofs.ts';
 import { recordOf, type RunRecord } from '../../domain/live/run-record.ts';
 import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
 import type { Condition } from '../../domain/objects.ts';
@@ -272,7 +271,7 @@ describe('the guest has arrived', () => {
     ['an owner has left it off', undone(600, { vm: HALTED, vmi: undefined }), 'done'],
     [
       'an owner starts it again for a day',
-      undone(-86_392, { vmi: RESTARTED }, { now: NOW + 86_401_000 }),
+      undone(-86_392, { vmi: RESTARTED, now: NOW + 86_401_000 }, { now: NOW + 86_401_000 }),
       'fail SourceNotVerified',
     ],
     ['also after a day it is halted', there({ hub: { now: NOW + 86_401_000 } }), HALT],
@@ -290,35 +289,64 @@ describe('the guest has arrived', () => {
     });
   });
 
-  const managed = (manager: string, time: string, field = 'f:runStrategy'): VirtualMachine =>
+  /** The VM as its owner has it, whose entry is so many seconds newer than NOW: any edit of its own renews that. */
+  const owned = (generation: number, since = -3_600): VirtualMachine =>
     aVm((one) => {
-      const managedFields = [{ manager, time, fieldsV1: { 'f:spec': { [field]: {} } } }];
-      return { ...one, metadata: { ...one.metadata, managedFields } };
+      const fieldsV1 = { 'f:spec': { 'f:runStrategy': {} } };
+      const managedFields = [{ manager: 'argocd', time: seconds(since), fieldsV1 }];
+      return { ...one, metadata: { ...one.metadata, generation, managedFields } };
     });
-  const CREATED = managed('argocd', seconds(-3_600));
 
-  const MOVED = managed(FIELD_MANAGER, seconds(-3_600));
-
-  test.each<[string, VirtualMachine, VirtualMachine, string | undefined]>([
-    ['an owner that set it before the run has undone nothing', CREATED, CREATED, undefined],
-    [
-      'one that sets it again after KubeVirt has halted the VM has',
-      CREATED,
-      managed('argocd', seconds(-1)),
-      'argocd',
-    ],
-    ['another one too', CREATED, managed('flux', seconds(-3_600)), 'flux'],
-    [
-      'an earlier run, and the record was written since',
-      MOVED,
-      managed(FIELD_MANAGER, seconds(-1)),
-      undefined,
-    ],
-    ['an earlier run, and an owner since', MOVED, managed('argocd', seconds(-1)), 'argocd'],
-  ])('who has set the strategy: %s', (...[, before, vm, by]) => {
-    const run = there({ source: { vm } }, { strategyWrites: strategyWrites(before) });
+  test.each<[string, number | undefined, VirtualMachine, string | undefined]>([
+    ['an owner that set it before the run', 2, owned(2), undefined],
+    ['one that has changed a label since', 2, owned(2, -1), undefined],
+    ['one that has changed something else of the spec', 2, owned(3, -1), undefined],
+    ['one that sets it again after KubeVirt has halted the VM', 2, owned(4, -1), 'argocd'],
+    ['nobody knows, because the record was removed', undefined, owned(4), undefined],
+  ])('whether the halt was undone before the first one of the run: %s', (...[, generation, vm, by]) => {
+    const run = there({ source: { vm } }, { generation });
     const undoing = by === undefined ? {} : { undone: { at: seconds(0), by } };
-    expect(writtenRecord(decide(run))).toEqual({ ...run.record, halted: true, ...undoing });
+    const on = { generation: vm.metadata.generation, halted: true };
+    expect(writtenRecord(decide(run))).toEqual({ ...run.record, ...on, ...undoing });
+  });
+
+  const haltedAt = (generation: number): RecordedRun => {
+    const vm = { ...HALTED, metadata: { ...HALTED.metadata, generation } };
+    return there({ source: { vm, vmi: undefined } }, { generation: 2 });
+  };
+
+  test.each([3, 4])('halted, at generation %i where it was on at 2: it is off', (generation) => {
+    expect(summary(decide(haltedAt(generation)))).toBe('done');
+  });
+
+  test('halted, started and halted again, before the run has seen it started: it has to stay off', () => {
+    const run = haltedAt(5);
+    const undoing = { generation: 4, undone: { at: seconds(0), by: 'unknown' } };
+    const record = { ...run.record, ...undoing };
+    expect(writtenRecord(decide(run))).toEqual(record);
+    expect(summary(decide({ ...run, record }))).toBe('wait SourceStartedAgain');
+  });
+
+  /** Off, and halted again by a call that has read the VM long before. */
+  const haltedLate = (since: number): RecordedRun => {
+    const managedFields = [
+      { manager: 'argocd', time: seconds(-3_600) },
+      { manager: FIELD_MANAGER, time: seconds(-since) },
+    ];
+    const vm = { ...HALTED, metadata: { ...HALTED.metadata, managedFields } };
+    return undone(7_200, { vm, vmi: undefined });
+  };
+
+  test.each([
+    [599, 'wait SourceStartedAgain'],
+    [600, 'done'],
+  ])('halted again %i s ago by what was read two hours before', (since, wanted) => {
+    expect(summary(decide(haltedLate(since)))).toBe(wanted);
+  });
+
+  test('how long it stays off is by the clock of its own cluster', () => {
+    const ahead = { vm: HALTED, vmi: undefined };
+    expect(summary(decide(undone(599, ahead, { now: NOW + 3_600_000 })))).toBe('wait SourceStartedAgain');
   });
 
   const strategy = (spec: Partial<VirtualMachine['spec']>): VirtualMachine =>

@@ -30,7 +30,7 @@ interface Call {
   readonly began: number;
   /** When it began to read the VM that it has read last, milliseconds. */
   readSince: number;
-  /** The VM had its record then. */
+  /** Its record was on the VM then, or went with it. */
   hadRecord: boolean;
   /** Its process is gone. */
   isGone: boolean;
@@ -84,7 +84,8 @@ export class Calls {
       onRead: (on: string, kind: string) => {
         if (on !== 'source' || kind !== VMS.kind) return;
         call.readSince = clusters.now;
-        call.hadRecord = isRecorded(clusters.vm('source'));
+        const vm = clusters.vm('source');
+        call.hadRecord = vm === undefined || isRecorded(vm);
       },
     };
     this.underWay += 1;

@@ -35,6 +35,8 @@ export interface Checked {
   readonly hasEnded: boolean;
   /** When the run has halted the source VM since a user last touched anything (a removed record does not tell of it), milliseconds. */
   readonly halts: readonly number[];
+  /** When an owner has started it again since then, milliseconds. */
+  readonly starts: readonly number[];
   /** When the guest last ran on the target, milliseconds. */
   readonly lastOnTarget: number;
   /** Whether another call than the one that ended the recorded run has made it, after that one's last reading (docs/adr/0031). */
@@ -47,6 +49,9 @@ interface CheckedWrite extends Checked {
   /** A user has canceled, archived or deleted the run before the call began. */
   readonly isStopped: boolean;
 }
+
+/** What shows an end. */
+type Ending = Omit<CheckedWrite, 'isStopped'>;
 
 /** An owner starts it again each time: the run does not do so at once, and does not end either. */
 const NOT_AT_ONCE_MS = 5_000;
@@ -160,7 +165,7 @@ function haltsAtOnce({ clusters, halts }: Checked): string | undefined {
 }
 
 /** What an end with nothing left over breaks, when it is reached. What becomes of the VM afterwards is not the run's. */
-export function brokenByEnd(checked: Omit<CheckedWrite, 'isStopped'>, { as }: ShownEnd): string | undefined {
+export function brokenByEnd(checked: Ending, { as }: ShownEnd): string | undefined {
   const { clusters, truth, isTouched, hooks } = checked;
   const vm = clusters.vm('source');
   const missed = hooks.steps.filter((step) => !hooks.succeeded.has(step));
@@ -175,17 +180,19 @@ export function brokenByEnd(checked: Omit<CheckedWrite, 'isStopped'>, { as }: Sh
     : `L3: ${as}, and the source VM is ${strategyIn(vm)}`;
 }
 
-function isStrategyKept(
-  { clusters, isTouched, readSince }: Omit<CheckedWrite, 'isStopped'>,
-  vm: Vm,
-): boolean {
+function isStrategyKept({ clusters, isTouched, readSince }: Ending, vm: Vm): boolean {
   if (isTouched || strategyIn(vm) === clusters.strategy) return true;
   // After a failed attempt KubeVirt halts the VM where its launcher is lost, also a moment before the end is shown.
   return clusters.strategyBy === 'virt-controller' && clusters.strategyAt >= readSince;
 }
 
-function brokenByArrival({ clusters, isTouched, halts }: Checked, as: ShownEnd['as']): string | undefined {
-  if (halts.length > 1 && clusters.now - (halts.at(-1) ?? 0) < NOT_OVER_MS)
+function brokenByArrival(
+  { clusters, isTouched, starts, readSince }: Ending,
+  as: ShownEnd['as'],
+): string | undefined {
+  // One cluster is read and the hub written: an owner may start the source in between, and the record stays then (docs/adr/0031).
+  const started = starts.findLast((at) => at < readSince) ?? -Infinity;
+  if (clusters.now - started < NOT_OVER_MS)
     return `L1: ${as}, and an owner has just started the source again`;
   const isSettled = isOff(clusters, clusters.vm('source')) || isTouched;
   return isSettled ? undefined : `L1: ${as}, and the source may start again`;

@@ -55,6 +55,8 @@ export class Clusters {
   strategyBy = 'kubectl';
   /** When, milliseconds. */
   strategyAt = 0;
+  /** When the run has written it last, milliseconds. */
+  writtenAt = 0;
   /** What a user has set it to since. */
   readonly strategiesOfUser: string[] = [];
   /** Reads and writes there are not answered. */
@@ -107,6 +109,7 @@ export class Clusters {
         : metadata.annotations;
     const next = { ...object, metadata: { ...metadata, ...(annotations && { annotations }) } };
     await this.pair[side].admin.replace(typeOf(object), next);
+    if (side === 'source' && object.kind === VMS.kind && writer === 'live') this.writtenAt = this.now;
   }
 
   async create(side: Side, object: { kind?: string; metadata: { name: string } }): Promise<void> {

@@ -129,6 +129,11 @@ export const MUTATIONS: readonly LiveMutation[] = [
     edit(DEADLINES, 'staysOff: 10 * MINUTE,', 'staysOff: 0,'),
   ),
   mutation(
+    'an owner whose start KubeVirt or the run undoes unseen is none',
+    ['L1'],
+    edit(END_SOURCE, '(record.generation ?? Infinity)', 'Infinity'),
+  ),
+  mutation(
     'a VM of the older form stays down',
     ['L4'],
     edit(

@@ -1,4 +1,5 @@
 import { LIVE_KIND } from '../../../functions/domain/live/names.ts';
+import { FIELD_MANAGER } from '../../../functions/domain/names.ts';
 import type { LiveWrite } from '../../../functions/domain/live/decision.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type {
@@ -19,6 +20,7 @@ import type { LiveContext } from '../../../functions/live/context.ts';
 import { asListed } from '../../support/builders/cluster.ts';
 import type { Side } from '../../cluster/kubevirt/decentralized/sides.ts';
 import { VMS } from '../../cluster/kubevirt/objects.ts';
+import { timestamp } from '../model/metadata.ts';
 import { selects } from '../model/selectors.ts';
 import type { Store } from '../model/store.ts';
 import type { Clusters } from './clusters.ts';
@@ -158,6 +160,7 @@ class Connection implements Pick<Cluster, 'get' | 'list' | 'create' | 'replace' 
     if (this.#on === 'source' && kind === VMS.kind) {
       const managedFields = [
         { manager: clusters.strategyBy, fieldsV1: { 'f:spec': { 'f:runStrategy': {} } } },
+        { manager: FIELD_MANAGER, time: timestamp(clusters.writtenAt) },
       ];
       return { ...object, metadata: { ...metadata, managedFields } };
     }

@@ -41,12 +41,15 @@ class Run {
   readonly #seldom: Seldom;
   readonly #calls: Calls;
   readonly #halts: number[] = [];
+  readonly #starts: number[] = [];
   readonly #hits = new Map<string, number>();
   readonly #trace: string[] = [];
   readonly #rates: { readonly fault: number; readonly user: number; readonly call: number };
   #lastOnTarget = 0;
   #violation: string | undefined;
   #isTouched = false;
+  /** No user has touched anything. */
+  #isAsBegun = true;
 
   constructor(seed: number, random: Random, clusters: Clusters) {
     this.#seed = seed;
@@ -99,6 +102,8 @@ class Run {
   #touched(): void {
     this.#isTouched = true;
     this.#halts.length = 0;
+    this.#starts.length = 0;
+    this.#isAsBegun = false;
   }
 
   async #pass(): Promise<void> {
@@ -123,7 +128,11 @@ class Run {
 
   /** By an owner of the VM, or of the namespace. */
   #happens(what: string): void {
-    if (what === OWNER) this.#isTouched = true;
+    if (what === OWNER) {
+      this.#isTouched = true;
+      // Where a user has removed the record, nothing tells of it before the run has halted the VM itself.
+      if (this.#isAsBegun || this.#halts.length > 0) this.#starts.push(this.#clusters.now);
+    }
     this.#hit(what);
     this.#note(`! ${what}`);
   }
@@ -138,6 +147,7 @@ class Run {
       isTouched: this.#isTouched,
       hasEnded: end !== undefined && end.leftovers.length === 0,
       halts: this.#halts,
+      starts: this.#starts,
       lastOnTarget: this.#lastOnTarget,
       isLate: (object) => this.#calls.isLate(object),
     };
