@@ -9,6 +9,7 @@ import { VMS } from '../../cluster/kubevirt/objects.ts';
 import type { Random } from '../random.ts';
 import { brokenBy, brokenByEnd, brokenByJob, haltsSource, isRecorded, type Checked } from './checker.ts';
 import type { Clusters } from './clusters.ts';
+import { isStarted } from './hooks.ts';
 import { endIn, MIGRATION_AT, type Hub } from './hub.ts';
 import { contextOf } from './reach.ts';
 
@@ -132,7 +133,8 @@ export class Calls {
     onNote(`    ${text}`);
     if (write.on === 'hub') {
       const before = hub.migration;
-      const broken = write.object.kind === JOBS.kind ? brokenByJob(checked(), write) : undefined;
+      const isHook = write.object.kind === JOBS.kind && isStarted(write.object as KubernetesObject);
+      const broken = isHook ? brokenByJob(checked(), write) : undefined;
       return () => {
         onHit(text);
         onViolation(broken);

@@ -70,7 +70,7 @@ function makes({ isStopped, hooks, isTouched }: CheckedWrite, { on, object }: Li
     : undefined;
 }
 
-/** What a Job of a hook breaks that the run is about to make. A call may be late, so that its Job is made and refused. */
+/** What a Job of a hook breaks that the run is about to start. A call may be late, so that this is refused. */
 export function brokenByJob(checked: Checked, { object }: LiveWrite): string | undefined {
   const { clusters, truth, hooks, isTouched } = checked;
   const step = stepOf(object as KubernetesObject);

@@ -235,6 +235,11 @@ export const MUTATIONS: readonly LiveMutation[] = [
     edit(HOOK, 'if ((job.status?.succeeded ?? 0) > 0)', 'if ((job.status?.succeeded ?? 0) >= 0)'),
   ),
   mutation(
+    'the Job of a hook runs as soon as a late call has made it',
+    ['L5'],
+    edit('functions/domain/live/hook-job.ts', 'spec: { suspend: true, ', 'spec: { suspend: false, '),
+  ),
+  mutation(
     'a hook runs again once its Job is gone',
     ['L4', 'L5'],
     edit(HOOK, 'hooks: [...record.hooks, step]', 'hooks: record.hooks'),
