@@ -129,6 +129,11 @@ export const MUTATIONS: readonly LiveMutation[] = [
     edit(DEADLINES, 'staysOff: 10 * MINUTE,', 'staysOff: 0,'),
   ),
   mutation(
+    'the run ends while KubeVirt stops the source VM, which it has halted',
+    ['L3'],
+    edit(UNDO, "decision.kind === 'done' && isGoingDown", "decision.kind !== 'done' && isGoingDown"),
+  ),
+  mutation(
     'a VM of the older form stays down',
     ['L4'],
     edit(
