@@ -128,12 +128,16 @@ function startsAgain({ clusters, truth, isTouched }: Checked): string | undefine
 }
 
 function beginsAgain({ clusters, hasEnded }: Checked, after: Vm): string | undefined {
-  const isNew = !isRecorded(clusters.vm('source')) && isRecorded(after);
+  // Where a user has removed the record, a late call records the end again, by which nothing begins.
+  const isNew = !isRecorded(clusters.vm('source')) && isRecorded(after) && !endsRun(after);
   return hasEnded && isNew ? 'L5: the run begins again after its end was shown' : undefined;
 }
 
 export const isRecorded = (vm: Vm | undefined): boolean =>
   vm?.metadata.annotations?.['live.mtq.kubevirt.io/run'] !== undefined;
+
+const endsRun = ({ metadata }: Vm): boolean =>
+  metadata.annotations?.['live.mtq.kubevirt.io/run']?.includes('"end":') === true;
 
 const strategyIn = ({ spec }: Vm): string =>
   spec.running === true ? 'running' : (spec.runStrategy ?? 'none');
