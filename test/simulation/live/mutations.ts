@@ -205,6 +205,21 @@ export const MUTATIONS: readonly LiveMutation[] = [
     edit(HOLD, 'if (plan !== undefined && ', 'if (plan === undefined && '),
   ),
   mutation(
+    'a Plan that a late call holds is held for ever',
+    ['L4'],
+    edit(
+      'functions/live/wake.ts',
+      'if (isHeldBack(plan)) return releaseDeleted(plan, context);',
+      "if (isHeldBack(plan) && plan.metadata.name === '') return releaseDeleted(plan, context);",
+    ),
+  ),
+  mutation(
+    'the Migration is let go though another call has found something left over',
+    ['L4'],
+    edit(HOLD, 'isOwn(one) && hasLeftovers(one)', "one.kind === '' && hasLeftovers(one)"),
+    edit(HOLD, 'if (hasLeftovers(current)) return false;', ''),
+  ),
+  mutation(
     'a Migration whose Plan went first is held for ever',
     ['L4'],
     edit(
