@@ -127,10 +127,11 @@ function startsAgain({ clusters, truth, isTouched }: Checked): string | undefine
     : undefined;
 }
 
-function beginsAgain({ clusters, hasEnded }: Checked, after: Vm): string | undefined {
-  // Where a user has removed the record, a late call records the end again, by which nothing begins.
-  const isNew = !isRecorded(clusters.vm('source')) && isRecorded(after) && !endsRun(after);
-  return hasEnded && isNew ? 'L5: the run begins again after its end was shown' : undefined;
+function beginsAgain({ clusters, hasEnded, isTouched }: Checked, after: Vm): string | undefined {
+  const isNew = !isRecorded(clusters.vm('source')) && isRecorded(after);
+  // Where a user has removed the record, a late call may record the end again, by which nothing begins. The next pass takes it off.
+  const isEndAgain = isTouched && endsRun(after);
+  return hasEnded && isNew && !isEndAgain ? 'L5: the run begins again after its end was shown' : undefined;
 }
 
 export const isRecorded = (vm: Vm | undefined): boolean =>

@@ -30,6 +30,12 @@ const edit = (file: string, find: string, replace: string): Edit => ({ file, fin
 
 const NOT_HALTED = "if (vm.spec.running ?? vm.spec.runStrategy !== 'Halted') return halt(snapshot);";
 
+/** At the release, by which a Migration with leftovers stays held too. */
+const LEFTOVERS_UNSEEN = [
+  edit(HOLD, 'isOwn(one) && hasLeftovers(one)', "one.kind === '' && hasLeftovers(one)"),
+  edit(HOLD, 'if (hasLeftovers(current)) return false;', ''),
+];
+
 export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'nothing but the arrival is a mark of the cut-over',
@@ -184,6 +190,7 @@ export const MUTATIONS: readonly LiveMutation[] = [
     'what is left over is not waited for',
     ['L4'],
     edit(PASS, 'isLeft || decision.leftovers.length === 0', 'isLeft || decision.leftovers.length >= 0'),
+    ...LEFTOVERS_UNSEEN,
   ),
   mutation(
     'the Migration is let go with the record on the source VM',
@@ -216,8 +223,7 @@ export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'the Migration is let go though another call has found something left over',
     ['L4'],
-    edit(HOLD, 'isOwn(one) && hasLeftovers(one)', "one.kind === '' && hasLeftovers(one)"),
-    edit(HOLD, 'if (hasLeftovers(current)) return false;', ''),
+    ...LEFTOVERS_UNSEEN,
   ),
   mutation(
     'a Migration whose Plan went first is held for ever',
