@@ -1,6 +1,6 @@
 import type { Plan, PlanMigration, Provider } from '../domain/live/forklift.ts';
 import { FORKLIFT_KIND, LIVE_FINALIZER, LIVE_LABEL } from '../domain/live/names.ts';
-import { isHeld } from '../domain/live/run-state.ts';
+import { hasLeftovers, isHeld } from '../domain/live/run-state.ts';
 import type { KubernetesObject, OwnerReference } from '../domain/objects.ts';
 import type { Cluster, ResourceType } from '../kubernetes/cluster.ts';
 import { PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS } from '../kubernetes/live-resources.ts';
@@ -66,34 +66,42 @@ function ownedBy(migration: PlanMigration, { metadata: { name, uid } }: Plan): P
   return { ...migration, metadata: { ...migration.metadata, ownerReferences: [...ownerReferences, owner] } };
 }
 
-interface Released extends Pick<Held, 'migration'> {
+interface Released {
+  /** undefined: it is gone, or let go. */
+  readonly migration: PlanMigration | undefined;
   /** undefined: it is gone. */
   readonly plan: Plan | undefined;
   /** Each once. */
   readonly providers: readonly FoundProvider[];
 }
 
-/** Lets go of what no other run needs, the Migration last. Rejects with a conflict where one has changed. */
+/**
+ * Lets go of what no other run needs, the Migration last. Rejects with a conflict where one has changed. False: another call has found
+ * something that the run left over, after this one has found nothing.
+ */
 export async function release(
   { migration, plan, providers: released }: Released,
   hub: Cluster,
-): Promise<void> {
-  const others = await plansOfOthers(migration, hub);
+): Promise<boolean> {
+  const { items } = await hub.list(PLAN_MIGRATIONS, {});
+  const isOwn = ({ metadata }: PlanMigration): boolean => metadata.uid === migration?.metadata.uid;
+  if (items.some((one) => isOwn(one) && hasLeftovers(one))) return false;
+  const others = await plansOf(
+    items.filter((other) => isHeld(other) && !isOwn(other)),
+    hub,
+  );
   const needed = new Set(others.flatMap(providersOf));
   for (const secret of await heldSecrets(released, { needed, hub })) await letGo(hub, SECRETS, secret);
   for (const { provider } of released)
     if (!needed.has(keyOf(provider))) await letGo(hub, PROVIDERS, provider);
   if (plan !== undefined && !others.some(({ metadata }) => metadata.uid === plan.metadata.uid))
     await letGo(hub, PLANS, plan);
-  await letGo(hub, PLAN_MIGRATIONS, migration);
+  return migration === undefined || letGoMigration(hub, migration);
 }
 
-/** The plans of the other Migrations that hold theirs. */
-async function plansOfOthers({ metadata: { uid } }: PlanMigration, hub: Cluster): Promise<Plan[]> {
-  const { items } = await hub.list(PLAN_MIGRATIONS, {});
-  const others = items.filter((other) => isHeld(other) && other.metadata.uid !== uid);
+async function plansOf(migrations: readonly PlanMigration[], hub: Cluster): Promise<Plan[]> {
   const plans = await Promise.all(
-    others.map(({ spec, metadata }) =>
+    migrations.map(({ spec, metadata }) =>
       found(
         hub.get(PLANS, {
           namespace: spec.plan.namespace ?? metadata.namespace ?? '',
@@ -148,11 +156,30 @@ const NONE = { items: [] as readonly KubernetesObject[] };
 async function letGo<T extends KubernetesObject>(
   hub: Cluster,
   type: ResourceType<T>,
+  { metadata: { namespace = '', name } }: T,
+): Promise<void> {
+  const current = await found(hub.get(type, { namespace, name }));
+  if (current !== undefined) await drop(hub, type, current);
+}
+
+async function letGoMigration(
+  hub: Cluster,
+  { metadata: { namespace = '', name } }: PlanMigration,
+): Promise<boolean> {
+  const current = await found(hub.get(PLAN_MIGRATIONS, { namespace, name }));
+  if (current === undefined) return true;
+  if (hasLeftovers(current)) return false;
+  await drop(hub, PLAN_MIGRATIONS, current);
+  return true;
+}
+
+/** By the version that was read. */
+async function drop<T extends KubernetesObject>(
+  hub: Cluster,
+  type: ResourceType<T>,
   object: T,
 ): Promise<void> {
-  const { namespace = '', name } = object.metadata;
-  const current = await found(hub.get(type, { namespace, name }));
-  if (current === undefined || !isHeld(current)) return;
-  const finalizers = (current.metadata.finalizers ?? []).filter((each) => each !== LIVE_FINALIZER);
-  await hub.replace(type, { ...current, metadata: { ...current.metadata, finalizers } });
+  if (!isHeld(object)) return;
+  const finalizers = (object.metadata.finalizers ?? []).filter((each) => each !== LIVE_FINALIZER);
+  await hub.replace(type, { ...object, metadata: { ...object.metadata, finalizers } });
 }

@@ -216,6 +216,7 @@ async function readSnapshot(
     storage: run.storage,
     networks: run.networks,
     settings: run.settings,
+    // Before the record (hook-step.ts).
     hooks: await readHooks(clusters.hub, { entry, run: runId, plan }),
     stop,
     status: shown,

@@ -113,8 +113,10 @@ async function goOn({ migration, plan: read }: Pair, context: LiveContext): Prom
   if ([...first.values()].some(({ kind }) => kind !== 'written') || isAnyChanged(again))
     return { message: 'the records of the VMs are to be taken off', isMoreDue: true };
   if (!isOver) return stillOpen(moved, migration);
-  await release({ ...held, providers: providersIn(held.providers) }, hub);
-  return done('the Migration has ended');
+  const isLetGo = await release({ ...held, providers: providersIn(held.providers) }, hub);
+  return isLetGo
+    ? done('the Migration has ended')
+    : { message: 'something was found that the run left over', isMoreDue: true };
 }
 
 function vmsOf(held: Held): (RunVm & { readonly shown: VmStatus })[] {

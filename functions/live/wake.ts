@@ -4,17 +4,20 @@ import { named } from '../domain/live/reference.ts';
 import {
   hasEnded,
   isArchived,
+  isHeldBack,
   isMigrationAsSeen,
   isOfPlan,
   isOfUse,
   isPlanAsSeen,
   isPlanLookedAt,
   isToCheck,
+  isUnderWay,
   isWaiting,
 } from '../domain/live/run-state.ts';
 import type { LiveRequest } from '../eventing/live-events.ts';
 import type { Reader } from '../kubernetes/cluster.ts';
 import { PLAN_MIGRATIONS, PLANS } from '../kubernetes/live-resources.ts';
+import { readProviders } from './begin.ts';
 import {
   checkHook,
   checkNetworkMap,
@@ -26,6 +29,7 @@ import {
 } from './check.ts';
 import type { LiveContext } from './context.ts';
 import { found } from './found.ts';
+import { providersIn, release } from './hold.ts';
 import type { MigrationAt } from './pass.ts';
 
 /** Looks at what the event is about, and resolves with the Migrations that may go on by it. */
@@ -38,7 +42,7 @@ export async function wake(request: LiveRequest, context: LiveContext): Promise<
 }
 
 const CHECKED = new Map<string, (at: NamedReference, context: LiveContext) => Promise<unknown>>([
-  [FORKLIFT_KIND.provider.kind, checkProvider],
+  [FORKLIFT_KIND.provider.kind, ofProvider],
   [FORKLIFT_KIND.storageMap.kind, (at, context) => checkStorageMap(at, context)],
   [FORKLIFT_KIND.networkMap.kind, (at, context) => checkNetworkMap(at, context)],
   [FORKLIFT_KIND.hook.kind, checkHook],
@@ -68,9 +72,20 @@ async function checkAgain(at: NamedReference, context: LiveContext): Promise<voi
 }
 
 async function checkIdle(plan: Plan, context: LiveContext): Promise<void> {
+  if (isHeldBack(plan)) return releaseDeleted(plan, context);
   const isOver = isArchived(plan);
   if (!isOver && !isToCheck(plan)) return;
   if (!(await isForkliftHere(context.hub))) await (isOver ? showArchived : checkPlan)(plan, context);
+}
+
+/** A late call may hold it, which read the Migration before another one let go of everything: then nobody else releases it. */
+async function releaseDeleted(plan: Plan, context: LiveContext): Promise<void> {
+  const { hub } = context;
+  const { items } = await hub.list(PLAN_MIGRATIONS, {});
+  // One whose finalizer a user took off goes on all the same.
+  if (items.some((migration) => isOfPlan(migration, plan) && isUnderWay(migration))) return;
+  const providers = providersIn(await readProviders(plan, context));
+  await release({ migration: undefined, plan, providers }, hub);
 }
 
 async function ofPlan(
@@ -86,6 +101,12 @@ async function ofPlan(
   const isNew = !isChange || !isPlanLookedAt(plan);
   if (isNew) await checkIdle(plan, context);
   return unfinished(context.hub, (migration) => isOfPlan(migration, plan));
+}
+
+async function ofProvider(at: NamedReference, context: LiveContext): Promise<void> {
+  const checked = await checkProvider(at, context);
+  if (checked !== undefined && isHeldBack(checked.provider))
+    await release({ migration: undefined, plan: undefined, providers: [checked] }, context.hub);
 }
 
 /** A provider, a map or a hook: checked by itself, then with each plan that names it. */

@@ -100,6 +100,13 @@ const CASES: Record<string, Case> = {
     planEvery: 600,
   },
   'a plan whose VMs have all moved never': { plan: aPlan(withConditions(LIVE_CONDITION.succeeded)) },
+  'a plan that is deleted and held every ten minutes': {
+    plan: aPlan(ready, (plan) => ({
+      ...plan,
+      metadata: { ...plan.metadata, finalizers: [LIVE_FINALIZER], deletionTimestamp: seconds(0) },
+    })),
+    planEvery: 600,
+  },
   'a plan that is archived never': {
     plan: aPlan((plan) => ({ ...plan, spec: { ...plan.spec, archived: true } })),
   },

@@ -3,6 +3,7 @@ import type { Plan, PlanMigration } from '../../functions/domain/live/forklift.t
 import { FORKLIFT_KIND } from '../../functions/domain/live/names.ts';
 import { hasOutbox } from '../../functions/domain/live/outbox.ts';
 import {
+  isHeldBack,
   isHeldUp,
   isOfOtherType,
   isUnderWay,
@@ -50,7 +51,8 @@ export function sweepsDue({ migrations, plans, sweptAt, now }: SweepView): Sweep
     const everyMs = intervalOf(migration);
     if (everyMs !== undefined) look(FORKLIFT_KIND.migration.kind, migration, everyMs);
   }
-  for (const plan of plans.filter(isHeldUp)) look(FORKLIFT_KIND.plan.kind, plan, EVERY_MS.waiting);
+  for (const plan of plans.filter((one) => isHeldUp(one) || isHeldBack(one)))
+    look(FORKLIFT_KIND.plan.kind, plan, EVERY_MS.waiting);
   return { due, sweptAt: next };
 }
 

@@ -9,7 +9,7 @@ interface Made {
   metadata: { name: string; namespace: string; labels: object; ownerReferences: object[] };
   data?: Record<string, string>;
   binaryData?: Record<string, string>;
-  spec?: { backoffLimit: number; template: { spec: Record<string, unknown> } };
+  spec?: { suspend: boolean; backoffLimit: number; template: { spec: Record<string, unknown> } };
 }
 
 const CANARY = 'canary-password';
@@ -30,6 +30,7 @@ test('Job and ConfigMap have one name, belong to the plan, and go with it', () =
     ]);
   }
   expect(job.spec).toMatchObject({
+    suspend: true,
     backoffLimit: 1,
     template: {
       spec: {

@@ -15,7 +15,10 @@ export interface HookInput {
 /** Where the image finds the VM, the plan and the playbook, as in Forklift (facts/cross-cluster.md §B2). */
 const FOLDER = '/tmp/hook';
 
-/** The Job of a hook, and the ConfigMap that it mounts. Both go with the plan. Names are given, so a hook never runs twice. */
+/**
+ * The Job of a hook, and the ConfigMap that it mounts. Both go with the plan. Names are given, so there is one Job at a time. It is made
+ * suspended (hook-step.ts).
+ */
 export function hookObjects({ run, step, hook, plan, vm }: HookInput): NewObject[] {
   const name = hookName(run, step);
   const { uid, name: planName, namespace = '' } = plan.metadata;
@@ -52,7 +55,7 @@ export function hookObjects({ run, step, hook, plan, vm }: HookInput): NewObject
     {
       ...LIVE_KIND.job,
       metadata,
-      spec: { backoffLimit: 1, template: { metadata: { labels: runLabels(run) }, spec: pod } },
+      spec: { suspend: true, backoffLimit: 1, template: { metadata: { labels: runLabels(run) }, spec: pod } },
     } as NewObject,
   ];
 }

@@ -7,7 +7,11 @@ import { withRecord } from './run-record.ts';
 import type { HookView, Job, RecordedRun } from './run-snapshot.ts';
 import { shownName } from './shown.ts';
 
-/** Runs the hook of a step once: its Job is found again by name, and its success is recorded, so that the Job may go. */
+/**
+ * Runs the hook of a step once: its Job is found again by name, and its success is recorded, so that the Job may go. A create has no
+ * precondition, so a late call may make the Job again after that (docs/adr/0031). So the Job is made suspended, and a PUT of what was
+ * read starts it. The record is read after the Job, so it has the success of a Job that came before this one.
+ */
 export function runHook(snapshot: RecordedRun, step: HookView['step']): StepDecision {
   const view = snapshot.hub.hooks.find((each) => each.step === step);
   if (view === undefined || snapshot.record.hooks.includes(step)) return DONE;
@@ -28,6 +32,7 @@ function follow(snapshot: RecordedRun, view: HookView, job: Job): StepDecision {
       LIVE_REASON.hookFailed,
       `the Job ${shownName(job)} of the ${step} failed: ${failed.message ?? ''}`,
     );
+  if (isNew(job)) return resume(job, step);
   const until = timeOf(job.metadata.creationTimestamp) + limitOf(view);
   const message = `waiting for the Job ${shownName(job)} of the ${step}`;
   return waitUntil(
@@ -49,6 +54,17 @@ function start({ run, hub, source }: RecordedRun, { step, hook }: HookView): Ste
     ...objects.map((object): LiveWrite => ({ verb: 'create', on: 'hub', object })),
   );
 }
+
+/** As it was made. What suspends it later, as a queue of Jobs does, lets it go on too. */
+const isNew = ({ spec, metadata }: Job): boolean =>
+  spec?.suspend === true && (metadata.generation ?? 1) === 1;
+
+const resume = (job: Job, step: HookView['step']): StepDecision =>
+  write(`starting the Job ${shownName(job)} of the ${step}`, {
+    verb: 'replace',
+    on: 'hub',
+    object: { ...job, spec: { ...job.spec, suspend: false } } as Job,
+  });
 
 const recordSuccess = ({ source: { vm }, record }: RecordedRun, step: HookView['step']): StepDecision =>
   write(`recording that the ${step} has succeeded`, {

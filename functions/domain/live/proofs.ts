@@ -63,6 +63,10 @@ export const isHaltedByMigration = (snapshot: RecordedRun): boolean =>
 export const isHaltedByKubeVirt = ({ source: { vm, vmi, vmims }, record }: RecordedRun): boolean =>
   vmims.every(isOver) && (vmi === undefined ? isHaltedBy(vm, KUBEVIRT_MANAGER) : isKeptDown(vm, vmi, record));
 
+/** KubeVirt has halted the VM, and its VMI is still there. Beside `running` the VMI may stay for good (isKeptDown). */
+export const isGoingDown = ({ vm, vmi }: RecordedRun['source']): boolean =>
+  vm.spec.running === undefined && vmi !== undefined && isHaltedBy(vm, KUBEVIRT_MANAGER);
+
 /**
  * Whether KubeVirt wants to halt a VM of the older form and cannot: a run strategy beside `running` is an error, which its webhook
  * refuses, so that the VMI stays as it ended (recorded: cross-source-running-true; facts/cross-cluster.md §C7).

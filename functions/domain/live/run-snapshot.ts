@@ -63,8 +63,9 @@ export interface HookView {
   readonly job: Job | undefined;
 }
 
-/** batch/v1 Job, as far as its end goes. */
+/** batch/v1 Job, as far as its beginning and its end go. */
 export interface Job extends KubernetesObject {
+  spec?: { suspend?: boolean };
   status?: { succeeded?: number; conditions?: { type: string; status: string; message?: string }[] };
 }
 

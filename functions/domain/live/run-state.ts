@@ -20,6 +20,10 @@ interface Ended {
 export const hasNothingLeft = ({ status }: Ended): boolean =>
   status?.completed !== undefined && (status.leftovers ?? []).length === 0;
 
+/** It shows something that is left over, for which it is held unless its user has given it up. */
+export const hasLeftovers = (migration: PlanMigration): boolean =>
+  (migration.status?.leftovers ?? []).length > 0 && !isGivenUp(migration);
+
 /** The run has begun, and `live` has work left with it: also after its end, while it leaves something over. */
 export const isUnderWay = (migration: PlanMigration): boolean =>
   migration.status?.started !== undefined && !hasEnded(migration);
@@ -82,6 +86,10 @@ export const isOfOtherType = (migration: PlanMigration, plans: readonly Plan[]):
 /** undefined: it is not of a plan for live migrations; Forklift's other types are not ours. */
 export const livePlanOf = (migration: PlanMigration, plans: readonly Plan[]): Plan | undefined =>
   plans.find((plan) => plan.spec.type === 'live' && isOfPlan(migration, plan));
+
+/** It is being deleted, and `live` holds it. */
+export const isHeldBack = (object: KubernetesObject): boolean =>
+  isHeld(object) && object.metadata.deletionTimestamp !== undefined;
 
 /** It is for live migrations, and could not run when it was last looked at, or not with all its VMs. */
 export const isHeldUp = ({ spec, status }: Plan): boolean =>

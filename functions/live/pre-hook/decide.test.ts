@@ -9,9 +9,15 @@ import { decide } from './decide.ts';
 
 const NAME = hookName(RUN, 'PreHook');
 const job = (status: Job['status'] = {}, created = 0, labels = runLabels(RUN)): Job => ({
+  kind: 'Job',
   metadata: { ...metadata(NAME), labels, creationTimestamp: seconds(created) },
   status,
 });
+const suspended = (generation?: number): Job => {
+  const { metadata: of, ...rest } = job();
+  const counted = generation === undefined ? of : { ...of, generation };
+  return { ...rest, metadata: counted, spec: { suspend: true } };
+};
 const withHook = (
   found: Job | undefined,
   hook: Hook | undefined = aHook(),
@@ -33,6 +39,13 @@ test.each<[string, RecordedRun, string]>([
       hub: { ...withHook(undefined).hub, hooks: [{ step: 'PreHook', hook: undefined, job: undefined }] },
     },
     'fail HookFailed',
+  ],
+  ['a Job as it was made is started', withHook(suspended(1)), `replace Job ${NAME} on hub`],
+  ['a Job that was suspended after its start', withHook(suspended(3)), 'wait HookRuns'],
+  [
+    'a Job that was made again after its success is not',
+    withHook(suspended(), aHook(), recorded({ hooks: ['PreHook'] })),
+    'done',
   ],
   ['a Job that runs', withHook(job()), 'wait HookRuns'],
   ['a Job that runs beyond the hook’s deadline', withHook(job({}, -601)), 'fail HookFailed'],
@@ -68,6 +81,14 @@ test.each<[string, RecordedRun, string]>([
   ['an attempt has begun', withHook(undefined, aHook(), recorded({ attempt: 1 })), 'done'],
 ])('%s', (_what, run, wanted) => {
   expect(summary(decide(run))).toBe(wanted);
+});
+
+test('a Job is started by the version that was read', () => {
+  expect(decide(withHook(suspended(1)))).toMatchObject({
+    writes: [
+      { object: { metadata: { resourceVersion: job().metadata.resourceVersion }, spec: { suspend: false } } },
+    ],
+  });
 });
 
 test('a failure says which Job, and why', () => {

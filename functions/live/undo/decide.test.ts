@@ -365,6 +365,21 @@ describe('then what the run made goes, although the proof goes with it', () => {
       run({ target: halfGone, source: { ...stopped, vm: halted('virt-controller') } }),
       PROOF,
     ],
+    [
+      'KubeVirt halted it, and its VMI is still there: it is started when that is gone',
+      run({ target: halfGone, source: { vm: halted('virt-controller') } }),
+      'wait RestoringSource',
+    ],
+    [
+      'and nothing on the target waits for that',
+      run({ target: { vmims: [] }, source: { vm: halted('virt-controller') } }),
+      DELETE_VM,
+    ],
+    [
+      'a user halted it, and its VMI is still there',
+      run({ target: halfGone, source: { vm: halted('kubectl') } }),
+      'done',
+    ],
   ])('%s', (_what, snapshot, wanted) => {
     expect(summary(proved(snapshot))).toBe(wanted);
   });

@@ -3,6 +3,7 @@ import { isUndoLate } from '../../domain/live/deadlines.ts';
 import { DONE, fail, wait, write, type LiveWrite, type StepDecision } from '../../domain/live/decision.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
 import {
+  isGoingDown,
   isHaltedByKubeVirt,
   isHaltedByMigration,
   isOver,
@@ -25,7 +26,7 @@ import type { KubernetesObject } from '../../domain/objects.ts';
 export function decide(snapshot: RecordedRun, end: RunEnd): StepDecision {
   const { record, source, target } = snapshot;
   if (end.proved === true)
-    return isHaltedByKubeVirt(snapshot) ? restore(snapshot) : afterAbort(snapshot, cleanUp);
+    return isHaltedByKubeVirt(snapshot) ? restore(snapshot) : afterAbort(snapshot, cleanUpAfterProof);
   // The target's own VMIM is proof of how it ended, so it stays until the source VM runs.
   if (!source.vmims.every(isOver)) return abort(snapshot);
   if (isHaltedByMigration(snapshot)) return restore(snapshot);
@@ -94,6 +95,17 @@ function cleanUp(snapshot: RecordedRun): StepDecision {
   const due = left.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   if (due.length === 0) return wait(LIVE_REASON.cleaningUp, `waiting until ${namesOf(left)} are gone`);
   return write(`deleting ${namesOf(due)}`, ...due.map(remove));
+}
+
+/** KubeVirt halts the VM before it deletes the VMI, and the VM is restored after that. */
+function cleanUpAfterProof(snapshot: RecordedRun): StepDecision {
+  const decision = cleanUp(snapshot);
+  return decision.kind === 'done' && isGoingDown(snapshot.source)
+    ? wait(
+        LIVE_REASON.restoringSource,
+        'waiting until KubeVirt has stopped the VM on the source, which it halted',
+      )
+    : decision;
 }
 
 const remove = (object: KubernetesObject): LiveWrite => ({

@@ -64,8 +64,9 @@ async function endJob(crossing: Crossing, job: Job, end: 'Complete' | 'Failed'):
 }
 
 const untilJobs = async (crossing: Crossing, namespace: string, count: number): Promise<Job> => {
-  await crossing.until(`there are ${String(count)} Jobs`, async () => {
-    return (await jobsIn(crossing, namespace)).length === count;
+  await crossing.until(`there are ${String(count)} Jobs, and each was started`, async () => {
+    const made = await jobsIn(crossing, namespace);
+    return made.length === count && made.every(({ spec }) => spec?.suspend === false);
   });
   const jobs = await jobsIn(crossing, namespace);
   return jobs.at(-1) as Job;

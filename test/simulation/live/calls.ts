@@ -1,15 +1,19 @@
 import type { LiveWrite } from '../../../functions/domain/live/decision.ts';
 import type { PlanMigration } from '../../../functions/domain/live/forklift.ts';
-import { LIVE_KIND } from '../../../functions/domain/live/names.ts';
+import { LIVE_EVENT, LIVE_KIND } from '../../../functions/domain/live/names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import { ApiError } from '../../../functions/kubernetes/errors.ts';
-import { JOBS, PLAN_MIGRATIONS } from '../../../functions/kubernetes/live-resources.ts';
+import { JOBS, PLAN_MIGRATIONS, PLANS } from '../../../functions/kubernetes/live-resources.ts';
+import type { PassResult } from '../../../functions/live/begin.ts';
+import type { LiveContext } from '../../../functions/live/context.ts';
 import { passMigration } from '../../../functions/live/pass.ts';
+import { wake } from '../../../functions/live/wake.ts';
 import { VMS } from '../../cluster/kubevirt/objects.ts';
 import type { Random } from '../random.ts';
 import { brokenBy, brokenByEnd, brokenByJob, haltsSource, isRecorded, type Checked } from './checker.ts';
 import type { Clusters } from './clusters.ts';
-import { endIn, MIGRATION_AT, type Hub } from './hub.ts';
+import { isStarted } from './hooks.ts';
+import { endIn, MIGRATION_AT, PLAN_AT, type Hub } from './hub.ts';
 import { contextOf } from './reach.ts';
 
 interface CallsOptions {
@@ -90,11 +94,8 @@ export class Calls {
     };
     this.underWay += 1;
     try {
-      const pass = passMigration(
-        MIGRATION_AT,
-        contextOf({ clusters, hub, events }, () => undefined),
-      );
-      const result = await Promise.race([pass, gone]);
+      const context = contextOf({ clusters, hub, events }, () => undefined);
+      const result = await Promise.race([passOf(hub, context), gone]);
       if (result === undefined) return;
       this.said = result.message;
       onNote(`  ${result.message}`);
@@ -133,7 +134,8 @@ export class Calls {
     onNote(`    ${text}`);
     if (write.on === 'hub') {
       const before = hub.migration;
-      const broken = write.object.kind === JOBS.kind ? brokenByJob(checked(), write) : undefined;
+      const isHook = write.object.kind === JOBS.kind && isStarted(write.object as KubernetesObject);
+      const broken = isHook ? brokenByJob(checked(), write) : undefined;
       return () => {
         onHit(text);
         onViolation(broken);
@@ -167,6 +169,16 @@ export class Calls {
     if (leftovers.length > 0 || (known !== undefined && known.leftovers.length === 0)) return;
     onViolation(brokenByEnd({ ...checked(), readSince }, end));
   }
+}
+
+/** A Plan that is deleted after its run has an event of its own, and is looked at by the guard until it is gone. */
+async function passOf(hub: Hub, context: LiveContext): Promise<PassResult> {
+  if (hub.isLetGo && hub.plan?.metadata.deletionTimestamp !== undefined)
+    await wake(
+      { ...PLAN_AT, type: LIVE_EVENT.sweep, id: 'sweep', kind: PLANS.kind, isChange: false },
+      context,
+    );
+  return passMigration(MIGRATION_AT, context);
 }
 
 const keyOf = ({ kind = '', metadata }: LiveWrite['object']): string => `${kind} ${metadata.name}`;

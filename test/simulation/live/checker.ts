@@ -75,7 +75,7 @@ function makes({ isStopped, hooks, isTouched }: CheckedWrite, { on, object }: Li
     : undefined;
 }
 
-/** What a Job of a hook breaks that the run is about to make. A call may be late, so that its Job is made and refused. */
+/** What a Job of a hook breaks that the run is about to start. A call may be late, so that this is refused. */
 export function brokenByJob(checked: Checked, { object }: LiveWrite): string | undefined {
   const { clusters, truth, hooks, isTouched } = checked;
   const step = stepOf(object as KubernetesObject);
@@ -132,13 +132,18 @@ function startsAgain({ clusters, truth, isTouched }: Checked): string | undefine
     : undefined;
 }
 
-function beginsAgain({ clusters, hasEnded }: Checked, after: Vm): string | undefined {
+function beginsAgain({ clusters, hasEnded, isTouched }: Checked, after: Vm): string | undefined {
   const isNew = !isRecorded(clusters.vm('source')) && isRecorded(after);
-  return hasEnded && isNew ? 'L5: the run begins again after its end was shown' : undefined;
+  // Where a user has removed the record, a late call may record the end again, by which nothing begins. The next pass takes it off.
+  const isEndAgain = isTouched && endsRun(after);
+  return hasEnded && isNew && !isEndAgain ? 'L5: the run begins again after its end was shown' : undefined;
 }
 
 export const isRecorded = (vm: Vm | undefined): boolean =>
   vm?.metadata.annotations?.['live.mtq.kubevirt.io/run'] !== undefined;
+
+const endsRun = ({ metadata }: Vm): boolean =>
+  metadata.annotations?.['live.mtq.kubevirt.io/run']?.includes('"end":') === true;
 
 const strategyIn = ({ spec }: Vm): string =>
   spec.running === true ? 'running' : (spec.runStrategy ?? 'none');

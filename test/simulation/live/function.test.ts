@@ -553,6 +553,47 @@ describe('the Plan is archived or deleted', () => {
   });
 });
 
+describe('what a late call holds after the end of the run', () => {
+  const ended = async (): Promise<ModelledRun> => {
+    const run = await ModelledRun.start();
+    await run.patchMigration({ spec: { cancel: [{ name: 'web' }] } });
+    await run.sweep();
+    expect(await run.held()).toEqual([]);
+    return run;
+  };
+
+  test('goes with the Plan when that is deleted', async () => {
+    const run = await ended();
+    await run.hold('plan', 'source', 'destination');
+    await run.hub.delete(PLANS, { namespace: 'tenant', name: 'plan' });
+    await run.changed('Plan');
+    expect(await run.held()).toEqual([]);
+    expect((await run.hub.list(PLANS, {})).items).toEqual([]);
+  });
+
+  test('goes when it is deleted, if it is a Provider', async () => {
+    const run = await ended();
+    await run.hold('source');
+    await run.hub.delete(PROVIDERS, { namespace: 'tenant', name: 'source' });
+    await run.changed('Provider', 'source');
+    expect(await run.held()).toEqual([]);
+    const { items } = await run.hub.list(PROVIDERS, {});
+    expect(items.map(({ metadata }) => metadata.name)).toEqual(['destination']);
+  });
+
+  test('stays while another run goes on', async () => {
+    const run = await ModelledRun.start();
+    await run.made(aReceiver(always), VIRTUAL_MACHINES);
+    await run.sweep();
+    run.away.add('source');
+    await run.hub.delete(PROVIDERS, { namespace: 'tenant', name: 'source' });
+    await run.changed('Provider', 'source');
+    await run.hub.delete(PLANS, { namespace: 'tenant', name: 'plan' });
+    await run.changed('Plan');
+    expect((await run.held()).sort()).toEqual(HELD);
+  });
+});
+
 test('the process ended between the Plan, which is gone, and its Migration: that is let go too', async () => {
   const run = await ModelledRun.start();
   await run.hub.delete(PLANS, { namespace: 'tenant', name: 'plan' });

@@ -24,7 +24,7 @@ export interface HooksOptions {
 /** The hooks of some runs, by numbers of their own, and the Jobs that run them. */
 export class Hooks {
   readonly steps: readonly Step[];
-  /** How often a Job of the step was made. */
+  /** How often a Job of the step was started. */
   readonly started = new Map<Step, number>();
   readonly succeeded = new Set<Step>();
   readonly #options: HooksOptions;
@@ -42,8 +42,8 @@ export class Hooks {
   }
 
   watch(hub: Hub): void {
-    hub.store.onChange(({ type, kind, object }) => {
-      if (kind !== JOBS.kind || type !== 'ADDED') return;
+    hub.store.onChange(({ kind, object, before }) => {
+      if (kind !== JOBS.kind || !isStarted(object) || isStarted(before)) return;
       const step = stepOf(object);
       this.started.set(step, (this.started.get(step) ?? 0) + 1);
       this.#later(this.#random.pick(TAKES), () => this.#ends(hub, object));
@@ -83,6 +83,10 @@ export class Hooks {
 
 export const stepOf = ({ metadata }: Pick<KubernetesObject, 'metadata'>): Step =>
   metadata.name.includes('-prehook') ? 'PreHook' : 'PostHook';
+
+/** The Job runs: it is not suspended. */
+export const isStarted = (job: KubernetesObject | undefined): boolean =>
+  job !== undefined && (job as Job).spec?.suspend !== true;
 
 const recordIn = ({ metadata }: KubernetesObject): string =>
   metadata.annotations?.[LIVE_ANNOTATION.run] ?? '';

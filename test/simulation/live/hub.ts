@@ -35,6 +35,7 @@ const at = (name: string): { namespace: string; name: string } => ({ namespace: 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 export const MIGRATION_AT = at('migration');
+export const PLAN_AT = at('plan');
 
 /** Uid of a cluster: the one of its namespace kube-system. */
 const idOf = (of: string): string => `uid-of-cluster-${of}`;
@@ -87,7 +88,7 @@ export class Hub {
   }
 
   get plan(): Plan | undefined {
-    return this.store.get({ kind: PLANS.kind, ...at('plan') });
+    return this.store.get({ kind: PLANS.kind, ...PLAN_AT });
   }
 
   get end(): ShownEnd | undefined {
@@ -105,7 +106,7 @@ export class Hub {
   }
 
   async archive(): Promise<void> {
-    await this.admin.patch(PLANS, at('plan'), { merge: { spec: { archived: true } } });
+    await this.admin.patch(PLANS, PLAN_AT, { merge: { spec: { archived: true } } });
   }
 
   get #isToStop(): boolean {

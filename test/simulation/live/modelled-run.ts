@@ -338,7 +338,7 @@ export class ModelledRun {
 }
 
 const MAX_TURNS = 20;
-const TYPE_OF = { Migration: PLAN_MIGRATIONS, Plan: PLANS } as const;
+const TYPE_OF = { Migration: PLAN_MIGRATIONS, Plan: PLANS, Provider: PROVIDERS } as const;
 const HOLDABLE: readonly ResourceType[] = [PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS];
 
 const at = (name: string): { namespace: string; name: string } => ({ namespace: NAMESPACE, name });

@@ -30,6 +30,12 @@ const edit = (file: string, find: string, replace: string): Edit => ({ file, fin
 
 const NOT_HALTED = "if (vm.spec.running ?? vm.spec.runStrategy !== 'Halted') return halt(snapshot);";
 
+/** At the release, by which a Migration with leftovers stays held too. */
+const LEFTOVERS_UNSEEN = [
+  edit(HOLD, 'isOwn(one) && hasLeftovers(one)', "one.kind === '' && hasLeftovers(one)"),
+  edit(HOLD, 'if (hasLeftovers(current)) return false;', ''),
+];
+
 export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'nothing but the arrival is a mark of the cut-over',
@@ -132,6 +138,11 @@ export const MUTATIONS: readonly LiveMutation[] = [
     'an owner whose start KubeVirt or the run undoes unseen is none',
     ['L1'],
     edit(END_SOURCE, '(record.generation ?? Infinity)', 'Infinity'),
+    ),
+    mutation(
+    'the run ends while KubeVirt stops the source VM, which it has halted',
+    ['L3'],
+    edit(UNDO, "decision.kind === 'done' && isGoingDown", "decision.kind !== 'done' && isGoingDown"),
   ),
   mutation(
     'a VM of the older form stays down',
@@ -184,6 +195,7 @@ export const MUTATIONS: readonly LiveMutation[] = [
     'what is left over is not waited for',
     ['L4'],
     edit(PASS, 'isLeft || decision.leftovers.length === 0', 'isLeft || decision.leftovers.length >= 0'),
+    ...LEFTOVERS_UNSEEN,
   ),
   mutation(
     'the Migration is let go with the record on the source VM',
@@ -203,6 +215,20 @@ export const MUTATIONS: readonly LiveMutation[] = [
     'a Plan that was deleted is held for ever',
     ['L4'],
     edit(HOLD, 'if (plan !== undefined && ', 'if (plan === undefined && '),
+  ),
+  mutation(
+    'a Plan that a late call holds is held for ever',
+    ['L4'],
+    edit(
+      'functions/live/wake.ts',
+      'if (isHeldBack(plan)) return releaseDeleted(plan, context);',
+      "if (isHeldBack(plan) && plan.metadata.name === '') return releaseDeleted(plan, context);",
+    ),
+  ),
+  mutation(
+    'the Migration is let go though another call has found something left over',
+    ['L4'],
+    ...LEFTOVERS_UNSEEN,
   ),
   mutation(
     'a Migration whose Plan went first is held for ever',
@@ -238,6 +264,11 @@ export const MUTATIONS: readonly LiveMutation[] = [
     'a hook counts as succeeded at once',
     ['L5'],
     edit(HOOK, 'if ((job.status?.succeeded ?? 0) > 0)', 'if ((job.status?.succeeded ?? 0) >= 0)'),
+  ),
+  mutation(
+    'the Job of a hook runs as soon as a late call has made it',
+    ['L5'],
+    edit('functions/domain/live/hook-job.ts', 'spec: { suspend: true, ', 'spec: { suspend: false, '),
   ),
   mutation(
     'a hook runs again once its Job is gone',
