@@ -138,8 +138,8 @@ export const MUTATIONS: readonly LiveMutation[] = [
     'an owner whose start KubeVirt or the run undoes unseen is none',
     ['L1'],
     edit(END_SOURCE, '(record.generation ?? Infinity)', 'Infinity'),
-    ),
-    mutation(
+  ),
+  mutation(
     'the run ends while KubeVirt stops the source VM, which it has halted',
     ['L3'],
     edit(UNDO, "decision.kind === 'done' && isGoingDown", "decision.kind !== 'done' && isGoingDown"),
