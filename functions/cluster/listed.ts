@@ -28,8 +28,8 @@ import {
 import { trimmed, type Keep } from '../kubernetes/trim.ts';
 
 /*
- * What is kept of the objects in lists that tenants can fill. Objects that are written again are listed whole: the quotas,
- * VMMRQs and locked namespaces of resources.ts.
+ * What is kept of the objects in lists that tenants can fill. Objects that are written again are listed whole: the quotas
+ * (quotas.ts says which) and VMMRQs of resources.ts.
  */
 
 type Names = Readonly<Record<string, true>>;

@@ -202,7 +202,8 @@ async function readVmis(
 ): Promise<Map<string, VirtualMachineInstance>> {
   const reads = names.map(async (name) => {
     const read = await ignoreNotFound(cluster.get(VMIS, { namespace, name }));
-    return read === undefined ? [] : [[name, read.object] as const];
+    const kept = read && LISTED_VMIS.trim(read.object);
+    return kept === undefined ? [] : [[name, kept.object] as const];
   });
   return new Map((await Promise.all(reads)).flat());
 }

@@ -17,8 +17,10 @@ import type {
   WriteOptions,
 } from './cluster.ts';
 import { ApiError, type Status } from './errors.ts';
+import { Objects } from './one-object.ts';
 import { Lists, type TrimItem } from './pages.ts';
-import { readAll, type Request, type Response, type Transport } from './transport.ts';
+import type { Request, Response, Transport } from './transport.ts';
+import { linesOf } from './watch-lines.ts';
 
 /** A parsed object takes about this many times the memory of its text. */
 const PARSED = 4;
@@ -31,6 +33,7 @@ export class Client implements ApiServer {
   readonly #transport: Transport;
   readonly #fieldManager: string;
   readonly #lists: Lists;
+  readonly #objects = new Objects();
   /** Clients for single API servers, kept for reuse. */
   readonly #servers = new Map<string, Client>();
 
@@ -135,7 +138,7 @@ export class Client implements ApiServer {
 
   async #one<T>(request: Request): Promise<Read<T>> {
     const { message, date } = await this.#transport.send(request);
-    return { object: JSON.parse(await readAll(message)) as T, date };
+    return { object: await this.#objects.read<T>(message), date };
   }
 }
 
@@ -186,15 +189,4 @@ function selectors({ labelSelector, fieldSelector }: Selection): Record<string, 
     ...(labelSelector === undefined ? {} : { labelSelector }),
     ...(fieldSelector === undefined ? {} : { fieldSelector }),
   };
-}
-
-/** A watch is one JSON document a line; a line may come in several pieces. */
-async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncIterable<string> {
-  const decoder = new TextDecoder();
-  let rest = '';
-  for await (const chunk of chunks) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines.filter((line) => line !== '');
-  }
 }

@@ -1,5 +1,6 @@
 import type { ListOptions, ReadList } from './cluster.ts';
 import { isGone, TooMuch, Unreachable } from './errors.ts';
+import { OBJECT_BYTES } from './one-object.ts';
 import { readWithin, type Response } from './transport.ts';
 import type { Trimmed } from './trim.ts';
 
@@ -10,8 +11,6 @@ const PAGE = 4_000;
 const PAGE_BYTES = 8 * MIB;
 /** Bytes of all lists that are being read; beyond that, pages are read one after another. */
 const SHARED_BYTES = 2 * PAGE_BYTES;
-/** What the API server has stored as 1.5 MiB may be six times that as JSON ("<" is sent as "\\u003c"). */
-const OBJECT_BYTES = 16 * MIB;
 /** JSON objects in one page: 800 launchers have 226,000. Each takes at least 56 bytes of memory, however short its text is. */
 const PAGE_PARTS = 300_000;
 /** A shorter text cannot contain too many of them. */

@@ -1,5 +1,6 @@
 import https from 'node:https';
 import { Agent, type ClientRequest, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Access } from './access.ts';
 import { ApiError, Unreachable, type Status } from './errors.ts';
 
@@ -135,20 +136,41 @@ export async function readAll(message: IncomingMessage, maxBytes = Infinity): Pr
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Reads the whole response; undefined as soon as `mayAllocate` refuses more bytes: the rest is not read. */
+/**
+ * Reads the whole response; undefined as soon as `mayAllocate` refuses more bytes: the rest is not read. While `mayAllocate` waits, the
+ * server waits too.
+ */
 export async function readWithin(
   message: IncomingMessage,
-  mayAllocate: (bytes: number) => boolean,
+  mayAllocate: (bytes: number) => boolean | Promise<boolean>,
 ): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
-  const isWhole = await eachChunk(message, (chunk) => mayAllocate(chunk.length) && chunks.push(chunk) > 0);
+  const isWhole = await eachChunk(message, async (chunk) => {
+    if (!(await unsilenced(message, mayAllocate(chunk.length)))) return false;
+    chunks.push(chunk);
+    return true;
+  });
   return isWhole ? Buffer.concat(chunks) : undefined;
 }
 
+/** A server that has to wait for us is not silent. */
+async function unsilenced<T>(message: IncomingMessage, wait: T | Promise<T>): Promise<T> {
+  // After its last bytes it has none: another request may have it.
+  const socket = message.socket as Socket | null;
+  if (socket === null || !(wait instanceof Promise)) return wait;
+  const silenceMs = socket.timeout ?? 0;
+  socket.setTimeout(0);
+  const result = await wait;
+  if (message.socket === socket) socket.setTimeout(silenceMs);
+  return result;
+}
+
+type Accept = (chunk: Buffer) => boolean | Promise<boolean>;
+
 /** Reads until `accept` returns false; then the connection is dropped. */
-async function eachChunk(message: IncomingMessage, accept: (chunk: Buffer) => boolean): Promise<boolean> {
+async function eachChunk(message: IncomingMessage, accept: Accept): Promise<boolean> {
   try {
-    for await (const chunk of message as AsyncIterable<Buffer>) if (!accept(chunk)) return false;
+    for await (const chunk of message as AsyncIterable<Buffer>) if (!(await accept(chunk))) return false;
   } catch (cause) {
     throw new Unreachable('the answer of the API server broke off', { cause });
   }

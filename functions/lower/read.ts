@@ -7,10 +7,11 @@ import { ANNOTATION, EVENT, KIND, LABEL, SOURCE_EVENT } from '../domain/names.ts
 import type { KubernetesEvent, Migration, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
 import { inGroups } from '../cluster/in-groups.ts';
 import { LISTED_MIGRATIONS } from '../cluster/listed.ts';
+import { getQuota, LISTED_QUOTAS } from '../cluster/quotas.ts';
 import { ignoreNotFound, readPodRejections, readTargets } from '../cluster/snapshot.ts';
 import { fromWatchCache } from '../kubernetes/cluster.ts';
 import { ApiError, describeError, TooMuch, Unreachable } from '../kubernetes/errors.ts';
-import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
+import { MIGRATIONS, NAMESPACES } from '../kubernetes/resources.ts';
 import type { StepContext } from '../host/step.ts';
 import { isOver, type LowerSnapshot } from './decide.ts';
 import { grantShownBy, identitiesOf, type SeenSnapshot } from './decide-seen.ts';
@@ -37,7 +38,7 @@ export async function readSeen(
   const { namespace } = request;
   const { cluster } = context;
   const [first = '', ...others] = names;
-  const read = await ignoreNotFound(cluster.get(RESOURCE_QUOTAS, { namespace, name: first }));
+  const read = await ignoreNotFound(getQuota(cluster, { namespace, name: first }));
   if (read === undefined) return undefined;
   const grant = grantShownBy(read.object);
   const isOpen = read.object.metadata.labels?.[LABEL.raised] !== undefined;
@@ -88,7 +89,7 @@ async function readQuotas(
   { cluster }: Pick<StepContext, 'cluster'>,
 ): Promise<ResourceQuota[]> {
   const reads = references.map(async ({ name, uid }) => {
-    const read = await ignoreNotFound(cluster.get(RESOURCE_QUOTAS, { namespace, name }));
+    const read = await ignoreNotFound(getQuota(cluster, { namespace, name }));
     return read?.object.metadata.uid === uid ? [read.object] : [];
   });
   return (await Promise.all(reads)).flat();
@@ -96,7 +97,7 @@ async function readQuotas(
 
 /** Where no lock names its quotas. */
 async function readAllQuotas(namespace: string, { cluster }: StepContext): Promise<ResourceQuota[]> {
-  return (await cluster.list(RESOURCE_QUOTAS, { namespace })).items;
+  return (await cluster.list(LISTED_QUOTAS, { namespace })).items;
 }
 
 /** Reads the namespace before its quotas. undefined: that one read shows that there is nothing to do. */

@@ -5,7 +5,7 @@ import type { ResourceQuota } from '../domain/objects.ts';
 import { isFencedBy, loweredQuota, type Fence } from '../domain/quota/lower.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { isConflict, isNotFound, isRejected, refusalOf, type ApiError } from '../kubernetes/errors.ts';
-import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
+import { writeQuota } from '../cluster/quotas.ts';
 import type { Lower } from './decide.ts';
 import type { LockObjects } from './read.ts';
 
@@ -57,7 +57,7 @@ async function writeOne(
   const fence = fenceFor(quota, task);
   if (fence === undefined) return 'back';
   try {
-    await cluster.replace(RESOURCE_QUOTAS, loweredQuota(quota, fence), { subresource: 'status' });
+    await writeQuota(cluster, quota, (whole) => loweredQuota(whole, fence));
     return 'written';
   } catch (error) {
     if (isNotFound(error)) return 'back';

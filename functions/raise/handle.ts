@@ -9,7 +9,8 @@ import { readApiServers } from '../cluster/api-servers.ts';
 import { proveAtEach, type ProofResult } from '../cluster/proof.ts';
 import type { Read } from '../kubernetes/cluster.ts';
 import { clusterWideName } from '../domain/vmmrq-name.ts';
-import { CLUSTER_VMMRQS, NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../kubernetes/resources.ts';
+import { CLUSTER_VMMRQS, NAMESPACES, VMMRQS } from '../kubernetes/resources.ts';
+import { getQuota } from '../cluster/quotas.ts';
 import { ignoreNotFound } from '../cluster/snapshot.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { decide, isRaisedAlready, type RaiseSnapshot } from './decide.ts';
@@ -146,7 +147,7 @@ async function gather(
 ): Promise<RaiseSnapshot | Outcome | Retry> {
   const { cluster, settings } = context;
   const [quotas, vmmrqs, apiServers] = await Promise.all([
-    readEach(names.quotas, (name) => cluster.get(RESOURCE_QUOTAS, { namespace, name })),
+    readEach(names.quotas, (name) => getQuota(cluster, { namespace, name })),
     readVmmrqs(namespace, names.vmmrqs, context),
     readApiServers(context, { unreachable: servers.unreachable, needsLeases: !servers.hasWaitedForHidden }),
   ]);

@@ -1,6 +1,7 @@
 import type { ResourceQuota } from '../domain/objects.ts';
 import { isConflict, isNotFound, isRejected, refusalOf } from '../kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
+import { inTurn, isThin, thinned } from '../cluster/quotas.ts';
 import { ignoreNotFound } from '../cluster/snapshot.ts';
 import type { StepContext } from '../host/step.ts';
 import { raiseOf, type RaiseSnapshot } from './decide.ts';
@@ -26,7 +27,7 @@ export async function writeAll(
   snapshot: RaiseSnapshot,
   writer: Writer,
 ): Promise<Written> {
-  const results = await Promise.allSettled(writes.map((quota) => write(quota, snapshot, writer)));
+  const results = await Promise.allSettled(writes.map((quota) => writeInTurn(quota, snapshot, writer)));
   const failures = results.flatMap((result) =>
     result.status === 'rejected' ? [result.reason as unknown] : [],
   );
@@ -37,6 +38,21 @@ export async function writeAll(
   if (failure !== undefined) throw new Error('a ResourceQuota could not be raised', { cause: failure });
   const quotas = results.flatMap((result) => (result.status === 'fulfilled' ? (result.value ?? []) : []));
   return quotas.length === writes.length ? { kind: 'done', quotas } : { kind: 'again' };
+}
+
+/** A thin quota is read whole first, as after a conflict, and is thin again afterwards. */
+async function writeInTurn(
+  first: ResourceQuota,
+  snapshot: RaiseSnapshot,
+  writer: Writer,
+): Promise<ResourceQuota | undefined> {
+  if (!isThin(first)) return write(first, snapshot, writer);
+  return inTurn(async () => {
+    const whole = await readAgain(first, writer);
+    const next = whole && raiseOf(whole, snapshot).write;
+    const written = next && (await write(next, snapshot, writer));
+    return written && thinned(written).object;
+  });
 }
 
 /** The quota as it was written; undefined: it was not. After a conflict only the amounts are computed again, as long as the proof is still valid. */

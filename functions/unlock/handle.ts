@@ -3,7 +3,8 @@ import { lockOf, LOCK_VERSION, type Lock } from '../domain/lock.ts';
 import { EVENT, LOCK_OUTCOME, REASON } from '../domain/names.ts';
 import type { Pod, ResourceQuota } from '../domain/objects.ts';
 import { describeError, isConflict, isNotFound } from '../kubernetes/errors.ts';
-import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
+import { NAMESPACES } from '../kubernetes/resources.ts';
+import { getQuota, LISTED_QUOTAS } from '../cluster/quotas.ts';
 import { release } from '../cluster/reservations.ts';
 import { ignoreNotFound, readTargets } from '../cluster/snapshot.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
@@ -82,11 +83,11 @@ async function gather(request: StepRequest, context: StepContext): Promise<Unloc
   const { token } = request;
   // Only a lock of this version names its quotas.
   if (state.kind === 'malformed' || state.lock.v !== LOCK_VERSION) {
-    const { items } = await cluster.list(RESOURCE_QUOTAS, { namespace: name });
+    const { items } = await cluster.list(LISTED_QUOTAS, { namespace: name });
     return { now, namespace: read.object, quotas: items, token };
   }
   const reads = state.lock.quotas.map(async ({ name: quota, uid }) => {
-    const found = await ignoreNotFound(cluster.get(RESOURCE_QUOTAS, { namespace: name, name: quota }));
+    const found = await ignoreNotFound(getQuota(cluster, { namespace: name, name: quota }));
     return found?.object.metadata.uid === uid ? [found] : [];
   });
   const found = (await Promise.all(reads)).flat();

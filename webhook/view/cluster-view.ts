@@ -18,6 +18,7 @@ import {
 } from '../../functions/domain/view/view-of.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { VMIS } from '../../functions/kubernetes/resources.ts';
+import { inGroups } from '../../functions/cluster/in-groups.ts';
 import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
 
 export const uidOf = ({ metadata }: KubernetesObject): string => metadata.uid;
@@ -101,7 +102,8 @@ export class ClusterView {
     }
     const due = this.#foundBeyond === limit ? [migration] : this.migrations.values();
     this.#foundBeyond = limit;
-    for (const each of due) if (isRunning(each) || isRejectedByQuota(each)) void this.#findNode(each);
+    const open = [...due].filter((each) => isRunning(each) || isRejectedByQuota(each));
+    void inGroups(open, (each) => this.#findNode(each));
   }
 
   /** Reads once where the VM of a migration runs. A migration without a known node counts on no node. */

@@ -5,7 +5,8 @@ import { LOCK_OUTCOME } from '../../functions/domain/names.ts';
 import type { ResourceQuota } from '../../functions/domain/objects.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { isConflict, isNotFound } from '../../functions/kubernetes/errors.ts';
-import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
+import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
+import { getQuota, writeQuota } from '../../functions/cluster/quotas.ts';
 import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
 
 /**
@@ -30,11 +31,11 @@ interface FenceTarget {
 
 async function writeFence(cluster: Cluster, namespace: string, fenced: FenceTarget): Promise<void> {
   for (;;) {
-    const read = await ignoreNotFound(cluster.get(RESOURCE_QUOTAS, { namespace, name: fenced.name }));
+    const read = await ignoreNotFound(getQuota(cluster, { namespace, name: fenced.name }));
     if (read === undefined || !isOpen(read.object, fenced)) return;
     const mark = { token: markOf(fenced), outcome: LOCK_OUTCOME.failed };
     try {
-      await cluster.replace(RESOURCE_QUOTAS, loweredQuota(read.object, mark), { subresource: 'status' });
+      await writeQuota(cluster, read.object, (whole) => loweredQuota(whole, mark));
       return;
     } catch (error) {
       if (isNotFound(error)) return;

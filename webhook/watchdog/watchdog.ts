@@ -8,10 +8,10 @@ import { isSame } from '../../functions/domain/same.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { follow } from '../../functions/kubernetes/follow.ts';
-import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import type { Log } from '../../functions/runtime/log.ts';
 import type { Watched } from '../observability/metrics.ts';
 import { doubling, Timers } from '../../functions/runtime/timers.ts';
+import { LISTED_LOCKS, LISTED_RAISED } from './listed-locks.ts';
 import { fenceRemovedLock } from './removed-lock.ts';
 import {
   dueInMs,
@@ -85,8 +85,8 @@ export class Watchdog {
     const { cluster, clock, log } = this.#options;
     const onError = (error: unknown): void => log('warn', `watching again: ${describeError(error)}`);
     const how = { signal, clock, listEveryMs: LIST_EVERY_MS };
-    const locked = { type: NAMESPACES, where: { labelSelector: `${LABEL.locked}=true` }, ...how };
-    const raised = { type: RESOURCE_QUOTAS, where: { labelSelector: `${LABEL.raised}=true` }, ...how };
+    const locked = { type: LISTED_LOCKS, where: { labelSelector: `${LABEL.locked}=true` }, ...how };
+    const raised = { type: LISTED_RAISED, where: { labelSelector: `${LABEL.raised}=true` }, ...how };
     await Promise.all([
       follow(cluster, locked, {
         onList: (namespaces) => this.#relist(namespaces),

@@ -1,0 +1,33 @@
+import { Readable } from 'node:stream';
+import { expect, test } from '@jest/globals';
+import { TooMuch } from './errors.ts';
+import { OBJECT_BYTES } from './one-object.ts';
+import { linesOf } from './watch-lines.ts';
+
+/** The lines of a text that comes in pieces of so many bytes. */
+async function lines(text: string, bytes: number): Promise<string[]> {
+  const whole = Buffer.from(text);
+  const pieces = Readable.from(
+    Array.from({ length: Math.ceil(whole.length / bytes) }, (_, at) =>
+      whole.subarray(at * bytes, (at + 1) * bytes),
+    ),
+  );
+  const found: string[] = [];
+  for await (const line of linesOf(pieces as AsyncIterable<Buffer>)) found.push(line);
+  return found;
+}
+
+test.each([1, 2, 3, 100])('lines that come in pieces of %d bytes are whole', async (bytes) => {
+  expect(await lines('{"é":1}\n\n{"ü€":2}\n{"not":"whole"', bytes)).toEqual(['{"é":1}', '{"ü€":2}']);
+});
+
+/** With the time of the square of its length it would take minutes. */
+test('a long line costs no more than its length', async () => {
+  const long = 'x'.repeat(OBJECT_BYTES - 1);
+  const [line] = await lines(`${long}\n`, 512);
+  expect(line === long).toBe(true);
+});
+
+test('a line that is longer than any object is an error', async () => {
+  await expect(lines('x'.repeat(OBJECT_BYTES + 1), 64 * 1024)).rejects.toThrow(TooMuch);
+});
