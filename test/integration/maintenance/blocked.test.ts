@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { KIND } from '../../../functions/domain/names.ts';
+import type { KubernetesEvent } from '../../../functions/domain/objects.ts';
 import { owesEvents, type MaintenanceProgress } from '../../../functions/domain/progress/progress-object.ts';
 import { EVENTS_WITH_VERDICTS } from '../../../functions/cluster/listed-events.ts';
 import { CLUSTER_VMMRQS, EVENTS, PROGRESSES, VMMRQS } from '../../../functions/kubernetes/resources.ts';
@@ -119,14 +120,17 @@ test.each(Object.entries(CASES))(
   },
 );
 
-/** Puts another Event under the name of each: any editor of the namespace may. */
+const verdictsIn = async (namespace: string): Promise<KubernetesEvent[]> =>
+  (await environment.admin.list(EVENTS, { namespace, ...EVENTS_WITH_VERDICTS })).items;
+
+/** Puts another Event under the name of each verdict, as any editor of the namespace may. Resolves with the names. */
 async function replaceVerdicts(
-  { name: namespace }: Tenant,
+  namespace: string,
   others: Readonly<Record<string, unknown>>,
-): Promise<void> {
+): Promise<string[]> {
   const { admin } = environment;
-  const { items } = await admin.list(EVENTS, { namespace, ...EVENTS_WITH_VERDICTS });
-  for (const { metadata, involvedObject } of items) {
+  const verdicts = await verdictsIn(namespace);
+  for (const { metadata, involvedObject } of verdicts) {
     await admin.delete(EVENTS, { namespace, name: metadata.name });
     await admin.create(EVENTS, {
       metadata: { namespace, name: metadata.name },
@@ -134,6 +138,7 @@ async function replaceVerdicts(
       ...{ reason: 'Any', type: 'Normal', source: { component: 'kubelet' }, ...others },
     });
   }
+  return verdicts.map(({ metadata }) => metadata.name);
 }
 
 const OTHERS: Record<string, Readonly<Record<string, unknown>>> = {
@@ -155,14 +160,19 @@ test.each(Object.entries(OTHERS))(
     });
     await give(admin, { namespace: tenant.name, name: 'more', by: {} }, { 'requests.cpu': '1m' });
     const node = await drain(tenant);
-    const isKnown = (found: MaintenanceProgress | undefined, reason: string): boolean =>
-      JSON.stringify(entryOf(tenant, found) ?? {}).includes(reason);
-    await untilDrain(node, (found) => isKnown(found, 'NotEnough'));
-    await replaceVerdicts(tenant, others);
-    await untilDrain(node, (found) => isKnown(found, 'Unexamined'));
+    const isKnown = (found: MaintenanceProgress | undefined): boolean =>
+      JSON.stringify(entryOf(tenant, found) ?? {}).includes('NotEnough');
+    await untilDrain(node, isKnown);
+    const replaced = await replaceVerdicts(tenant.name, others);
+    expect(replaced).not.toEqual([]);
     const merge = { spec: { additionalMigrationResources: { 'requests.cpu': '2m' } } };
     await admin.patch(VMMRQS, { namespace: tenant.name, name: 'more' }, { merge });
-    await untilDrain(node, (found) => isKnown(found, 'NotEnough'));
+    await askUntil(
+      `a verdict in the place of ${replaced.join(', ')}`,
+      () => verdictsIn(tenant.name),
+      (verdicts) => verdicts.some(({ metadata }) => replaced.includes(metadata.name)),
+    );
+    await untilDrain(node, isKnown);
     await cordon(admin, node, false);
   },
 );
