@@ -30,6 +30,15 @@ const RIGHT_OF_GUARD = { step: 'guard', resource: 'mtqs' };
 const LISTS_INCUMBENT = { verb: 'list', group: 'mtq.kubevirt.io', resource: 'mtqs' };
 
 const ANSWERS: Readonly<Record<string, Answer>> = {
+  'nobody, since the guard is down': {
+    arrange: () => scene.environment.cluster.killGuard(),
+    putRight: () => scene.environment.cluster.startGuard(),
+    reason: 'failed calling webhook',
+  },
+  'a 403 without any token': scene.byStub(
+    { allowed: false, status: { code: 403, reason: 'Forbidden', message: 'no token here' } },
+    'no token here',
+  ),
   'a 500': scene.byStub(500, 'failed calling webhook'),
   "another webhook's 403": {
     arrange: async () => {
