@@ -6,14 +6,12 @@ import { connect } from '../../functions/kubernetes/client.ts';
 import type { Cluster, New, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { isAlreadyExists } from '../../functions/kubernetes/errors.ts';
 import { MIGRATIONS, NAMESPACES } from '../../functions/kubernetes/resources.ts';
-import { renderDefault } from '../cluster/cluster.ts';
 import type { Child } from '../cluster/controlplane/children.ts';
 import { freePort } from '../cluster/controlplane/ports.ts';
 import type { ControlPlane } from '../cluster/controlplane/start.ts';
-import { freshControlPlane } from './control-plane.ts';
+import { installedControlPlane } from './control-plane.ts';
 import { startGuard, type GuardOptions } from '../cluster/guard.ts';
-import { install } from '../cluster/install.ts';
-import { installKubeVirt } from '../cluster/kubevirt/install.ts';
+import { pointWebhooksTo } from '../cluster/install.ts';
 import { writeByHand } from './by-hand.ts';
 import { startBalancer, type Balancer } from './balancer.ts';
 
@@ -52,14 +50,12 @@ export async function startGuards(env: Readonly<Record<string, string>>): Promis
     for (const end of ends.splice(0).toReversed()) await end();
   };
   try {
-    const objects = await renderDefault();
-    const controlPlane = await freshControlPlane();
+    const { controlPlane, installed: objects } = await installedControlPlane('both');
     ends.push(() => controlPlane.stop());
     const admin = connect(controlPlane.adminKubeconfig);
     const balancer = await startBalancer();
     ends.push(() => balancer.stop());
-    await installKubeVirt(admin);
-    await install(admin, objects, balancer.port);
+    await pointWebhooksTo(admin, objects, balancer.port);
     const deployment = objects.find(({ kind }) => kind === 'Deployment');
     if (deployment === undefined) throw new Error('the manifests have no Deployment');
     const kubeconfigOf = (name: string): Promise<string> =>
