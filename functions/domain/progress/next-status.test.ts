@@ -11,8 +11,9 @@ import {
 } from '../../../test/support/builders/maintenance.ts';
 import { NOW, seconds } from '../../../test/support/builders/object.ts';
 import type { Maintenance } from './maintenance.ts';
+import { MAINTENANCE_EVENT } from './names.ts';
 import { nextStatus } from './next-status.ts';
-import type { ProgressStatus } from './progress-object.ts';
+import type { OutboxEntry, ProgressStatus } from './progress-object.ts';
 import { isSame } from '../same.ts';
 
 const KUBEVIRT = anUpgrade([]).kubevirt;
@@ -39,6 +40,10 @@ type Case = [name: string, seen: Maintenance, before: ProgressStatus | undefined
 
 const QUOTA = but({ blockedBy: { Quota: 2 }, buckets: [bucket('blocked', 2)] });
 const BLOCKED = aStatus([1, 2], [1, 2], { state: 'Blocked', reason: 'Quota', blocked: 2 });
+const FULL_OUTBOX = Array.from(
+  { length: 50 },
+  () => ({ type: MAINTENANCE_EVENT.drainBlocked }) as Partial<OutboxEntry> as OutboxEntry,
+);
 const TEN = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 const HUNDRED = Array.from({ length: 100 }, (_, vm) => vm);
 
@@ -79,6 +84,30 @@ describe('a drain', () => {
       aDrain([1, 2], QUOTA),
       BLOCKED,
       { state: 'Blocked', reason: 'Quota', progress: '0/2', events: [] },
+    ],
+    [
+      'stays blocked for 45 minutes less a second',
+      aDrain([1, 2], QUOTA),
+      BLOCKED,
+      { state: 'Blocked', reason: 'Quota', progress: '0/2', events: [], at: 45 * 60 - 1 },
+    ],
+    [
+      'stays blocked for 45 minutes: says so again',
+      aDrain([1, 2], QUOTA),
+      BLOCKED,
+      { state: 'Blocked', reason: 'Quota', progress: '0/2', events: ['drain.blocked'], at: 45 * 60 },
+    ],
+    [
+      'stays blocked for a day, and no Broker takes its events',
+      aDrain([1, 2], QUOTA),
+      { ...BLOCKED, outbox: FULL_OUTBOX },
+      {
+        state: 'Blocked',
+        reason: 'Quota',
+        progress: '0/2',
+        events: FULL_OUTBOX.map(() => 'drain.blocked'),
+        at: 86_400,
+      },
     ],
     [
       'is blocked for another reason',
@@ -271,6 +300,15 @@ describe('counts', () => {
 });
 
 describe('events', () => {
+  test('that repeat are 45 minutes apart', () => {
+    const seen = aDrain([1, 2], QUOTA);
+    const first = after(seen, aStatus([1, 2], [1, 2]), 10);
+    const soon = after(seen, first, 10 + 45 * 60 - 1);
+    const again = after(seen, soon, 10 + 45 * 60);
+    const after1s = after(seen, again, 10 + 45 * 60 + 1);
+    expect([first, soon, again, after1s].map(({ outbox }) => outbox.length)).toEqual([1, 1, 2, 2]);
+  });
+
   test('have ids of uid and number, and numbers without gaps', () => {
     const begun = after(aDrain([1, 2], QUOTA));
     const ended = after(aDrain([]), { ...begun, outbox: begun.outbox.slice(1) });

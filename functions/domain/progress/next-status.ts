@@ -13,6 +13,8 @@ import { standingOf } from './standing.ts';
 
 /** `progressed` is posted after so many parts of ten, or after so long (milliseconds). */
 const EVERY = { tenths: 1, ms: 60_000 } as const;
+/** `blocked` is posted again after so long: the API server forgets the Event on the Node after an hour (--event-ttl). */
+const BLOCKED_AGAIN_MS = 45 * 60_000;
 
 /**
  * The status that an object must have by what the guard sees now, with an event for each transition in its outbox. The same
@@ -32,9 +34,10 @@ export function nextStatus(object: MaintenanceProgress, seen: Maintenance, now: 
     return withEvents(object, endedStatus(open, ending, time), { happened, time });
   }
   const isDue = hasProgressed(known.reported, counts, now) && hasRoomFor(open);
-  const happened = [...started, ...blockedOrNot(before, open), ...(isDue ? (['progressed'] as const) : [])];
-  const next = isDue ? { ...open, reported: { done: counts.done, at: time } } : open;
-  return withEvents(object, next, { happened, time });
+  const blocked = blockedOrNot(before, open, now);
+  const happened = [...started, ...blocked, ...(isDue ? (['progressed'] as const) : [])];
+  const reported = isDue || blocked.includes('blocked') ? { done: counts.done, at: time } : known.reported;
+  return withEvents(object, { ...open, reported }, { happened, time });
 }
 
 /** What a status remembers, in an object that has none. */
@@ -81,10 +84,16 @@ function stillRunning({ state, buckets }: ProgressStatus, seen: Maintenance): Pr
   return seen.node?.isDraining === true ? [] : seen.buckets.filter(isRunning);
 }
 
-/** Also `blocked` again where another reason is the first one. */
-function blockedOrNot(before: ProgressStatus | undefined, next: ProgressStatus): readonly Happened[] {
+/** Also `blocked` again where another reason is the first one, or nothing was posted for long. */
+function blockedOrNot(
+  before: ProgressStatus | undefined,
+  next: ProgressStatus,
+  now: number,
+): readonly ('blocked' | 'unblocked')[] {
   if (next.state !== 'Blocked') return before?.state === 'Blocked' ? ['unblocked'] : [];
-  return before?.state === 'Blocked' && before.reason === next.reason ? [] : ['blocked'];
+  if (before?.state !== 'Blocked' || before.reason !== next.reason) return ['blocked'];
+  const isOld = now - Date.parse(before.reported.at) >= BLOCKED_AGAIN_MS;
+  return isOld && hasRoomFor(next) ? ['blocked'] : [];
 }
 
 function hasProgressed(reported: ProgressStatus['reported'], { done, total }: Counts, now: number): boolean {

@@ -32,13 +32,13 @@ const TYPE: Readonly<Record<MaintenanceKind, Partial<Record<Happened, Maintenanc
   },
 };
 
-/** Where no Broker takes events, `progressed` is left out beyond this: it takes no number, so the sequence has no gap. */
+/** Where no Broker takes events, what repeats is left out beyond this: it takes no number, so the sequence has no gap. */
 const MAX_WAITING = 50;
 
 /** As long as an event's message may be (event-data.ts). */
 export const MAX_MESSAGE = 2_000;
 
-/** Whether one more `progressed` may wait. */
+/** Whether one more that repeats may wait. */
 export const hasRoomFor = ({ outbox }: Pick<ProgressStatus, 'outbox'>): boolean =>
   outbox.length < MAX_WAITING;
 

@@ -52,7 +52,7 @@ export interface ProgressStatus {
   buckets: Bucket[];
   /** The keys of every VM that was ever counted, one after another (counts.ts); empty once it is final. */
   counted: string;
-  /** The last `progressed` event. */
+  /** The last `progressed` or `blocked` event. */
   reported: { done: number; at: string };
   /** The number of the last event. */
   sequence: number;
