@@ -9,11 +9,12 @@ import { readAll, Transport } from './transport.ts';
 const { serving, ca } = newServingCertificate();
 const SILENCE_MS = 200;
 
-/** In a thread of its own, because a test blocks this one. `/silent` gets no answer. */
+/** In a thread of its own, because a test blocks this one. `/silent` gets no answer, `/broken` the half of one. */
 const SERVER = `
   const { parentPort, workerData } = require('node:worker_threads');
   const server = require('node:https').createServer(workerData, (request, response) => {
-    if (request.url !== '/silent') response.end('answer');
+    if (request.url === '/broken') response.write('answ');
+    else if (request.url !== '/silent') response.end('answer');
   });
   server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));
 `;
@@ -36,13 +37,22 @@ afterAll(async () => {
 const get = async (path: string): Promise<string> =>
   readAll((await transport.send({ method: 'GET', path, silenceMs: SILENCE_MS })).message);
 
-test('Transport takes an answer that came while the process had no CPU time', async () => {
-  // The connection is open: the request leaves at once.
+/** While this process has no CPU time. The connection is open: the request leaves at once. */
+async function getMeanwhile(path: string): Promise<string> {
   await get('/first');
-  const answer = get('/second');
+  const answer = get(path);
+  answer.catch(() => undefined);
   await new Promise(setImmediate);
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * SILENCE_MS);
-  await expect(answer).resolves.toBe('answer');
+  return answer;
+}
+
+test('Transport takes an answer that came while the process had no CPU time', async () => {
+  await expect(getMeanwhile('/second')).resolves.toBe('answer');
+});
+
+test('Transport gives up a server that is silent after that', async () => {
+  await expect(getMeanwhile('/broken')).rejects.toThrow(Unreachable);
 });
 
 test('Transport does not look an IPv6 address up', async () => {

@@ -101,7 +101,17 @@ function destroyIfSilent(sent: ClientRequest): void {
   const bytesRead = sent.socket?.bytesRead;
   setImmediate(() => {
     if (sent.socket?.bytesRead === bytesRead) sent.destroy(new Error('silent for too long'));
+    else listenAgain(sent);
   });
+}
+
+/** Node listens to one timeout of a request's socket, and the server may be silent after a false one. */
+function listenAgain(sent: ClientRequest): void {
+  const { socket } = sent;
+  if (sent.closed || socket === null) return;
+  const onTimeout = (): void => destroyIfSilent(sent);
+  socket.once('timeout', onTimeout);
+  sent.once('close', () => socket.off('timeout', onTimeout));
 }
 
 /** Sets the length too: without it Node sends the body of a DELETE unannounced, and the server answers 400. */
