@@ -1,5 +1,6 @@
 import { ANNOTATION, LABEL } from '../domain/names.ts';
-import type { ResourceQuota } from '../domain/objects.ts';
+import type { ResourceList, ResourceQuota } from '../domain/objects.ts';
+import { isChargedByPods } from '../domain/quota/charged.ts';
 import type { Address, Cluster, ListedType, Read } from '../kubernetes/cluster.ts';
 import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import { trimmed, type Trimmed } from '../kubernetes/trim.ts';
@@ -15,7 +16,7 @@ import { NAMED, OBJECT } from './listed.ts';
 const LARGE = 32 * 1024;
 /** The API server stores at most 256 KiB of annotations, so ours are never left out: without a grant or fence a quota counts as lowered. */
 const METADATA_BYTES = 512 * 1024;
-/** Several hundred amounts. Without a raised key's amounts its lock ends at its time. */
+/** Hundreds of amounts of pods' keys. Without a raised key's amounts its lock ends at its time. */
 const AMOUNTS_BYTES = 64 * 1024;
 /** "":"", of each part. */
 const PUNCTUATION = 6;
@@ -39,7 +40,7 @@ const OUR_METADATA = {
   },
 } as const;
 
-/** What the decisions about a raised or locked quota depend on. */
+/** What the decisions about a raised or locked quota depend on: only amounts that pods are charged are ever raised. */
 export function thinned(whole: ResourceQuota): Trimmed<ResourceQuota> {
   const about = trimmed<ResourceQuota>(
     { ...OBJECT, metadata: OUR_METADATA, spec: false, status: false },
@@ -48,7 +49,7 @@ export function thinned(whole: ResourceQuota): Trimmed<ResourceQuota> {
   );
   const amounts = trimmed<ResourceQuota>(
     { ...OBJECT, metadata: NAMED, spec: true, status: { hard: true, used: true } },
-    whole,
+    withPodsAmounts(whole),
     AMOUNTS_BYTES,
   );
   const { apiVersion, kind } = RESOURCE_QUOTAS;
@@ -56,6 +57,19 @@ export function thinned(whole: ResourceQuota): Trimmed<ResourceQuota> {
   const object = { [THIN]: true, apiVersion, kind, ...amounts.object, metadata };
   return { object, size: about.size + amounts.size };
 }
+
+/** A quota may count many storage classes and kinds of objects, whose keys are sorted before `pods` and `requests.cpu`. */
+function withPodsAmounts(whole: ResourceQuota): ResourceQuota {
+  const { spec, status } = whole;
+  return { ...whole, spec: { ...spec, ...ofPods(spec) }, ...(status && { status: ofPods(status) }) };
+}
+
+function ofPods({ hard, used }: NonNullable<ResourceQuota['status']>): NonNullable<ResourceQuota['status']> {
+  return { ...(hard && { hard: onlyPodsKeys(hard) }), ...(used && { used: onlyPodsKeys(used) }) };
+}
+
+const onlyPodsKeys = (amounts: ResourceList): ResourceList =>
+  Object.fromEntries(Object.entries(amounts).filter(([key]) => isChargedByPods(key)));
 
 /** The quota whole, or thin where it is large. */
 export function thinIfLarge(whole: ResourceQuota): Trimmed<ResourceQuota> {

@@ -88,11 +88,11 @@ async function readQuotas(
   references: readonly { readonly name: string; readonly uid: string }[],
   { cluster }: Pick<StepContext, 'cluster'>,
 ): Promise<ResourceQuota[]> {
-  const reads = references.map(async ({ name, uid }) => {
+  const reads = await inGroups(references, async ({ name, uid }) => {
     const read = await ignoreNotFound(getQuota(cluster, { namespace, name }));
     return read?.object.metadata.uid === uid ? [read.object] : [];
   });
-  return (await Promise.all(reads)).flat();
+  return reads.flat();
 }
 
 /** Where no lock names its quotas. */

@@ -18,12 +18,29 @@ import { getQuota, LISTED_QUOTAS, thinned, writeQuota } from '../../functions/cl
 const LOCK = aSizedLock();
 const FENCE = { token: LOCK.token, outcome: 'failed' } as const;
 const RAISED = raisedFor(LOCK, aVmmrq())(aQuota());
+
+/** Keys that are sorted before those of pods. */
+function withStorageClasses({ spec, status, ...rest }: ResourceQuota): ResourceQuota {
+  const many = Object.fromEntries(
+    Array.from({ length: 300 }, (_, index) => [
+      `class-${String(index)}.storageclass.storage.k8s.io/requests.storage`,
+      '100Gi',
+    ]),
+  );
+  return {
+    ...rest,
+    spec: { ...spec, hard: { ...many, ...spec.hard } },
+    status: { hard: { ...many, ...status?.hard }, used: { ...many, ...status?.used } },
+  };
+}
+
 const STATES: readonly [string, ResourceQuota][] = [
   ['not raised', aQuota()],
   ['raised', RAISED],
   ['in use', used({ 'requests.cpu': '2010m', pods: '2' })(RAISED)],
   ['recounted', recounted()(RAISED)],
   ['fenced', aQuota(fencedBy(LOCK.token))],
+  ['raised, of 300 storage classes', withStorageClasses(RAISED)],
 ];
 const thin = (quota: ResourceQuota): ResourceQuota => thinned(oversized(quota)).object;
 
