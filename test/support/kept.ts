@@ -64,8 +64,13 @@ export async function borrowControlPlane(base: Base): Promise<ControlPlane> {
     await kept.end();
   }
   const kept = await start();
-  await turnInto(kept, base);
-  return kept.controlPlane;
+  try {
+    await turnInto(kept, base);
+    return kept.controlPlane;
+  } catch (error) {
+    await kept.end();
+    throw error;
+  }
 }
 
 const renderings = new Map<AdmissionMode, Promise<string>>();
