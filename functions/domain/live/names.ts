@@ -358,6 +358,8 @@ export const LIVE_CONDITION = {
   restartWouldBeRefused: 'RestartWouldBeRefused',
   /** VM of a run: a migration that failed has left a state by which KubeVirt halts it at its next crash or restart. */
   nextCrashHalts: 'NextCrashHalts',
+  /** A GitOps tool applies a VM on the source: after the move its sync may start a second copy there. */
+  syncMayStartSource: 'SyncMayStartSource',
 } as const;
 export type LiveConditionType = (typeof LIVE_CONDITION)[keyof typeof LIVE_CONDITION];
 

@@ -111,4 +111,5 @@ export const OF_VMS: readonly LiveConditionType[] = [
   ...HOLDS_VMS,
   LIVE_CONDITION.restartWouldBeRefused,
   LIVE_CONDITION.nextCrashHalts,
+  LIVE_CONDITION.syncMayStartSource,
 ];

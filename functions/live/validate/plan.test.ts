@@ -470,6 +470,19 @@ describe('instance types', () => {
   });
 });
 
+test('a VM that a GitOps tool owns is named, and moves', () => {
+  const vm = aVm(labelled('kustomize.toolkit.fluxcd.io/name', 'shop'));
+  const findings = planFindings(view({ sourceCluster: aSource({ vms: [aVmView({ found: [vm] })] }) }));
+  expect(findings).toEqual([
+    expect.objectContaining({
+      ...{ type: 'SyncMayStartSource', category: 'Warn' },
+      suggestion: expect.stringMatching(/^Before the move, pause its sync.*\. Or take the VMs out/),
+      items: ['vms/web: label kustomize.toolkit.fluxcd.io/name=shop'],
+    }),
+    expect.objectContaining({ type: 'Ready' }),
+  ]);
+});
+
 test('a VM that mounts a service account needs one of its name in the target namespace', () => {
   const vm = aVm();
   const sourceCluster = aSource({ vms: [aVmView({ found: [vm], vmi: itsVmi() })] });
