@@ -300,6 +300,8 @@ export const LIVE_CONDITION = {
   instanceTypeDiffers: 'InstanceTypeDiffers',
   /** No node of the target has the CPU of a VM's guest, or its KubeVirt gives the VM another one. */
   cpuDiffers: 'CPUDiffers',
+  /** The node of a VM has no labels about its CPU, for which KubeVirt of the target waits. */
+  cpuNotKnown: 'CPUNotKnown',
   /** The quotas of the target namespace have no room for VMs. */
   overQuota: 'OverQuota',
   /** A hook is not set, or not there. */

@@ -104,6 +104,7 @@ export const HOLDS_VMS: readonly LiveConditionType[] = [
   LIVE_CONDITION.overQuota,
   LIVE_CONDITION.instanceTypeDiffers,
   LIVE_CONDITION.cpuDiffers,
+  LIVE_CONDITION.cpuNotKnown,
 ];
 
 /** What is about some VMs of a plan alone, and may go without an event. */

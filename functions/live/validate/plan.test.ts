@@ -400,6 +400,13 @@ test('VMs whose CPU the target lacks are named, and the others move', () => {
   ]);
 });
 
+test('VMs whose node does not say which CPU it has are named, and the others move', () => {
+  expect(summary(view({ unlabelledNodes: new Map([[aVm().metadata.uid, 's-node']]) }))).toEqual([
+    'CPUNotKnown NotSet vms/web: node s-node',
+    'Ready',
+  ]);
+});
+
 test('a VM that gets its CPU by defaults, which differ, is named', () => {
   const vmi = itsVmi((one) => ({
     ...one,
