@@ -1,5 +1,5 @@
 import { named } from '../cluster/listed.ts';
-import { cpuLabelsOf } from '../domain/live/cpu.ts';
+import { cpuLabelsOf, lacksCpuLabels } from '../domain/live/cpu.ts';
 import type { Vmi } from '../domain/live/kubevirt.ts';
 import type { PlanView, VmView } from '../domain/live/plan-view.ts';
 import type { Node } from '../domain/objects.ts';
@@ -19,11 +19,14 @@ export const runningIn = (vms: readonly VmView[]): Running[] =>
     vm === undefined || vmi === undefined ? [] : [{ uid: vm.metadata.uid, vmi }],
   );
 
-/** Whose CPUs no node of the target has. Where a token may not read nodes, none counts as missing. Rejects with UnknownCluster. */
-export async function readMissingCpus(
+/**
+ * Whose CPUs no node of the target has, and whose nodes do not say which CPU it is. Where a token may not read nodes, nothing counts as
+ * missing. Rejects with UnknownCluster.
+ */
+export async function readCpus(
   running: readonly Running[],
   { source, target }: { readonly source: Reader; readonly target: Reader },
-): Promise<PlanView['missingCpus']> {
+): Promise<Pick<PlanView, 'missingCpus' | 'unlabelledNodes'>> {
   const nodes = await readNodes(new Set(running.map(({ vmi }) => nodeNameOf(vmi))), source);
   const needs = running.map(({ uid, vmi }) => ({
     uid,
@@ -35,12 +38,26 @@ export async function readMissingCpus(
     return isThere ? [] : [selector];
   });
   const missing = (await Promise.all(asked)).flat();
-  return new Map(
-    needs.flatMap(({ uid, labels }) =>
-      missing.includes(selectorOf(labels)) ? [[uid, Object.keys(labels)] as const] : [],
+  return {
+    missingCpus: new Map(
+      needs.flatMap(({ uid, labels }) =>
+        missing.includes(selectorOf(labels)) ? [[uid, Object.keys(labels)] as const] : [],
+      ),
     ),
-  );
+    unlabelledNodes: unlabelledNodes(running, nodes),
+  };
 }
+
+const unlabelledNodes = (
+  running: readonly Running[],
+  nodes: ReadonlyMap<string, Node | undefined>,
+): PlanView['unlabelledNodes'] =>
+  new Map(
+    running.flatMap(({ uid, vmi }) => {
+      const node = nodes.get(nodeNameOf(vmi));
+      return node !== undefined && lacksCpuLabels(vmi, node) ? [[uid, node.metadata.name] as const] : [];
+    }),
+  );
 
 const nodeNameOf = ({ status }: Vmi): string => status?.nodeName ?? '';
 

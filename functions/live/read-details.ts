@@ -8,11 +8,11 @@ import { PODS_OF_VMS } from '../cluster/snapshot.ts';
 import type { Reader } from '../kubernetes/cluster.ts';
 import { SERVICE_ACCOUNTS } from '../kubernetes/live-resources.ts';
 import { found, ifAllowed } from './found.ts';
-import { readMissingCpus, runningIn } from './read-cpus.ts';
+import { readCpus, runningIn } from './read-cpus.ts';
 import { readResources, readSourceResources } from './read-resources.ts';
 import { orUnknown } from './unknown-cluster.ts';
 
-type Details = Pick<PlanView, 'pods' | 'instanceTypes' | 'missingMounts' | 'missingCpus'>;
+type Details = Pick<PlanView, 'pods' | 'instanceTypes' | 'missingMounts' | 'missingCpus' | 'unlabelledNodes'>;
 
 /** What is read about a plan's VMs only where both clusters answer, and only while they do not move. Rejects with UnknownCluster. */
 export async function readDetails(
@@ -21,18 +21,18 @@ export async function readDetails(
 ): Promise<Details> {
   const none: Details = {
     ...{ pods: new Map(), instanceTypes: new Map() },
-    ...{ missingMounts: new Map(), missingCpus: new Map() },
+    ...{ missingMounts: new Map(), missingCpus: new Map(), unlabelledNodes: new Map() },
   };
   if (source === undefined || target === undefined || has(plan.status, LIVE_CONDITION.executing)) return none;
   if (sourceCluster === undefined || targetCluster === undefined) return none;
   const { vms } = sourceCluster;
-  const [pods, instanceTypes, missingMounts, missingCpus] = await Promise.all([
+  const [pods, instanceTypes, missingMounts, cpus] = await Promise.all([
     targetCluster.quotas.length === 0 ? none.pods : orUnknown('source', readPods(vms, source)),
     readNamed(vms, { source, target, namespace: plan.spec.targetNamespace }),
     orUnknown('destination', readMissingMounts(vms, target, plan.spec.targetNamespace)),
-    readMissingCpus(runningIn(vms), { source, target }),
+    readCpus(runningIn(vms), { source, target }),
   ]);
-  return { pods, instanceTypes, missingMounts, missingCpus };
+  return { pods, instanceTypes, missingMounts, ...cpus };
 }
 
 async function readNamed(

@@ -3,7 +3,7 @@ import { aKubeVirt, aPlanView, aSource, aTarget } from '../../../test/support/bu
 import { aVm, itsVmi } from '../../../test/support/builders/live.ts';
 import { metadata } from '../../../test/support/builders/object.ts';
 import type { KubeVirt, Node } from '../objects.ts';
-import { cpuLabelsOf, cpuProblems } from './cpu.ts';
+import { cpuLabelsOf, cpuProblems, lacksCpuLabels } from './cpu.ts';
 import type { VirtualMachine, Vmi, VmiSpec } from './kubevirt.ts';
 import type { PlanView } from './plan-view.ts';
 
@@ -44,6 +44,30 @@ test.each<[string, Vmi, Node | undefined, Record<string, string>]>([
   const labels = cpuLabelsOf(vmi, node);
   // The model comes first, in words too.
   expect(Object.entries(labels)).toEqual(Object.entries(wanted));
+});
+
+const nodeWith = (...labels: string[]): Node => ({
+  metadata: { ...metadata('s-node'), labels: Object.fromEntries(labels.map((label) => [label, 'true'])) },
+});
+const NO_LABELS: Node = { metadata: metadata('s-node') };
+const MODEL = 'cpu-model.node.kubevirt.io/Haswell';
+const HOST = 'host-model-cpu.node.kubevirt.io/Skylake';
+const VENDOR = 'cpu-vendor.node.kubevirt.io/Intel';
+const FEATURE = 'host-model-required-features.node.kubevirt.io/vmx';
+
+test.each<[string, Vmi, Node, boolean]>([
+  ['none, for host-model', running('host-model'), NO_LABELS, true],
+  ['none, for no model', running(), NO_LABELS, true],
+  ['none, for a model by name', running('Haswell'), NO_LABELS, true],
+  ['none that is sent, for a model by name', running('Haswell'), nodeWith(MODEL), true],
+  ['none, for host-passthrough', running('host-passthrough'), NO_LABELS, true],
+  ['all', running('host-model'), NODE, false],
+  ['all but the model of the host, for host-model', running(), nodeWith(VENDOR, FEATURE, MODEL), true],
+  ['the model of the host alone', running('host-model'), nodeWith(HOST), false],
+  ['the vendor alone, for host-passthrough', running('host-passthrough'), nodeWith(VENDOR), false],
+  ['a feature alone, for a model by name', running('Haswell'), nodeWith(FEATURE), false],
+])('labels of the node that the target waits for: %s', (_what, ...[vmi, node, wanted]) => {
+  expect(lacksCpuLabels(vmi, node)).toBe(wanted);
 });
 
 const kubevirt = (cpuModel?: string): KubeVirt => ({

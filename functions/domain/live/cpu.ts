@@ -29,6 +29,17 @@ export function cpuLabelsOf({ spec }: Vmi, node: Node | undefined): Readonly<Rec
   ]);
 }
 
+/**
+ * Whether the guest's node lacks the labels that KubeVirt sends to the target: there it waits for them for ever, before it makes a
+ * launcher (facts/cross-cluster.md §C2). For host-model it makes none without the model of the host.
+ */
+export function lacksCpuLabels({ spec }: Vmi, { metadata: { labels = {} } }: Node): boolean {
+  const { model = HOST_MODEL } = spec.domain.cpu ?? {};
+  const sent =
+    model === HOST_MODEL ? [LABEL.hostModel] : [LABEL.hostModel, LABEL.requiredFeature, LABEL.vendor];
+  return !Object.keys(labels).some((label) => sent.some((beginning) => label.startsWith(beginning)));
+}
+
 /** The node's labels with these beginnings, in this order, with the other ones instead. */
 const renamed = (
   node: Node | undefined,

@@ -300,6 +300,8 @@ export const LIVE_CONDITION = {
   instanceTypeDiffers: 'InstanceTypeDiffers',
   /** No node of the target has the CPU of a VM's guest, or its KubeVirt gives the VM another one. */
   cpuDiffers: 'CPUDiffers',
+  /** The node of a VM has no labels about its CPU, for which KubeVirt of the target waits. */
+  cpuNotKnown: 'CPUNotKnown',
   /** The quotas of the target namespace have no room for VMs. */
   overQuota: 'OverQuota',
   /** A hook is not set, or not there. */
@@ -358,6 +360,8 @@ export const LIVE_CONDITION = {
   restartWouldBeRefused: 'RestartWouldBeRefused',
   /** VM of a run: a migration that failed has left a state by which KubeVirt halts it at its next crash or restart. */
   nextCrashHalts: 'NextCrashHalts',
+  /** A GitOps tool applies a VM on the source: after the move its sync may start a second copy there. */
+  syncMayStartSource: 'SyncMayStartSource',
 } as const;
 export type LiveConditionType = (typeof LIVE_CONDITION)[keyof typeof LIVE_CONDITION];
 

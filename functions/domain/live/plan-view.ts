@@ -25,6 +25,8 @@ export interface PlanView {
   readonly missingMounts: ReadonlyMap<string, readonly string[]>;
   /** Labels for the CPU of a guest that no node of the target has together, by the uid of its VM. */
   readonly missingCpus: ReadonlyMap<string, readonly string[]>;
+  /** The node of a guest that lacks labels about its CPU, by the uid of the VM. */
+  readonly unlabelledNodes: ReadonlyMap<string, string>;
 }
 
 interface ClusterView {

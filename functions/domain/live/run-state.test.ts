@@ -93,6 +93,8 @@ describe('a plan by its spec and its runs', () => {
     ['that is not ready', [], true],
     ['with a VM that its next crash halts', ['Ready', 'NextCrashHalts'], true],
     ['with a VM that would not restart', ['Ready', 'RestartWouldBeRefused'], true],
+    ['with a VM whose CPU is not known', ['Ready', 'CPUNotKnown'], true],
+    ['with a VM that a GitOps tool owns', ['Ready', 'SyncMayStartSource'], true],
     ['whose VMs have all moved is not', ['RestartWouldBeRefused', 'Succeeded'], false],
   ])('looked at again without an event: one %s', (_what, types, wanted) => {
     const conditions = types.flatMap((type) => shows(type).status?.conditions ?? []);

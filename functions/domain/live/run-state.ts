@@ -104,6 +104,7 @@ export const HOLDS_VMS: readonly LiveConditionType[] = [
   LIVE_CONDITION.overQuota,
   LIVE_CONDITION.instanceTypeDiffers,
   LIVE_CONDITION.cpuDiffers,
+  LIVE_CONDITION.cpuNotKnown,
 ];
 
 /** What is about some VMs of a plan alone, and may go without an event. */
@@ -111,4 +112,5 @@ export const OF_VMS: readonly LiveConditionType[] = [
   ...HOLDS_VMS,
   LIVE_CONDITION.restartWouldBeRefused,
   LIVE_CONDITION.nextCrashHalts,
+  LIVE_CONDITION.syncMayStartSource,
 ];

@@ -400,6 +400,13 @@ test('VMs whose CPU the target lacks are named, and the others move', () => {
   ]);
 });
 
+test('VMs whose node does not say which CPU it has are named, and the others move', () => {
+  expect(summary(view({ unlabelledNodes: new Map([[aVm().metadata.uid, 's-node']]) }))).toEqual([
+    'CPUNotKnown NotSet vms/web: node s-node',
+    'Ready',
+  ]);
+});
+
 test('a VM that gets its CPU by defaults, which differ, is named', () => {
   const vmi = itsVmi((one) => ({
     ...one,
@@ -468,6 +475,19 @@ describe('instance types', () => {
     const kinds = [LIVE_KIND.secret, LIVE_KIND.preference, LIVE_KIND.clusterPreference];
     expect(kinds.map((kind) => isNoSecret({ ...kind, name: 'login' }))).toEqual([false, true, true]);
   });
+});
+
+test('a VM that a GitOps tool owns is named, and moves', () => {
+  const vm = aVm(labelled('kustomize.toolkit.fluxcd.io/name', 'shop'));
+  const findings = planFindings(view({ sourceCluster: aSource({ vms: [aVmView({ found: [vm] })] }) }));
+  expect(findings).toEqual([
+    expect.objectContaining({
+      ...{ type: 'SyncMayStartSource', category: 'Warn' },
+      suggestion: expect.stringMatching(/^Before the move, pause its sync.*\. Or take the VMs out/),
+      items: ['vms/web: label kustomize.toolkit.fluxcd.io/name=shop'],
+    }),
+    expect.objectContaining({ type: 'Ready' }),
+  ]);
 });
 
 test('a VM that mounts a service account needs one of its name in the target namespace', () => {

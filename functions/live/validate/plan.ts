@@ -4,6 +4,7 @@ import { LIVE_CONDITION, type LiveConditionType } from '../../domain/live/names.
 import type { PlanView } from '../../domain/live/plan-view.ts';
 import { shownName } from '../../domain/live/shown.ts';
 import { clusterFindings } from './clusters.ts';
+import { gitOpsFindings } from './gitops.ts';
 import { planHookFindings } from './hooks.ts';
 import { quotaFindings } from './quota.ts';
 import { vmFindings } from './vms.ts';
@@ -32,7 +33,12 @@ export function planFindings(view: PlanView): readonly Finding[] {
 
 function ofVms(view: PlanView): Finding[] {
   const candidates = candidatesOf(view);
-  return [...vmFindings(view), ...quotaFindings(view, candidates), ...nextCrashFindings(candidates)];
+  return [
+    ...vmFindings(view),
+    ...quotaFindings(view, candidates),
+    ...nextCrashFindings(candidates),
+    ...gitOpsFindings(candidates),
+  ];
 }
 
 /** Of an archived plan, as Forklift says it: nothing else of it is looked at. */

@@ -212,6 +212,19 @@ const CHECKS: readonly Check[] = [
     problemsOf: cpuProblems,
   },
   {
+    type: LIVE_CONDITION.cpuNotKnown,
+    category: 'Warn',
+    reason: 'NotSet',
+    message: 'VM runs on a node without labels about its CPU, for which KubeVirt of the target waits.',
+    suggestion:
+      'Let virt-handler label these nodes: see that it runs there, and that no annotation node-labeller.kubevirt.io/skip-node keeps ' +
+      'it from that.',
+    problemsOf: ({ vm }, { unlabelledNodes }) => {
+      const node = unlabelledNodes.get(vm.metadata.uid);
+      return node === undefined ? [] : [`node ${node}`];
+    },
+  },
+  {
     type: LIVE_CONDITION.macConflicts,
     reason: 'NotValid',
     message: 'VM has MAC address conflicts.',

@@ -69,5 +69,6 @@ export const aPlanView = (different: Partial<PlanView> = {}): PlanView => ({
   instanceTypes: new Map(),
   missingMounts: new Map(),
   missingCpus: new Map(),
+  unlabelledNodes: new Map(),
   ...different,
 });
