@@ -11,6 +11,12 @@ const MARKS: readonly (readonly [where: 'annotation' | 'label', key: string])[] 
   ['label', 'helm.toolkit.fluxcd.io/name'],
 ];
 
+const keysOn = (what: 'annotation' | 'label'): string[] =>
+  MARKS.flatMap(([where, key]) => (where === what ? [key] : []));
+
+/** A copy on the target has none of them: a tool there with an application of that name would delete what it does not know. */
+export const GITOPS = { annotations: keysOn('annotation'), labels: keysOn('label') } as const;
+
 /** By which of them a tool owns the object, in words. */
 export const gitOpsMarks = ({ metadata }: KubernetesObject): string[] =>
   MARKS.flatMap(([where, key]) => {

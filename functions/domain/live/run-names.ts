@@ -1,4 +1,5 @@
 import type { KubernetesObject } from '../objects.ts';
+import { GITOPS } from './gitops.ts';
 import { LIVE_LABEL } from './names.ts';
 
 /** Which VM a run moves, by uids: everything that the run makes has its name from them, so that no crash makes anything twice. */
@@ -16,8 +17,12 @@ export const runLabels = ({ plan, migration, vm }: RunId): Record<string, string
   [LIVE_LABEL.vm]: vm,
 });
 
-/** Labels by which Forklift's clean-up deletes, and those of an earlier run. */
-const FOREIGN: readonly string[] = ['plan', 'migration', 'vmID', ...Object.values(LIVE_LABEL)];
+/** Labels by which Forklift's clean-up or a GitOps tool deletes, and those of an earlier run. */
+const FOREIGN: readonly string[] = [
+  ...['plan', 'migration', 'vmID'],
+  ...GITOPS.labels,
+  ...Object.values(LIVE_LABEL),
+];
 
 /** What a copy on the target keeps of the labels. */
 export const portableLabels = (labels: Readonly<Record<string, string>> = {}): Record<string, string> =>

@@ -46,7 +46,7 @@ test('the VM waits for its guest, and knows how it shall run then', () => {
   });
 });
 
-test('what belongs to the source’s cluster, to Forklift or to an earlier run stays there', () => {
+test('what belongs to the source’s cluster, to Forklift, to a GitOps tool or to an earlier run stays there', () => {
   const vm = aVm(
     (one) => ({
       ...one,
@@ -57,10 +57,13 @@ test('what belongs to the source’s cluster, to Forklift or to an earlier run s
           migration: 'm',
           vmID: 'v',
           'live.mtq.kubevirt.io/migration': 'before',
+          'argocd.argoproj.io/instance': 'shop',
+          'kustomize.toolkit.fluxcd.io/name': 'shop',
           tier: 'web',
         },
         annotations: {
           'live.mtq.kubevirt.io/run': '{}',
+          'argocd.argoproj.io/tracking-id': 'shop:kubevirt.io/VirtualMachine:shop/web',
           'kubectl.kubernetes.io/last-applied-configuration': 'password',
           'kubevirt.io/latest-observed-api-version': 'v1',
           'example.com/note': 'goes with it',

@@ -1,3 +1,4 @@
+import { GITOPS } from './gitops.ts';
 import { BOUND_ANNOTATIONS, LIVE_ANNOTATION, LIVE_KIND, LIVE_KUBEVIRT } from './names.ts';
 import type { NetworkEntry, NetworkMap, Plan } from './forklift.ts';
 import {
@@ -83,7 +84,7 @@ export const podNetworks = (vm: VirtualMachine, networks: NetworkMap): string[] 
     )
     .map(({ name }) => name);
 
-const BOUND: readonly string[] = [...BOUND_ANNOTATIONS, LIVE_ANNOTATION.run];
+const BOUND: readonly string[] = [...BOUND_ANNOTATIONS, ...GITOPS.annotations, LIVE_ANNOTATION.run];
 
 /** Annotations that are about the VM, and not about its cluster or its history there. */
 const portable = (annotations: Readonly<Record<string, string>> = {}): Record<string, string> =>
