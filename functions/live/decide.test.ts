@@ -7,6 +7,7 @@ import {
   arrived,
   aWaitingVmi,
   firstAttempt,
+  going,
   migrated,
   received,
   recorded,
@@ -14,11 +15,13 @@ import {
   showing,
   summary,
   writtenRecord,
+  type Different,
 } from '../../test/support/builders/live-run.ts';
 import { aLauncher } from '../../test/support/builders/kubevirt.ts';
 import { aHook, aRecord, aVm, itsVmi } from '../../test/support/builders/live.ts';
-import { annotated, NOW, seconds } from '../../test/support/builders/object.ts';
+import { annotated, NOW, seconds, withUid } from '../../test/support/builders/object.ts';
 import type { VmStatus } from '../domain/live/forklift.ts';
+import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import type { RunRecord } from '../domain/live/run-record.ts';
 import type { RunSnapshot } from '../domain/live/run-snapshot.ts';
 import { decide } from './decide.ts';
@@ -197,6 +200,37 @@ describe('the cut-over', () => {
   test('a VM of somebody else on the target shows none', () => {
     const vm = aVm((one) => ({ ...one, metadata: { ...one.metadata, namespace: 'target' } }));
     expect(writtenRecord(decide(firstAttempt({ target: { ...THERE, vm } })) as never)?.marks).toEqual([]);
+  });
+
+  /** Written five times since the run began. */
+  const edited = (vm: VirtualMachine): VirtualMachine => ({
+    ...vm,
+    metadata: { ...vm.metadata, generation: 7 },
+  });
+  const ITS_LAST = itsVmi((vmi) => ({ ...vmi, status: { ...vmi.status, phase: 'Succeeded' } }));
+
+  test.each<[string, NonNullable<Different['source']>, number]>([
+    ['as it is where the VM is on', { vm: edited(aVm()) }, 7],
+    ['as it was where the VM is halted', { vm: edited(HALTED) }, 2],
+    ['as it was where an owner may have undone a halt', { vm: edited(aVm()), vmi: ITS_LAST }, 2],
+    ['as it was where its VMI is going', { vm: edited(aVm()), vmi: going()(itsVmi()) }, 2],
+    [
+      'as it was where an owner has started the VM',
+      { vm: edited(aVm()), vmi: itsVmi(withUid('another')) },
+      2,
+    ],
+    ['as it was where the VM is off', { vm: edited(aVm()), vmi: undefined }, 2],
+  ])('the generation is recorded with it %s', (_what, source, generation) => {
+    const arriving = firstAttempt({ source, target: THERE }, { generation: 2 });
+    expect(writtenRecord(decide(arriving) as never)).toMatchObject({ arrivedAt: seconds(0), generation });
+  });
+
+  test('no edit of the VM during its transfer is a start by an owner', () => {
+    const arriving = firstAttempt({ source: { vm: edited(aVm()) }, target: THERE }, { generation: 2 });
+    const known = writtenRecord(decide(arriving) as never);
+    const halting = firstAttempt({ source: { vm: edited(aVm()) }, target: THERE }, known);
+    expect(decide(halting)).toMatchObject({ message: 'halting the VM vms/web on the source' });
+    expect(writtenRecord(decide(halting) as never)).not.toHaveProperty('undone');
   });
 
   const off = { ...past(), halted: true as const };

@@ -12,7 +12,7 @@ import {
 } from '../domain/live/decision.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_CONDITION, LIVE_REASON, type LiveReason } from '../domain/live/names.ts';
-import { isTargetUp } from '../domain/live/end-source.ts';
+import { generationOn, isTargetUp } from '../domain/live/end-source.ts';
 import { isOver, isWantedRunning, receiverOf, vmimOf } from '../domain/live/proofs.ts';
 import {
   isPastCutOver,
@@ -161,7 +161,7 @@ function recordMarks(run: RecordedRun): RunDecision | undefined {
     before: record.before,
   };
   const next = withMarks(
-    record,
+    { ...record, generation: generationOn(run) },
     { marks: marksOf(seen), hasArrived: hasArrived(seen.target) },
     new Date(hub.now).toISOString(),
   );

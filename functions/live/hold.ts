@@ -1,6 +1,7 @@
 import type { Plan, PlanMigration, Provider } from '../domain/live/forklift.ts';
 import { FORKLIFT_KIND, LIVE_FINALIZER, LIVE_LABEL } from '../domain/live/names.ts';
-import { hasLeftovers, isHeld } from '../domain/live/run-state.ts';
+import { named } from '../domain/live/reference.ts';
+import { hasLeftovers, isHeld, isUnderWay, needsPlan } from '../domain/live/run-state.ts';
 import type { KubernetesObject, OwnerReference } from '../domain/objects.ts';
 import type { Cluster, ResourceType } from '../kubernetes/cluster.ts';
 import { PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS } from '../kubernetes/live-resources.ts';
@@ -86,37 +87,51 @@ export async function release(
   const { items } = await hub.list(PLAN_MIGRATIONS, {});
   const isOwn = ({ metadata }: PlanMigration): boolean => metadata.uid === migration?.metadata.uid;
   if (items.some((one) => isOwn(one) && hasLeftovers(one))) return false;
-  const others = await plansOf(
-    items.filter((other) => isHeld(other) && !isOwn(other)),
+  // One whose finalizer a user took off goes on all the same.
+  const others = await withPlans(
+    items.filter((other) => !isOwn(other) && (isHeld(other) || isUnderWay(other))),
     hub,
   );
-  const needed = new Set(others.flatMap(providersOf));
-  for (const secret of await heldSecrets(released, { needed, hub })) await letGo(hub, SECRETS, secret);
-  for (const { provider } of released)
-    if (!needed.has(keyOf(provider))) await letGo(hub, PROVIDERS, provider);
-  if (plan !== undefined && !others.some(({ metadata }) => metadata.uid === plan.metadata.uid))
+  // Forklift's own runs are under way too.
+  const plans = others.flatMap(([, one]) => (one?.spec.type === 'live' ? one : []));
+  // Only its Plan says which Providers a run needs: while that is gone, it may be any.
+  if (!others.some(([other, one]) => one === undefined && needsPlan(other)))
+    await releaseProviders(released, { needed: new Set(plans.flatMap(providersOf)), hub });
+  if (plan !== undefined && !plans.some(({ metadata }) => metadata.uid === plan.metadata.uid))
     await letGo(hub, PLANS, plan);
   return migration === undefined || letGoMigration(hub, migration);
 }
 
-async function plansOf(migrations: readonly PlanMigration[], hub: Cluster): Promise<Plan[]> {
-  const plans = await Promise.all(
-    migrations.map(({ spec, metadata }) =>
-      found(
-        hub.get(PLANS, {
-          namespace: spec.plan.namespace ?? metadata.namespace ?? '',
-          name: spec.plan.name ?? '',
-        }),
-      ),
-    ),
+/** Each with its Plan; undefined: that is gone. */
+const withPlans = (
+  migrations: readonly PlanMigration[],
+  hub: Cluster,
+): Promise<[PlanMigration, Plan | undefined][]> =>
+  Promise.all(
+    migrations.map(async (migration) => {
+      const { namespace = '' } = migration.metadata;
+      const at = { namespace, ...named(migration.spec.plan) };
+      return [migration, at.name === '' ? undefined : await found(hub.get(PLANS, at))];
+    }),
   );
-  return plans.filter((plan) => plan !== undefined);
+
+interface Needed {
+  /** By other runs: namespaces and names of Providers. */
+  readonly needed: ReadonlySet<string>;
+  readonly hub: Cluster;
+}
+
+async function releaseProviders(providers: readonly FoundProvider[], { needed, hub }: Needed): Promise<void> {
+  for (const secret of await heldSecrets(providers, { needed, hub })) await letGo(hub, SECRETS, secret);
+  for (const { provider } of providers)
+    if (!needed.has(keyOf(provider))) await letGo(hub, PROVIDERS, provider);
 }
 
 const providersOf = ({ spec: { provider }, metadata }: Plan): string[] =>
-  [provider.source, provider.destination].map(
-    ({ namespace = metadata.namespace ?? '', name = '' }) => `${namespace}/${name}`,
-  );
+  [provider.source, provider.destination].map((reference) => {
+    const { namespace = metadata.namespace ?? '', name } = named(reference);
+    return `${namespace}/${name}`;
+  });
 
 const keyOf = ({ metadata }: Provider): string => `${metadata.namespace ?? ''}/${metadata.name}`;
 
@@ -126,7 +141,7 @@ const keyOf = ({ metadata }: Provider): string => `${metadata.namespace ?? ''}/$
  */
 async function heldSecrets(
   providers: readonly FoundProvider[],
-  { needed, hub }: { readonly needed: ReadonlySet<string>; readonly hub: Cluster },
+  { needed, hub }: Needed,
 ): Promise<KubernetesObject[]> {
   const own = providers.flatMap(({ secretObject }) => secretObject ?? []);
   const namespaces = new Set(providers.map(({ provider }) => provider.metadata.namespace ?? ''));

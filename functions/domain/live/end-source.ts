@@ -4,8 +4,8 @@ import { LIMIT_MS, timeOf } from './deadlines.ts';
 import { DONE, wait, write, type StepDecision, type Wait } from './decision.ts';
 import type { VirtualMachine } from './kubevirt.ts';
 import { LIVE_REASON } from './names.ts';
-import { receiverOf, strategyOwners, vmimOf, writtenAt } from './proofs.ts';
-import { withRecord, withStrategy } from './run-record.ts';
+import { isUp, receiverOf, strategyOwners, vmimOf, writtenAt } from './proofs.ts';
+import { strategyOf, withRecord, withStrategy } from './run-record.ts';
 import type { RecordedRun, RunSnapshot } from './run-snapshot.ts';
 import { shownName } from './shown.ts';
 
@@ -76,6 +76,12 @@ function halt(snapshot: RecordedRun): StepDecision {
 /** KubeVirt mostly halts it first, so an owner may undo that before the run has halted it: two writes of the spec. */
 const isStartedAgain = (snapshot: RecordedRun): boolean =>
   snapshot.record.halted === true || specWrites(snapshot) >= 2;
+
+/** As now while the VM is on as the run knows it: two edits of something else during the transfer would else count as a start. */
+export function generationOn({ source: { vm, vmi }, record }: RecordedRun): number | undefined {
+  const isOn = strategyOf(vm) !== undefined && vmi?.metadata.uid === record.vmi && isUp(vmi);
+  return isOn ? vm.metadata.generation : record.generation;
+}
 
 /** Since the run saw the VM on. Times in managedFields do not count them: any edit by the same manager changes its time. */
 const specWrites = ({ source: { vm }, record }: RecordedRun): number =>

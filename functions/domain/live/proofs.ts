@@ -26,11 +26,15 @@ export const isOver = (vmim: Vmim | undefined): boolean => vmim === undefined ||
  */
 export function isSourceAlive({ source, record }: RecordedRun): boolean {
   const { vmi, vmims, pods } = source;
-  if (vmi?.status?.phase !== 'Running' || vmi.metadata.deletionTimestamp !== undefined) return false;
+  if (!isUp(vmi)) return false;
   const state = ownStateOf(vmi, record.before);
   const hasLeft = state?.completed === true && state.failed !== true;
   return !hasLeft && vmims.every(isOver) && pods.some(isRunning);
 }
+
+/** KubeVirt has not halted the VM of one that is up: it does that once the VMI has ended. */
+export const isUp = (vmi: Vmi | undefined): boolean =>
+  vmi?.status?.phase === 'Running' && vmi.metadata.deletionTimestamp === undefined;
 
 const isRunning = ({ metadata, status }: Pod): boolean =>
   status?.phase === 'Running' && metadata.deletionTimestamp === undefined;

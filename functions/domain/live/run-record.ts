@@ -23,7 +23,7 @@ const recordSchema = z.object({
   /** The migration that the VMI had before the run (cut-over.ts). */
   before: z.optional(text),
   runStrategy: z.enum(STRATEGIES),
-  /** Of the VM when the run saw it on: KubeVirt may halt it next, and an owner may undo that (end-source.ts). */
+  /** Of the VM when the run saw it on last: KubeVirt may halt it next, and an owner may undo that (end-source.ts). */
   generation: z.optional(z.int()),
   target: z.object({ cluster: text, namespace: text, name: text }),
   startedAt: time,

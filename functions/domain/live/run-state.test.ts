@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { aPlan, aPlanMigration } from '../../../test/support/builders/live.ts';
 import { annotated, NOW } from '../../../test/support/builders/object.ts';
 import type { MigrationStatus, Plan, PlanStatus } from './forklift.ts';
-import { LIVE_ANNOTATION } from './names.ts';
+import { LIVE_ANNOTATION, LIVE_FINALIZER } from './names.ts';
 import {
   isArchived,
   isHeldUp,
@@ -10,6 +10,7 @@ import {
   isPlanAsSeen,
   isPlanLookedAt,
   isToCheck,
+  needsPlan,
 } from './run-state.ts';
 
 const TIME = new Date(NOW).toISOString();
@@ -34,6 +35,21 @@ test('a change of a Migration says something new once it is given up', () => {
   const running = aPlanMigration((one) => ({ ...one, metadata: { ...one.metadata, generation: 2 }, status }));
   expect(isMigrationAsSeen(running)).toBe(true);
   expect(isMigrationAsSeen(annotated(LIVE_ANNOTATION.breakGlass, 'uid-of-migration')(running))).toBe(false);
+});
+
+test.each<[string, MigrationStatus, boolean]>([
+  ['while it runs', { started: TIME }, true],
+  ['while something is left over', { started: TIME, completed: TIME, leftovers: ['x'] }, true],
+  ['not before it began', {}, false],
+  ['not once nothing is left', { started: TIME, completed: TIME }, false],
+])('a run that is held needs its Plan %s', (_what, status, wanted) => {
+  const running = aPlanMigration((one) => ({
+    ...one,
+    metadata: { ...one.metadata, finalizers: [LIVE_FINALIZER] },
+    status,
+  }));
+  expect(needsPlan(running)).toBe(wanted);
+  expect(needsPlan(annotated(LIVE_ANNOTATION.breakGlass, 'uid-of-migration')(running))).toBe(false);
 });
 
 describe('a change of a Plan says nothing new', () => {

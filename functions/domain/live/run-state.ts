@@ -28,6 +28,10 @@ export const hasLeftovers = (migration: PlanMigration): boolean =>
 export const isUnderWay = (migration: PlanMigration): boolean =>
   migration.status?.started !== undefined && !hasEnded(migration);
 
+/** Its end is to come, for which the Plan says which clusters its VMs are on. */
+export const needsPlan = (migration: PlanMigration): boolean =>
+  isUnderWay(migration) && !hasNothingLeft(migration) && !isGivenUp(migration);
+
 /** It waits for its plan, or for another run of it. */
 export const isWaiting = ({ status }: PlanMigration): boolean =>
   status?.started === undefined && status?.completed === undefined;

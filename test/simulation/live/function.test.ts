@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { aReceiver, arrived, aWaitingVmi } from '../../support/builders/live-run.ts';
-import { aVm } from '../../support/builders/live.ts';
+import { aPlan, aVm } from '../../support/builders/live.ts';
 import { seconds } from '../../support/builders/object.ts';
 import { mergePatch } from '../model/merge-patch.ts';
 import { conditionsOf, ModelledRun } from './modelled-run.ts';
@@ -623,6 +623,30 @@ test('a source VM that was replaced past the cut-over is no end, until the other
   expect(await run.held()).toEqual([]);
 });
 
+test('a run goes on with its Providers though a user took the finalizer off its Migration', async () => {
+  const run = await ModelledRun.start();
+  run.away.add('source');
+  await run.sweep();
+  await run.patchMigration({ metadata: { finalizers: null } });
+  await run.hub.delete(PROVIDERS, { namespace: 'tenant', name: 'source' });
+  await run.changed('Provider', 'source');
+  expect((await run.held()).sort()).toEqual(HELD);
+});
+
+test('a run of Forklift’s holds back no Provider at the end of another one', async () => {
+  const run = await ModelledRun.start();
+  const cold = { metadata: { namespace: 'tenant', name: 'cold' } };
+  await run.hub.create(PLANS, { ...cold, spec: { ...aPlan().spec, type: 'cold' } });
+  await run.hub.create(PLAN_MIGRATIONS, { ...cold, spec: { plan: { namespace: 'tenant', name: 'cold' } } });
+  await run.hub.patch(PLAN_MIGRATIONS, cold.metadata, {
+    merge: { status: { started: seconds(0) } },
+    subresource: 'status',
+  });
+  await run.patchMigration({ spec: { cancel: [{ name: 'web' }] } });
+  await run.sweep();
+  expect(await run.held()).toEqual([]);
+});
+
 describe('a Plan that was deleted in spite of its finalizer', () => {
   const force = async (run: ModelledRun): Promise<void> => {
     await run.patchPlan({ metadata: { finalizers: null } });
@@ -647,6 +671,38 @@ describe('a Plan that was deleted in spite of its finalizer', () => {
     expect(conditionsOf(status)).toContain('Failed');
     expect(status?.leftovers).toContain('perhaps the record of VirtualMachine vms/web');
     expect(await run.isRecorded()).toBe(true);
+  });
+
+  const deleteProvider = async (run: ModelledRun): Promise<void> => {
+    await run.hub.delete(PROVIDERS, { namespace: 'tenant', name: 'source' });
+    await run.changed('Provider', 'source');
+  };
+  const providersOn = async ({ hub }: ModelledRun): Promise<string[]> =>
+    (await hub.list(PROVIDERS, {})).items.map(({ metadata }) => metadata.name).sort();
+
+  test('while VMs move: a Provider that is deleted stays until the Plan is there again, and its run has ended', async () => {
+    const run = await ModelledRun.start();
+    await run.sweep();
+    await force(run);
+    await deleteProvider(run);
+    expect((await run.held()).sort()).toEqual(REST);
+    await run.hub.create(PLANS, aPlan());
+    await run.changed('Plan');
+    expect(conditionsOf((await run.migration()).status?.vms?.[0])).toEqual(['Canceled Deleted']);
+    expect(await run.isRecorded()).toBe(false);
+    expect(await run.held()).toEqual([]);
+    expect(await providersOn(run)).toEqual(['destination']);
+  });
+
+  test('while VMs move: a Provider that is deleted goes when the run is given up', async () => {
+    const run = await ModelledRun.start();
+    await run.sweep();
+    await force(run);
+    await deleteProvider(run);
+    await run.breakGlass();
+    await run.changed('Migration');
+    expect(await run.held()).toEqual([]);
+    expect(await providersOn(run)).toEqual(['destination']);
   });
 
   test('before VMs move: nothing is held', async () => {
