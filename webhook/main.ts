@@ -27,14 +27,15 @@ import { ClusterWatch } from './watchdog/cluster-watch.ts';
 async function main(): Promise<void> {
   const settings = readGuardSettings(process.env);
   const log = newLog(settings.LOG_LEVEL, { process: 'guard' });
-  const cluster = await reachApiServer(settings);
+  const [cluster, reviewing] = await Promise.all([reachApiServer(settings), reachApiServer(settings)]);
   const deadLetters = newDeadLetters(log);
   const metrics = new Metrics(() => deadLetters.counts());
   const { watch, drain, post } = newClusterWatch({ cluster, settings, log, metrics });
   const maintenance = newMaintenance({ cluster, settings, log, metrics, watch }, post);
   const live =
     settings.LIVE_MIGRATION !== 'off' ? newLiveSweeps({ cluster, settings, log, metrics }) : undefined;
-  const guard: Process = { cluster, settings, log, deadLetters, metrics, watch, maintenance };
+  // Reviews and readiness wait for no large object of a repair (docs/adr/0020).
+  const guard: Process = { cluster: reviewing, settings, log, deadLetters, metrics, watch, maintenance };
   const stopping = new AbortController();
   const { signal } = stopping;
   let leaving = false;

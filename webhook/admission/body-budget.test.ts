@@ -37,4 +37,25 @@ describe('the budget for bodies', () => {
     budget.free(whole);
     expect(budget.take(request('last', true), 10)).toBe(true);
   });
+
+  describe('of 48 MiB', () => {
+    const KIB = 1024;
+    const MIB = 1024 * KIB;
+
+    beforeEach(() => {
+      budget = new BodyBudget();
+      for (let index = 0; index < 8; index += 1) budget.take(request(`whole ${index}`, true), 5 * MIB);
+    });
+
+    test('keeps eight for small bodies', () => {
+      expect(budget.take(request('large', true), 3 * MIB)).toBe(false);
+      expect(budget.take(request('small', true), 200 * KIB)).toBe(true);
+    });
+
+    test('drops no small body for a large one that still arrives', () => {
+      expect(budget.take(request('small'), 20 * KIB)).toBe(true);
+      budget.take(request('large'), 300 * KIB);
+      expect(dropped).toEqual(['large']);
+    });
+  });
 });

@@ -5,6 +5,9 @@ import type { IncomingMessage } from 'node:http';
  * 256 MiB are never full (config/webhook/deployment.yaml).
  */
 const MAX_BYTES = 48 * 1024 * 1024;
+/** Almost every review takes less. The larger ones leave a sixth of the budget to it. */
+const SMALL_BYTES = 256 * 1024;
+const LARGE_SHARE = 5 / 6;
 
 /**
  * One budget for the bodies of all clients, of bytes that are here: an announced length costs a client nothing. When it is used up,
@@ -13,6 +16,8 @@ const MAX_BYTES = 48 * 1024 * 1024;
 export class BodyBudget {
   readonly #max: number;
   #used = 0;
+  /** What bodies above SMALL_BYTES use of it. */
+  #large = 0;
   /** The oldest first. */
   readonly #held = new Map<IncomingMessage, number>();
 
@@ -22,20 +27,35 @@ export class BodyBudget {
 
   /** Adds to what this request holds. False: only whole bodies are left, and they leave too little. */
   take(request: IncomingMessage, bytes: number): boolean {
-    this.#held.set(request, (this.#held.get(request) ?? 0) + bytes);
+    const before = this.#held.get(request) ?? 0;
+    const size = before + bytes;
+    this.#held.set(request, size);
     this.#used += bytes;
-    for (const held of this.#held.keys()) {
-      if (this.#used <= this.#max) break;
-      if (held.complete) continue;
+    this.#large += largeOf(size) - largeOf(before);
+    for (const [held, its] of this.#held) {
+      if (!this.#isFull && !this.#isShareFull) break;
+      if (held.complete || (!this.#isFull && its <= SMALL_BYTES)) continue;
       this.free(held);
       held.destroy();
     }
-    return this.#used <= this.#max;
+    return !this.#isFull && (size <= SMALL_BYTES || !this.#isShareFull);
   }
 
   /** Everything that this request holds. */
   free(request: IncomingMessage): void {
-    this.#used -= this.#held.get(request) ?? 0;
+    const size = this.#held.get(request) ?? 0;
+    this.#used -= size;
+    this.#large -= largeOf(size);
     this.#held.delete(request);
   }
+
+  get #isFull(): boolean {
+    return this.#used > this.#max;
+  }
+
+  get #isShareFull(): boolean {
+    return this.#large > this.#max * LARGE_SHARE;
+  }
 }
+
+const largeOf = (size: number): number => (size > SMALL_BYTES ? size : 0);

@@ -91,4 +91,18 @@ describe('a server whose connections are all in use', () => {
     expect(unread.bytesRead).toBeLessThan(large.length);
     expect(other.destroyed).toBe(false);
   });
+
+  test('closes the one with the most unread, and no idle one before it', async () => {
+    const large = Buffer.alloc(24 * 1024 * 1024);
+    await serve((request, response) => void response.end(request.url === '/large' ? large : 'ok'));
+    const idle = await client(GET);
+    await answerTo(idle);
+    const idleClosed = closed(idle);
+    const unread = await client(GET.replace('/', '/large'));
+    await once(server, 'request');
+    expect(await answerTo(await client(GET))).toBe('HTTP/1.1 200 OK');
+    await closed(unread);
+    idle.write(GET);
+    expect(await Promise.race([answerTo(idle), idleClosed])).toBe('HTTP/1.1 200 OK');
+  });
 });

@@ -30,6 +30,14 @@ export function boundConnections(server: Server | TlsServer, max = MAX_CONNECTIO
     connection?.socket.destroy();
     return true;
   };
+  /** Never the API server's: it reads its answers. */
+  const dropMostUnread = (): void => {
+    const [key, connection] = [...open].reduce((most, each) =>
+      unreadOf(each[1]) > unreadOf(most[1]) ? each : most,
+    );
+    open.delete(key);
+    connection.socket.destroy();
+  };
   server.on('connection', (socket: Socket) => {
     if (open.size >= max && !dropOne()) {
       socket.destroy();
@@ -54,7 +62,7 @@ export function boundConnections(server: Server | TlsServer, max = MAX_CONNECTIO
     response.once('close', () => {
       if (connection.response === response) connection.response = undefined;
     });
-    while (unreadOf(open) > MAX_UNREAD && dropOne());
+    while (sumOfUnread(open) > MAX_UNREAD) dropMostUnread();
   });
 }
 
@@ -63,5 +71,7 @@ const addressOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAd
 const isAwaitingAnswer = ({ response }: Connection): boolean =>
   response !== undefined && response.req.complete && !response.writableEnded;
 
-const unreadOf = (open: ReadonlyMap<string, Connection>): number =>
-  [...open.values()].reduce((sum, { carrier }) => sum + (carrier?.writableLength ?? 0), 0);
+const unreadOf = ({ carrier }: Connection): number => carrier?.writableLength ?? 0;
+
+const sumOfUnread = (open: ReadonlyMap<string, Connection>): number =>
+  [...open.values()].reduce((sum, each) => sum + unreadOf(each), 0);

@@ -78,12 +78,12 @@ describe('the bodies of a server', () => {
   });
 
   test('a body counts until its review is answered', async () => {
-    const first = statusOf(text(300, 'waits'));
+    const first = statusOf(text(260, 'waits'));
     while (reviewed.length === 0) await new Promise(setImmediate);
-    expect(await statusOf(text(300))).toBe(503);
+    expect(await statusOf(text(260))).toBe(503);
     expect(await statusOf(text(30))).toBe(200);
     reviewed.forEach((end) => end());
     expect(await first).toBe(200);
-    expect(await statusOf(text(300))).toBe(200);
+    expect(await statusOf(text(260))).toBe(200);
   });
 });
