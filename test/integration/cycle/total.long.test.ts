@@ -32,18 +32,6 @@ afterAll(async () => {
 });
 
 describe('a reservation', () => {
-  test('is removed by the guard, where it repairs the lock', async () => {
-    const tenant = await total.poorTenant('total-repair');
-    await total.share({ 'requests.cpu': '1' }, tenant);
-    const go = environment.hold(tenant.name, 'mtq-raise', 'mtq-lower', 'mtq-unlock');
-    await tenant.migrate();
-    await tenant.untilUnlocked();
-    expect(await total.reserved()).toEqual([]);
-    go();
-    await tenant.untilThrough();
-    await expectAsBefore(environment.admin, tenant, { failed: true });
-  });
-
   test('of a lock that was never set, because the function died, ends with that lock’s time', async () => {
     const tenant = await total.poorTenant('total-crash');
     await total.share({ 'requests.cpu': '1' }, tenant);

@@ -108,3 +108,17 @@ describe('the total of a cluster-wide VMMRQ', () => {
     await expectAsBefore(environment.admin, tenant);
   });
 });
+
+describe('a reservation', () => {
+  test('is removed by the guard, where it repairs the lock', async () => {
+    const tenant = await total.poorTenant('total-repair');
+    await total.share({ 'requests.cpu': '1' }, tenant);
+    const go = environment.hold(tenant.name, 'mtq-raise', 'mtq-lower', 'mtq-unlock');
+    await tenant.migrate();
+    await tenant.untilUnlocked();
+    expect(await total.reserved()).toEqual([]);
+    go();
+    await tenant.untilThrough();
+    await expectAsBefore(environment.admin, tenant, { failed: true });
+  });
+});
