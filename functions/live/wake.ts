@@ -78,7 +78,7 @@ async function checkIdle(plan: Plan, context: LiveContext): Promise<void> {
   if (!(await isForkliftHere(context.hub))) await (isOver ? showArchived : checkPlan)(plan, context);
 }
 
-/** A late call may hold it, which read the Migration before another one let go of everything: then nobody else releases it. */
+/** A late call may hold it, which read the Migration before another one released everything: then nobody else releases it. */
 async function releaseDeleted(plan: Plan, context: LiveContext): Promise<void> {
   const { hub } = context;
   const { items } = await hub.list(PLAN_MIGRATIONS, {});

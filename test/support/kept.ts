@@ -1,10 +1,9 @@
 import { appendFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Namespace } from '../../functions/domain/objects.ts';
+import type { KubernetesObject, Namespace } from '../../functions/domain/objects.ts';
 import { connect } from '../../functions/kubernetes/client.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
-import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { renderAdmissionMode, type AdmissionMode } from '../cluster/admission-modes.ts';
