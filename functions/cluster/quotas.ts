@@ -3,9 +3,11 @@ import type { ResourceList, ResourceQuota } from '../domain/objects.ts';
 import { isChargedByPods } from '../domain/quota/charged.ts';
 import type { Address, Cluster, ListedType, Read } from '../kubernetes/cluster.ts';
 import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
-import { trimmed, type Trimmed } from '../kubernetes/trim.ts';
+import { PARSED, trimmed, type Trimmed } from '../kubernetes/trim.ts';
 import { Turns } from '../runtime/turns.ts';
+import { inGroups } from './in-groups.ts';
 import { NAMED, OBJECT } from './listed.ts';
+import { ignoreNotFound } from './snapshot.ts';
 
 /*
  * The quotas of a lock, for a process that reads a hundred of them. A usual one is kept whole. Of a large one only what decides is kept,
@@ -20,8 +22,6 @@ const METADATA_BYTES = 512 * 1024;
 const AMOUNTS_BYTES = 64 * 1024;
 /** "":"", of each part. */
 const PUNCTUATION = 6;
-/** A parsed object takes about this many times the memory of its text. */
-const PARSED = 4;
 
 /** An object's copies by spread have it too, and JSON does not. */
 const THIN = Symbol('thin');
@@ -101,17 +101,23 @@ export async function getQuota(cluster: Pick<Cluster, 'get'>, at: Address): Prom
   return { object: thinIfLarge(object).object, date };
 }
 
+/** Those that a lock names, by name and uid: one that was deleted or recreated is not the lock's. */
+export async function readLockQuotas(
+  namespace: string,
+  references: readonly { readonly name: string; readonly uid: string }[],
+  cluster: Cluster,
+): Promise<Read<ResourceQuota>[]> {
+  const reads = await inGroups(references, async ({ name, uid }) => {
+    const read = await ignoreNotFound(getQuota(cluster, { namespace, name }));
+    return read?.object.metadata.uid === uid ? [read] : [];
+  });
+  return reads.flat();
+}
+
 const turns = new Turns();
 
 /** Work that holds a large quota whole. */
-export async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  const end = await turns.next();
-  try {
-    return await work();
-  } finally {
-    end();
-  }
-}
+export const inTurn = <T>(work: () => Promise<T>): Promise<T> => turns.run(work);
 
 /**
  * PUTs the status of a quota as `change` makes it, if it is still the version that was read: otherwise rejects with a conflict, as

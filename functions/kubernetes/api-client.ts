@@ -20,10 +20,8 @@ import { ApiError, type Status } from './errors.ts';
 import { Objects } from './one-object.ts';
 import { Lists, type TrimItem } from './pages.ts';
 import type { Request, Response, Transport } from './transport.ts';
+import { PARSED } from './trim.ts';
 import { linesOf } from './watch-lines.ts';
-
-/** A parsed object takes about this many times the memory of its text. */
-const PARSED = 4;
 
 /**
  * The API server's verbs as requests. `fieldManager`: the field manager of writes that name no other. `maxKeptBytes`: bytes of

@@ -1,3 +1,4 @@
+import { Turns } from '../runtime/turns.ts';
 import type { ListOptions, ReadList } from './cluster.ts';
 import { isGone, TooMuch, Unreachable } from './errors.ts';
 import { OBJECT_BYTES } from './one-object.ts';
@@ -63,7 +64,7 @@ const more = (limit: number, bytes: number, max: number): number =>
  */
 export class Lists {
   #shared = 0;
-  #queue: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Turns();
   /** The first limit for kinds whose last list got no answer in time, perhaps because of its size. */
   readonly #first = new Map<string, number>();
   readonly #maxKeptBytes: number;
@@ -147,9 +148,7 @@ export class Lists {
   async #alone<T>(ask: () => Promise<Response>, limit: number): Promise<ReadPage<T> | undefined> {
     let left = limit === 1 ? OBJECT_BYTES : PAGE_BYTES;
     const mayAllocate = (bytes: number): boolean => (left -= bytes) >= 0;
-    const read = this.#queue.then(() => readPage<T>(ask, mayAllocate, limit === 1 ? Infinity : PAGE_PARTS));
-    this.#queue = read.catch(() => undefined);
-    return read;
+    return this.#turns.run(() => readPage<T>(ask, mayAllocate, limit === 1 ? Infinity : PAGE_PARTS));
   }
 }
 

@@ -18,6 +18,8 @@ export interface Trimmed<T> {
   readonly size: number;
 }
 
+/** A parsed object takes about this many times the memory of its text. */
+export const PARSED = 4;
 /** Limit for one object, bytes: several times what KubeVirt, virt-controller or an administrator writes. */
 const MAX_KEPT_BYTES = 16 * 1024;
 /** Memory of a value besides its text, and of an element besides its parts. */

@@ -7,7 +7,7 @@ import { ANNOTATION, EVENT, KIND, LABEL, SOURCE_EVENT } from '../domain/names.ts
 import type { KubernetesEvent, Migration, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
 import { inGroups } from '../cluster/in-groups.ts';
 import { LISTED_MIGRATIONS } from '../cluster/listed.ts';
-import { getQuota, LISTED_QUOTAS } from '../cluster/quotas.ts';
+import { getQuota, LISTED_QUOTAS, readLockQuotas } from '../cluster/quotas.ts';
 import { ignoreNotFound, readPodRejections, readTargets } from '../cluster/snapshot.ts';
 import { fromWatchCache } from '../kubernetes/cluster.ts';
 import { ApiError, describeError, TooMuch, Unreachable } from '../kubernetes/errors.ts';
@@ -82,18 +82,12 @@ const podsToLookFor = (
 
 const migrationOf = (identity: string): { uid: string } => ({ uid: identity.split('/')[0] ?? '' });
 
-/** By name and uid: a quota that was deleted or recreated is not the lock's. */
-async function readQuotas(
+const readQuotas = async (
   namespace: string,
   references: readonly { readonly name: string; readonly uid: string }[],
-  { cluster }: Pick<StepContext, 'cluster'>,
-): Promise<ResourceQuota[]> {
-  const reads = await inGroups(references, async ({ name, uid }) => {
-    const read = await ignoreNotFound(getQuota(cluster, { namespace, name }));
-    return read?.object.metadata.uid === uid ? [read.object] : [];
-  });
-  return reads.flat();
-}
+  { cluster }: StepContext,
+): Promise<ResourceQuota[]> =>
+  (await readLockQuotas(namespace, references, cluster)).map(({ object }) => object);
 
 /** Where no lock names its quotas. */
 async function readAllQuotas(namespace: string, { cluster }: StepContext): Promise<ResourceQuota[]> {

@@ -10,4 +10,14 @@ export class Turns {
     await before;
     return () => resolve(undefined);
   }
+
+  /** Does `work` when it is its turn. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    const end = await this.next();
+    try {
+      return await work();
+    } finally {
+      end();
+    }
+  }
 }

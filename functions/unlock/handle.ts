@@ -4,8 +4,7 @@ import { EVENT, LOCK_OUTCOME, REASON } from '../domain/names.ts';
 import type { Pod, ResourceQuota } from '../domain/objects.ts';
 import { describeError, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
-import { inGroups } from '../cluster/in-groups.ts';
-import { getQuota, LISTED_QUOTAS } from '../cluster/quotas.ts';
+import { LISTED_QUOTAS, readLockQuotas } from '../cluster/quotas.ts';
 import { release } from '../cluster/reservations.ts';
 import { ignoreNotFound, readTargets } from '../cluster/snapshot.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
@@ -87,11 +86,7 @@ async function gather(request: StepRequest, context: StepContext): Promise<Unloc
     const { items } = await cluster.list(LISTED_QUOTAS, { namespace: name });
     return { now, namespace: read.object, quotas: items, token };
   }
-  const reads = await inGroups(state.lock.quotas, async ({ name: quota, uid }) => {
-    const read = await ignoreNotFound(getQuota(cluster, { namespace: name, name: quota }));
-    return read?.object.metadata.uid === uid ? [read] : [];
-  });
-  const found = reads.flat();
+  const found = await readLockQuotas(name, state.lock.quotas, cluster);
   // The newest: a process that was suspended between its reads must not record less than the lock really lasted (I7).
   const newest = Math.max(now, ...found.map(({ date }) => date.getTime()));
   const quotas: ResourceQuota[] = found.map(({ object }) => object);
