@@ -17,7 +17,7 @@ import type {
 } from '../../../functions/kubernetes/cluster.ts';
 import { ApiError, Unreachable } from '../../../functions/kubernetes/errors.ts';
 import type { LiveContext } from '../../../functions/live/context.ts';
-import { asListed } from '../../support/builders/cluster.ts';
+import { listed } from '../model/listed.ts';
 import type { Side } from '../../cluster/kubevirt/decentralized/sides.ts';
 import { VMS } from '../../cluster/kubevirt/objects.ts';
 import { timestamp } from '../model/metadata.ts';
@@ -84,7 +84,7 @@ class Connection implements Pick<Cluster, 'get' | 'list' | 'create' | 'replace' 
     await this.#arrive(false);
     const store = this.#store;
     const items = store.list<T>(type.kind, namespace).filter(selects(type.kind, selection));
-    return { items: asListed(type, items), resourceVersion: String(store.revision), date: this.#date };
+    return { items: listed(type, items), resourceVersion: String(store.revision), date: this.#date };
   }
 
   async create<T extends KubernetesObject>(type: ResourceType<T>, object: New<T>): Promise<Read<T>> {

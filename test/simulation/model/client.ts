@@ -16,7 +16,7 @@ import type {
   WriteOptions,
 } from '../../../functions/kubernetes/cluster.ts';
 import { PODS } from '../../../functions/kubernetes/resources.ts';
-import { asListed } from '../../support/builders/cluster.ts';
+import { listed } from './listed.ts';
 import type { Admission } from './admission.ts';
 import { mergePatch } from './merge-patch.ts';
 import { kept } from './frozen.ts';
@@ -87,7 +87,7 @@ export class Client implements ModelCluster {
     const revision = resourceVersion === '0' ? cachedRevision() : store.revision;
     const items = store.list<T>(type.kind, namespace, revision).filter(selects(type.kind, selection));
     await request.suspend('answer');
-    return { items: asListed(type, items), resourceVersion: String(revision), date: date() };
+    return { items: listed(type, items), resourceVersion: String(revision), date: date() };
   }
 
   async create<T extends KubernetesObject>(
