@@ -36,9 +36,14 @@ interface Call {
   readSince: number;
   /** Its record was on the VM then, or went with it. */
   hadRecord: boolean;
+  /** The write that was accepted last; undefined: none yet. */
+  wrote: string | undefined;
   /** Its process is gone. */
   isGone: boolean;
 }
+
+/** The hit of a process that goes after this write, before its next one. */
+export const crashAfter = (write: string): string => `crash after ${write}`;
 
 /** Reads are many, and a crash between two of them is like one before the next write. */
 const READS_FOR_A_WRITE = 20;
@@ -80,7 +85,8 @@ export class Calls {
   async one(): Promise<void> {
     const { clusters, hub, random, onNote, onViolation } = this.#options;
     const { promise: gone, resolve: crash } = Promise.withResolvers<undefined>();
-    const call: Call = { began: clusters.now, readSince: clusters.now, hadRecord: false, isGone: false };
+    const { now } = clusters;
+    const call: Call = { began: now, readSince: now, hadRecord: false, wrote: undefined, isGone: false };
     const events = {
       pause: (isWrite: boolean) => this.#pause(call, isWrite, () => crash(undefined)),
       before: (write: LiveWrite) => this.#before(call, write),
@@ -121,7 +127,7 @@ export class Calls {
     const rate = isWrite ? this.#crashRate : this.#crashRate / READS_FOR_A_WRITE;
     if (!call.isGone && !this.isCalm && random.chance(rate)) {
       call.isGone = true;
-      onHit('crash');
+      onHit(call.wrote === undefined ? 'crash' : crashAfter(call.wrote));
       onNote('    crash');
       crash();
     }
@@ -137,6 +143,7 @@ export class Calls {
       const isHook = write.object.kind === JOBS.kind && isStarted(write.object as KubernetesObject);
       const broken = isHook ? brokenByJob(checked(), write) : undefined;
       return () => {
+        call.wrote = text;
         onHit(text);
         onViolation(broken);
         if (write.object.kind === PLAN_MIGRATIONS.kind) this.#shown(call, before, hub.migration);
@@ -147,6 +154,7 @@ export class Calls {
     const isHalt = haltsSource(write, clusters);
     // Only a write that was accepted breaks anything.
     return () => {
+      call.wrote = text;
       if (isHalt) halts.push(clusters.now);
       if (write.verb === 'create') this.#made.set(keyOf(write.object), { call, at: clusters.now });
       onHit(text);

@@ -1,10 +1,12 @@
 import { beforeAll, expect, jest, test } from '@jest/globals';
+import { crashAfter } from './calls.ts';
 import { DISTURBANCES, USERS } from './disturbances.ts';
 import { HOOK_HITS } from './hooks.ts';
 import { simulateLive, type LiveSummary } from './pool.ts';
 import { NAMESPACE, OWNER } from './seldom.ts';
 
 const RUNS = 200;
+const IS_WRITE = /^(?:create|replace|delete) /;
 // They only compute, as those of the protocol.
 jest.setTimeout(30 * 60_000);
 
@@ -34,4 +36,10 @@ test('everything that can happen happens', () => {
     ...Object.keys(USERS),
   ];
   expect(wanted.filter((hit) => !summary.hits.has(hit))).toEqual([]);
+});
+
+test('a process goes after every kind of write that is not rare', () => {
+  const written = [...summary.hits].filter(([hit, times]) => IS_WRITE.test(hit) && times >= RUNS / 10);
+  expect(written.length).toBeGreaterThan(10);
+  expect(written.map(([write]) => write).filter((write) => !summary.hits.has(crashAfter(write)))).toEqual([]);
 });
