@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from '@jest/globals';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { WatchedCluster } from '../../test/support/builders/cluster.ts';
 import { aLauncher } from '../../test/support/builders/kubevirt.ts';
 import { aNamespace } from '../../test/support/builders/namespace.ts';
@@ -26,22 +26,22 @@ interface World {
   readonly tenant?: Partial<NamespaceFacts>;
   /** "create virtualmachinemigrationresourcequotas" */
   readonly denied?: readonly string[];
+  /** Another namespace with the same objects. */
+  readonly twin?: string;
 }
 
 /** A tenant with two VMs on node1. */
-function apiServer({ tenant = {}, denied = [] }: World): ApiServer {
-  const { namespace, quotas, pods, vmis } = aTenant({
+function apiServer({ tenant = {}, denied = [], twin }: World): ApiServer {
+  const facts = aTenant({
     namespace: labelled('kubernetes.io/metadata.name', 'tenant')(aNamespace()),
     ...tenant,
   });
   const stored = new WatchedCluster();
-  stored.put(NAMESPACES, namespace);
   const { namespace: _, ...node } = metadata('node1');
   stored.put(NODES, { metadata: node });
   stored.put(KUBEVIRTS, aKubeVirt());
-  for (const quota of quotas) stored.put(RESOURCE_QUOTAS, quota);
-  for (const pod of pods) stored.put(PODS, pod);
-  for (const vmi of vmis) stored.put(VMIS, vmi);
+  store(facts, stored);
+  if (twin !== undefined) store(twinOf(facts, twin), stored);
   const reader = stored.asCluster();
   const create = (_: unknown, { spec }: ReviewOf): Promise<object> => {
     const { verb, resource } = spec.resourceAttributes;
@@ -52,6 +52,16 @@ function apiServer({ tenant = {}, denied = [] }: World): ApiServer {
     reader.list(type, labelSelector?.includes(' in ') === false ? { ...where, labelSelector } : where);
   return { ...reader, list: listAny, create } as unknown as ApiServer;
 }
+
+function store({ namespace, quotas, pods, vmis }: NamespaceFacts, stored: WatchedCluster): void {
+  stored.put(NAMESPACES, namespace);
+  for (const quota of quotas) stored.put(RESOURCE_QUOTAS, quota);
+  for (const pod of pods) stored.put(PODS, pod);
+  for (const vmi of vmis) stored.put(VMIS, vmi);
+}
+
+const twinOf = (facts: NamespaceFacts, name: string): NamespaceFacts =>
+  JSON.parse(JSON.stringify(facts).replaceAll('"tenant"', JSON.stringify(name))) as NamespaceFacts;
 
 interface ReviewOf {
   readonly spec: { readonly resourceAttributes: { readonly verb: string; readonly resource: string } };
@@ -203,6 +213,24 @@ spec:
     ],
   ])('prints %s', async (_, denied, want) => {
     expect((await suggest({ denied })).stdout).toMatch(want);
+  });
+
+  describe('of several VMMRQs prints', () => {
+    const several: World = { denied: [ofCluster], twin: 'twin' };
+    const inBoth = ['tenant', 'twin'].map((namespace) => ({
+      kind: 'VirtualMachineMigrationResourceQuota',
+      metadata: { namespace },
+    }));
+
+    test('one YAML document each', async () => {
+      const { stdout } = await suggest(several);
+      expect(parseAllDocuments(stdout).map((document) => document.toJS() as unknown)).toMatchObject(inBoth);
+    });
+
+    test('one List as JSON', async () => {
+      const { stdout } = await suggest(several, { output: 'json' });
+      expect(JSON.parse(stdout)).toMatchObject({ apiVersion: 'v1', kind: 'List', items: inBoth });
+    });
   });
 
   test.each<[string, number, Partial<NamespaceFacts>]>([

@@ -110,15 +110,9 @@ describe('explain', () => {
     );
   });
 
-  test.each<[string, string[], RegExp]>([
-    ['a migration that does not exist', ['explain', 'none', '-n', 'explain-none'], /"none" not found/],
-    ['no name', ['explain'], /missing required argument 'migration'/],
-    ['an unknown format', ['explain', 'x', '-o', 'xml'], /Allowed choices are json, yaml/],
-    ['an unknown context', ['explain', 'x', '--context', 'nowhere'], /no API server by the kubeconfig/],
-    ['a file that is none', ['explain', 'x', '--kubeconfig', '/none'], /no API server by the kubeconfig/],
-  ])('exits with 2 for %s', async (_, args, message) => {
-    const { code, stdout, stderr } = await plugin(...args);
+  test('exits with 2 for a migration that does not exist', async () => {
+    const { code, stdout, stderr } = await plugin('explain', 'none', '-n', 'explain-none');
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(message);
+    expect(stderr).toMatch(/"none" not found/);
   });
 });

@@ -34,6 +34,16 @@ test('says when nothing is under way', async () => {
   });
 });
 
+test('without the rights lists them, and exits with 2', async () => {
+  const user = { name: 'theo', groups: ['editors'] };
+  const run = runWith(await scene.environment.cluster.controlPlane.kubeconfigForUser(user));
+  const { code, stdout, stderr } = await run('progress');
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr.split('\n')).toEqual(
+    expect.arrayContaining(['error: you lack these rights:', '  list maintenanceprogresses.mtq.kubevirt.io']),
+  );
+});
+
 test('follows two drains with one line for each change, until both have completed', async () => {
   const nodes = ['both-one', 'both-other'];
   const names = await Promise.all(nodes.map(begunOn));

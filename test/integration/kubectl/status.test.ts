@@ -113,6 +113,21 @@ test('says when a namespace has nothing to show', async () => {
   });
 });
 
+test('without the rights lists them, and exits with 2', async () => {
+  const user = { name: 'theo', groups: ['editors'] };
+  const run = runWith(await environment.cluster.controlPlane.kubeconfigForUser(user));
+  const { code, stdout, stderr } = await run('status', '-A', '--watch');
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr.split('\n')).toEqual(
+    expect.arrayContaining([
+      'error: you lack these rights:',
+      '  list namespaces',
+      '  list resourcequotas',
+      '  watch virtualmachineinstancemigrations.kubevirt.io',
+    ]),
+  );
+});
+
 test('--watch shows a lock that comes, and its end', async () => {
   const name = 'status-watch';
   const running = startPlugin(kubeconfig, 'status', '-n', name, '--watch');
