@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { KIND } from '../../../functions/domain/names.ts';
+import { KIND, SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
 import type { KubernetesEvent } from '../../../functions/domain/objects.ts';
 import { owesEvents, type MaintenanceProgress } from '../../../functions/domain/progress/progress-object.ts';
 import { EVENTS_WITH_VERDICTS } from '../../../functions/cluster/listed-events.ts';
@@ -54,6 +54,14 @@ const entryOf = ({ name }: Tenant, found: MaintenanceProgress | undefined): obje
   found?.status?.buckets
     .find((bucket) => bucket.name === 'blocked')
     ?.vms.find(({ namespace }) => namespace === name);
+
+const METRICS = `http://${SERVICE_ACCOUNT.guard}.${SYSTEM_NAMESPACE}.svc:8080/metrics`;
+
+/** The guard's metric: how many VMs block drains. */
+async function blockedDrains(): Promise<number> {
+  const scrape = await fetch(environment.cluster.eventing.rewrite(METRICS));
+  return Number(/^mtq_maintenance_blocked\{kind="Drain"\} (\d+)$/m.exec(await scrape.text())?.[1]);
+}
 
 const giveClusterWide = async (namespace: string, cpu: string): Promise<void> => {
   await environment.admin.create(CLUSTER_VMMRQS, {
@@ -111,11 +119,13 @@ test.each(Object.entries(CASES))(
         ({ reason: of, involvedObject }) => of === 'DrainBlocked' && involvedObject.name === node,
       ),
     ).not.toEqual([]);
+    await askUntil('the metric counts the VM', blockedDrains, (count) => count === 1);
 
     await admin.delete(CLUSTER_VMMRQS, { name }).catch(() => undefined);
     await admin.delete(VMMRQS, { namespace: name, name: 'more' }).catch(() => undefined);
     await give(admin, { namespace: name, name: 'enough', by: {} }, headroomFor(1));
     await untilDrain(node, (found) => found?.status?.state === 'Completed');
+    await askUntil('the metric counts none', blockedDrains, (count) => count === 0);
     await cordon(admin, node, false);
   },
 );
