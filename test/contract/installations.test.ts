@@ -34,11 +34,18 @@ interface Workload extends KubernetesObject {
   spec: { template: { spec: { containers: { env?: { name: string; value: string }[] }[] } } };
 }
 
-const rendered = async (
+const texts = new Map<string, Promise<string>>();
+
+/** Several tests want the same one, and kustomize takes half a second. */
+async function rendered(
   overlay: Overlay,
   components: readonly Component[] = [],
-): Promise<KubernetesObject[]> =>
-  objectsOf(await renderInstallation({ overlay, components, image: parseImage(IMAGE) }));
+): Promise<KubernetesObject[]> {
+  const key = [overlay, ...components].join();
+  const text = texts.get(key) ?? renderInstallation({ overlay, components, image: parseImage(IMAGE) });
+  texts.set(key, text);
+  return objectsOf(await text);
+}
 
 const workloads = (objects: readonly KubernetesObject[]): Workload[] =>
   objects.filter(

@@ -105,41 +105,6 @@ test('a quota refuses the VM’s state volume before the pod: reports the key, a
   expect(tenant.history.locks()).toEqual([]);
 });
 
-test('a quota without some given keys: raises only its existing keys', async () => {
-  const quotas = { quota: { 'requests.cpu': fullFor(1)['requests.cpu'] ?? '' } };
-  const gives = { ...headroomFor(1), pods: '5', 'limits.cpu': '4' };
-  const tenant = await newTenant(environment, { name: 'quota-lacks-keys', quotas, gives });
-  await tenant.migrate();
-  await tenant.untilThrough();
-  expect(wasRaised(tenant.history)).toBe(true);
-  await expectAsBefore(environment.admin, tenant);
-});
-
-const through = (tenant: Tenant): Promise<void> =>
-  tenant.history.until('the migration is through', () => tenant.migration()?.status?.phase === 'Succeeded');
-
-test('amounts at the limits of a quantity: raises, and restores the original text', async () => {
-  const { 'requests.cpu': cpu = '' } = fullFor(1);
-  const quotas = {
-    quota: { 'requests.cpu': cpu, 'requests.memory': '9Ei', pods: '1e3', 'limits.ephemeral-storage': '9E' },
-  };
-  const gives = { 'requests.cpu': '1005000000n', 'requests.memory': '9Ei', pods: '1e3' };
-  const tenant = await newTenant(environment, { name: 'edges', quotas, gives });
-  await tenant.migrate();
-  await tenant.untilUnlocked();
-  await through(tenant);
-  expect(wasRaised(tenant.history)).toBe(true);
-  await expectAsBefore(environment.admin, tenant);
-});
-
-test('a quota that counts no pods blocks nothing', async () => {
-  const quotas = { quota: { 'requests.storage': '1Gi', 'count/configmaps': '10' } };
-  const tenant = await newTenant(environment, { name: 'other-quota', quotas });
-  await tenant.migrate();
-  await tenant.untilThrough();
-  await expectLeftAlone(tenant);
-});
-
 test.each([
   ['namespace', NAMESPACES],
   ['quota', RESOURCE_QUOTAS],

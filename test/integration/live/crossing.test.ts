@@ -1,22 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_FINALIZER } from '../../../functions/domain/live/names.ts';
-import type { New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
-import {
-  CLUSTER_INSTANCETYPES,
-  CLUSTER_PREFERENCES,
-  CONTROLLER_REVISIONS,
-  INSTANCETYPES,
-  PLAN_MIGRATIONS,
-  PREFERENCES,
-  PROVIDERS,
-  SECRETS,
-} from '../../../functions/kubernetes/live-resources.ts';
+import { LIVE_ANNOTATION } from '../../../functions/domain/live/names.ts';
+import { PLAN_MIGRATIONS } from '../../../functions/kubernetes/live-resources.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { found } from '../../../functions/live/found.ts';
 import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
-import type { Vm } from '../../cluster/kubevirt/types.ts';
-import { serveAnything } from '../../cluster/served.ts';
-import type { PairSide } from '../../support/kubevirt/pair.ts';
 import { removeClaims } from '../../support/live/claims.ts';
 import { accessOf, conditionsOf, type Crossing } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
@@ -109,25 +96,6 @@ test.each<[string, string, (crossing: Crossing) => Promise<void>]>([
   });
 });
 
-test('a provider that gets another Secret while its VM moves: neither is held afterwards', async () => {
-  await crossings.within('renewed', async (crossing) => {
-    const { admin } = crossing;
-    const at = { namespace: 'plans-renewed' };
-    await crossing.createVm('web');
-    await crossing.createPlan([{ name: 'web' }]);
-    await crossing.createMigrationAs();
-    await crossing.until('it has begun', ({ metadata }) => metadata.finalizers !== undefined);
-    const { object: old } = await admin.get(SECRETS, { ...at, name: 'target' });
-    expect(old.metadata.finalizers).toEqual([LIVE_FINALIZER]);
-    const { labels = {} } = old.metadata;
-    await admin.create(SECRETS, { metadata: { ...at, name: 'renewed', labels }, data: old.data ?? {} });
-    const merge = { spec: { secret: { ...at, name: 'renewed' } } };
-    await admin.patch(PROVIDERS, { ...at, name: 'target' }, { merge });
-    await crossing.untilEnded();
-    expect(await crossing.finalizers()).toEqual([]);
-  });
-});
-
 test('a VM that is canceled before its cut-over is as it was, and the target keeps nothing', async () => {
   const work = async (crossing: Crossing): Promise<void> => {
     await crossing.createVm('web');
@@ -152,24 +120,6 @@ test('a VM that is canceled before its cut-over is as it was, and the target kee
   await crossings.within('canceled', work, { trust: false });
 });
 
-test('a plan that is archived says so, and moves nothing until that is taken back', async () => {
-  await crossings.within('archived', async (crossing) => {
-    await crossing.createVm('web');
-    await crossing.createPlan([{ name: 'web' }]);
-    await crossing.sweep('Plan');
-    await crossing.patchPlan({ spec: { archived: true } });
-    await crossing.sweep('Plan');
-    expect(conditionsOf(await crossing.plan())).toEqual(['Archived']);
-    await crossing.createMigrationAs();
-    await crossing.sweep();
-    expect((await crossing.migration()).status?.started).toBeUndefined();
-    await crossing.patchPlan({ spec: { archived: false } });
-    const migration = await crossing.untilEnded();
-    expect(conditionsOf(migration)).toContain('Succeeded');
-    expect(conditionsOf(await crossing.plan())).not.toContain('Archived');
-  });
-});
-
 test('a target namespace whose quota is full is explained, and the VM moves once there is room', async () => {
   await crossings.within('full', async (crossing) => {
     await crossing.limitTarget({ 'requests.memory': '600Mi' });
@@ -185,54 +135,5 @@ test('a target namespace whose quota is full is explained, and the VM moves once
     await crossing.limitTarget({ 'requests.memory': '4Gi' });
     const migration = await crossing.until('it has ended', ({ status }) => status?.completed !== undefined);
     expect(conditionsOf(migration)).toContain('Succeeded');
-  });
-});
-
-const OWN: readonly ResourceType[] = [INSTANCETYPES, PREFERENCES];
-const WIDE: readonly ResourceType[] = [CLUSTER_INSTANCETYPES, CLUSTER_PREFERENCES];
-
-const ofSize = (guest: number, at: object): never => ({ metadata: at, spec: { cpu: { guest } } }) as never;
-
-/** As KubeVirt does for a VM, and the object has been changed since. */
-async function storeRevision({ admin, namespace }: PairSide, type: ResourceType): Promise<object> {
-  const { kind, apiVersion } = type;
-  const revisionName = `stored-${type.plural}`;
-  const data = { apiVersion, kind, ...(ofSize(1, { name: 'own' }) as object) };
-  const stored = { metadata: { namespace, name: revisionName }, data, ...{ revision: 1 } };
-  await admin.create(CONTROLLER_REVISIONS, stored);
-  await admin.create(type, ofSize(4, { namespace, name: 'own' }));
-  return { kind, name: 'own', revisionName };
-}
-
-test('instance types are copied as VMs run with them, and cluster-wide ones must be on the target', async () => {
-  const { source, target } = crossings.clusters.members;
-  for (const { admin } of [source, target])
-    for (const type of [...OWN, ...WIDE]) await serveAnything(admin, type);
-  await crossings.within('sized', async (crossing) => {
-    const [instancetype, preference] = [
-      await storeRevision(crossing.side('source'), INSTANCETYPES),
-      await storeRevision(crossing.side('source'), PREFERENCES),
-    ];
-    for (const type of WIDE) await source.admin.create(type, ofSize(2, { name: 'wide' }));
-    const at = { namespace: crossing.side('target').namespace, name: 'own' };
-    await target.admin.create(PREFERENCES, ofSize(1, at));
-    const named = (more: object) => (vm: New<Vm>) => ({ ...vm, spec: { ...vm.spec, ...more } });
-    await crossing.createVm('web', { change: named({ instancetype, preference: { name: 'wide' } }) });
-    await crossing.createVm('db', { change: named({ instancetype: { name: 'wide' }, preference }) });
-    await crossing.createPlan([{ name: 'web' }, { name: 'db' }]);
-    await crossing.sweep('Plan');
-    const { conditions = [] } = (await crossing.plan()).status ?? {};
-    expect(conditions.find(({ type }) => type === LIVE_CONDITION.instanceTypeDiffers)?.items).toEqual([
-      expect.stringMatching(/web: VirtualMachineClusterPreference wide is not on the target/),
-      expect.stringMatching(/db: VirtualMachineClusterInstancetype wide is not on the target/),
-    ]);
-
-    for (const type of WIDE) await target.admin.create(type, ofSize(2, { name: 'wide' }));
-    await crossing.sweep('Plan');
-    expect(conditionsOf(await crossing.plan())).not.toContain(LIVE_CONDITION.instanceTypeDiffers);
-    await crossing.createMigrationAs();
-    expect(conditionsOf(await crossing.untilEnded())).toContain('Succeeded');
-    for (const type of OWN)
-      expect((await target.admin.get(type, at)).object).toMatchObject({ spec: { cpu: { guest: 1 } } });
   });
 });
