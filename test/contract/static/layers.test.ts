@@ -64,7 +64,7 @@ const LAYERS = {
   ],
   kubectl: [
     ['kubectl/main.ts'],
-    ['kubectl/program.ts'],
+    ['kubectl/program.ts', 'kubectl/program.test.ts'],
     ['kubectl/completion'],
     [
       'kubectl/explain',
