@@ -41,7 +41,7 @@ const MARKS: RunRecord['marks'] = [{ mark: 'GuestReady', at: seconds(0) }];
 const past = (): Partial<RunRecord> => ({ marks: MARKS, arrivedAt: seconds(0) });
 const RECORD = 'replace VirtualMachine web on source';
 const shown = (type: string, leftovers: string[] = []): Pick<RunSnapshot['hub'], 'status'> => ({
-  status: { completed: seconds(0), conditions: [{ type }], leftovers } as unknown as VmStatus,
+  status: { completed: seconds(0), conditions: [{ type, items: leftovers }] } as unknown as VmStatus,
 });
 
 const stepOf = (snapshot: RunSnapshot): string => {

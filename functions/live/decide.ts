@@ -77,7 +77,7 @@ export function decide(snapshot: RunSnapshot): RunDecision {
 function withoutRecordYet(snapshot: RunSnapshot, vm: VirtualMachine): RunDecision {
   const { hub } = snapshot;
   // What is left over at the end is looked at again, also where somebody removed the record then.
-  if (!hasNothingLeft(hub) && madeObjects(snapshot).length > 0)
+  if (!hasNothingLeft(hub.status) && madeObjects(snapshot).length > 0)
     return put(vm, rebuiltRecord(snapshot, vm), 'recording again what was removed');
   if (hub.status?.completed !== undefined) return asShown(snapshot);
   if (hub.stop !== undefined) return endUnbegun(snapshot, vm, { as: 'Canceled', ...hub.stop });

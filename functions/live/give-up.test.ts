@@ -57,6 +57,14 @@ test('where it is unknown or refuses in turn: since the older of both', () => {
   expect(given(vm, GIVEN_UP, waiting('Refused')).kind).toBe('ended');
 });
 
+const failedWith = (...items: string[]): VmStatus =>
+  shown(0, {
+    completed: seconds(-9),
+    conditions: [
+      { type: 'Failed', status: 'True', category: 'Advisory', items, lastTransitionTime: seconds(-9) },
+    ],
+  });
+
 describe('it ends, and nothing is written', () => {
   const LEFT = [
     'perhaps the record of VirtualMachine vms/web',
@@ -83,15 +91,10 @@ describe('it ends, and nothing is written', () => {
       /./,
       LEFT.map((one) => one.replace('target/web', 'target/web-2')),
     ],
-    [
-      'after its end: with what it had left over',
-      shown(0, { completed: seconds(-9), leftovers: ['x'] }),
-      /./,
-      ['x', LEFT[0] ?? ''],
-    ],
+    ['after its end: with what it had left over', failedWith('x'), /./, ['x', LEFT[0] ?? '']],
     [
       'after its end: with the record that could not be taken off',
-      shown(0, { completed: seconds(-9), leftovers: ['the record of VirtualMachine vms/web: no'] }),
+      failedWith('the record of VirtualMachine vms/web: no'),
       /./,
       ['the record of VirtualMachine vms/web: no'],
     ],

@@ -1,5 +1,6 @@
 import { isGivenUp } from '../domain/live/break-glass.ts';
 import { has } from '../domain/live/conditions.ts';
+import { leftoversOf } from '../domain/live/leftovers.ts';
 import type { Plan, PlanMigration, VmStatus } from '../domain/live/forklift.ts';
 import { LIVE_CONDITION, LIVE_LABEL, LIVE_REASON, type LiveReason } from '../domain/live/names.ts';
 import { shownSince } from '../domain/live/shown-wait.ts';
@@ -50,8 +51,9 @@ export function abandoned(
 }
 
 /** Whether its record was taken off after its end was shown cannot be read. */
-function withPerhapsRecord({ leftovers = [], ...vm }: VmStatus): string[] {
+function withPerhapsRecord(vm: VmStatus): readonly string[] {
   const record = shownRecord(vm);
+  const leftovers = leftoversOf(vm);
   return leftovers.some((one) => one.includes(record)) ? leftovers : [...leftovers, `perhaps ${record}`];
 }
 

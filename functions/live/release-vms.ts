@@ -1,4 +1,5 @@
 import type { LiveWrite, Side } from '../domain/live/decision.ts';
+import { leftoversOf } from '../domain/live/leftovers.ts';
 import type { VmStatus } from '../domain/live/forklift.ts';
 import { shownRecord } from '../domain/live/shown.ts';
 import type { ApiServer } from '../kubernetes/cluster.ts';
@@ -50,12 +51,12 @@ function releaseOne(
 export function withLeftRecord(
   one: Moved,
   released: Applied | undefined,
-  { leftovers = [] }: Pick<VmStatus, 'leftovers'> = {},
+  shown: Pick<VmStatus, 'conditions'> = {},
 ): Moved {
   const { decision, entry } = one;
   if (decision.kind !== 'ended' || released?.kind !== 'refused') return one;
   const record = shownRecord(entry);
-  const left = leftovers.find((each) => each.startsWith(record)) ?? `${record}: ${released.message}`;
+  const left = leftoversOf(shown).find((each) => each.startsWith(record)) ?? `${record}: ${released.message}`;
   return { ...one, decision: { ...decision, leftovers: [...decision.leftovers, left] } };
 }
 

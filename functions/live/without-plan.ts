@@ -2,7 +2,7 @@ import { breakGlassCommand, isGivenUp } from '../domain/live/break-glass.ts';
 import { critical, nextConditions, type Finding } from '../domain/live/conditions.ts';
 import type { MigrationStatus, PlanMigration } from '../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../domain/live/names.ts';
-import { hasNothingLeft, isHeld, isUnderWay } from '../domain/live/run-state.ts';
+import { isCleared, isHeld, isUnderWay } from '../domain/live/run-state.ts';
 import { PLAN_MIGRATIONS, PROVIDERS } from '../kubernetes/live-resources.ts';
 import { done, type PassResult } from './begin.ts';
 import { isForkliftHere, putStatus } from './check.ts';
@@ -22,7 +22,7 @@ import { nextVm, timeText } from './status/vm.ts';
 export async function withoutPlan(migration: PlanMigration, context: LiveContext): Promise<PassResult> {
   if (await isForkliftHere(context.hub)) return done('Forklift runs the plans');
   // The Plan is let go first, so that a deleted one is gone where the process ended before the Migration was let go.
-  const isOver = hasNothingLeft(migration);
+  const isOver = isCleared(migration);
   if (isUnderWay(migration) && !isOver) return holdOut(migration, context);
   if (!isOver) await showProblem(migration, notValid(migration, 'Set spec.plan to a Plan.'), context);
   if (isHeld(migration)) await releaseAll(migration, context);

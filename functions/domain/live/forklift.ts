@@ -71,7 +71,7 @@ export interface MigrationStatus extends RunTimes, Standing {
   observedGeneration?: number;
   conditions?: LiveCondition[];
   vms?: VmStatus[];
-  /** What its VMs have left over; the run holds its objects until there is none. */
+  /** What its VMs have left over, for people (leftovers.ts); the run holds its objects until there is none. */
   leftovers?: string[];
   /** Events that no Broker has taken yet, oldest first. */
   outbox?: readonly MoveEvent[];
@@ -131,9 +131,8 @@ export interface VmStatus extends PlanVm, RunTimes {
   phase: string;
   pipeline: PipelineStage[];
   error?: StageError;
+  /** The one of its end has what is left over (leftovers.ts). */
   conditions?: LiveCondition[];
-  /** What the run made of it and could not take away, or must not: `Kind namespace/name`. */
-  leftovers?: string[];
 }
 
 export interface StageError {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { aPlan, aPlanMigration } from '../../../test/support/builders/live.ts';
 import { annotated, NOW } from '../../../test/support/builders/object.ts';
-import type { MigrationStatus, Plan, PlanStatus } from './forklift.ts';
+import type { MigrationStatus, Plan, PlanStatus, VmStatus } from './forklift.ts';
 import { LIVE_ANNOTATION, LIVE_FINALIZER } from './names.ts';
 import {
   isArchived,
@@ -37,9 +37,15 @@ test('a change of a Migration says something new once it is given up', () => {
   expect(isMigrationAsSeen(annotated(LIVE_ANNOTATION.breakGlass, 'uid-of-migration')(running))).toBe(false);
 });
 
+const LEFT = {
+  phase: 'Completed',
+  pipeline: [],
+  conditions: [{ type: 'Failed', items: ['x'] }],
+} as unknown as VmStatus;
+
 test.each<[string, MigrationStatus, boolean]>([
   ['while it runs', { started: TIME }, true],
-  ['while something is left over', { started: TIME, completed: TIME, leftovers: ['x'] }, true],
+  ['while something is left over', { started: TIME, completed: TIME, vms: [LEFT] }, true],
   ['not before it began', {}, false],
   ['not once nothing is left', { started: TIME, completed: TIME }, false],
 ])('a run that is held needs its Plan %s', (_what, status, wanted) => {

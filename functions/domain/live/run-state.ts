@@ -1,6 +1,7 @@
 import type { KubernetesObject } from '../objects.ts';
 import { isGivenUp } from './break-glass.ts';
 import { has } from './conditions.ts';
+import { allLeftovers, leftoversOf } from './leftovers.ts';
 import type { Plan, PlanMigration, VmStatus } from './forklift.ts';
 import { LIVE_CONDITION, LIVE_FINALIZER, type LiveConditionType } from './names.ts';
 
@@ -12,17 +13,17 @@ export const isHeld = ({ metadata }: KubernetesObject): boolean =>
 export const hasEnded = (migration: PlanMigration): boolean =>
   migration.status?.completed !== undefined && !isHeld(migration);
 
-interface Ended {
-  readonly status?: Pick<VmStatus, 'completed' | 'leftovers'> | undefined;
-}
+/** The end of the VM is shown, and that nothing is left over. */
+export const hasNothingLeft = (vm: VmStatus | undefined): boolean =>
+  vm?.completed !== undefined && leftoversOf(vm).length === 0;
 
-/** The end is shown, and that nothing is left over. */
-export const hasNothingLeft = ({ status }: Ended): boolean =>
-  status?.completed !== undefined && (status.leftovers ?? []).length === 0;
+/** The end of the run is shown, and that nothing is left over. */
+export const isCleared = ({ status }: PlanMigration): boolean =>
+  status?.completed !== undefined && allLeftovers(status).length === 0;
 
 /** It shows something that is left over, for which it is held unless its user has given it up. */
 export const hasLeftovers = (migration: PlanMigration): boolean =>
-  (migration.status?.leftovers ?? []).length > 0 && !isGivenUp(migration);
+  allLeftovers(migration.status ?? {}).length > 0 && !isGivenUp(migration);
 
 /** The run has begun, and `live` has work left with it: also after its end, while it leaves something over. */
 export const isUnderWay = (migration: PlanMigration): boolean =>
@@ -30,7 +31,7 @@ export const isUnderWay = (migration: PlanMigration): boolean =>
 
 /** Its end is to come, for which the Plan says which clusters its VMs are on. */
 export const needsPlan = (migration: PlanMigration): boolean =>
-  isUnderWay(migration) && !hasNothingLeft(migration) && !isGivenUp(migration);
+  isUnderWay(migration) && !isCleared(migration) && !isGivenUp(migration);
 
 /** It waits for its plan, or for another run of it. */
 export const isWaiting = ({ status }: PlanMigration): boolean =>

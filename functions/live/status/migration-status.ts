@@ -1,4 +1,5 @@
 import { findingOf, nextConditions, type Finding } from '../../domain/live/conditions.ts';
+import { allLeftovers } from '../../domain/live/leftovers.ts';
 import type { MigrationStatus, PlanMigration, VmReference, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import { isAmbiguous, isSameVm } from '../../domain/live/stop.ts';
@@ -13,7 +14,7 @@ export function migrationStatusOf(
 ): MigrationStatus {
   const { started, completed, vms, progress, message } = run;
   const { leftovers: _, ...before } = status ?? {};
-  const leftovers = vms.flatMap((vm) => vm.leftovers ?? []);
+  const leftovers = allLeftovers({ vms });
   const conditions = before.conditions ?? [];
   const findings = [...standingFindings(run), ...cancelFindings(spec.cancel ?? [], vms)];
   return {

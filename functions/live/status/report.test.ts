@@ -12,6 +12,7 @@ import type { MigrationStatus, Plan, PlanMigration, PlanStatus, PlanVm } from '.
 import { nextConditions } from '../../domain/live/conditions.ts';
 import { MOVE_EVENT_DATA } from '../../domain/live/move-events.ts';
 import type { LiveReason } from '../../domain/live/names.ts';
+import { hasLeftovers } from '../../domain/live/run-state.ts';
 import type { RunSnapshot } from '../../domain/live/run-snapshot.ts';
 import { isSame } from '../../domain/same.ts';
 import type { Ended, RunDecision } from '../decide.ts';
@@ -25,6 +26,11 @@ const HOOKED: PlanVm = {
     { step: 'PostHook', hook: { namespace: 'tenant', name: 'hook' } },
   ],
 };
+/** Of a VM, by kubev2v/forklift's forklift.konveyor.io_migrations.yaml; the API server drops the others where that is installed. */
+const FORKLIFT_KEEPS = [
+  ...['id', 'name', 'namespace', 'newName', 'targetName', 'hooks'],
+  ...['phase', 'pipeline', 'started', 'completed', 'error', 'conditions'],
+];
 const AT = '2026-11-21T05:00:00Z';
 const OVER = 'ResourceQuota quota lacks pods=1';
 
@@ -320,6 +326,18 @@ describe('a VM that has ended', () => {
     expect(third).toMatchObject({ status: { completed: AT }, transitions: [] });
     expect(types(third?.status)).toBe('Ready Failed');
     expect(third?.status).not.toHaveProperty('leftovers');
+    expect(third?.status.vms?.[0]?.conditions?.find(({ type }) => type === 'Failed')).not.toHaveProperty(
+      'items',
+    );
+  });
+
+  test('what it has left over is in a field that Forklift’s own CRD keeps', () => {
+    const { migrationStatus } = last([wait('CreateStandbyVM'), FAILED]);
+    const { leftovers: _, progress: _2, message: _3, outbox: _4, ...kept } = migrationStatus;
+    expect(kept.vms?.map((vm) => Object.keys(vm).filter((key) => !FORKLIFT_KEEPS.includes(key)))).toEqual([
+      [],
+    ]);
+    expect(hasLeftovers({ ...aPlanMigration(), status: kept })).toBe(true);
   });
 
   test('stays as it is whatever becomes of the plan', () => {

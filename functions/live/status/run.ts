@@ -1,4 +1,5 @@
 import { has, saysWait } from '../../domain/live/conditions.ts';
+import { leftoversOf } from '../../domain/live/leftovers.ts';
 import type { PlanMigration, Standing, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import type { Ended } from '../decide.ts';
@@ -42,9 +43,8 @@ const MAX_STORY = 300;
 
 /** The VM that needs attention first, else the first one that is under way; at the end what became of all. */
 function storyOf(vms: readonly VmStatus[], end: Run['end']): string {
-  const problem =
-    vms.find((vm) => endOf(vm) === 'Failed') ?? vms.find(({ leftovers }) => leftovers !== undefined);
-  const left = (problem?.leftovers ?? []).join(', ');
+  const problem = vms.find((vm) => endOf(vm) === 'Failed') ?? vms.find((vm) => leftoversOf(vm).length > 0);
+  const left = (problem === undefined ? [] : leftoversOf(problem)).join(', ');
   const text = [
     end === undefined ? standingOf(vms) : `${String(movedOf(vms))} of ${String(vms.length)} VMs moved`,
     problem === undefined ? '' : `${nameOf(problem)}: ${problem.error?.reasons[0] ?? 'canceled'}`,

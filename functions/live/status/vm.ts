@@ -1,4 +1,5 @@
 import { has, nextConditions, saysWait, type Finding } from '../../domain/live/conditions.ts';
+import { withLeftovers } from '../../domain/live/leftovers.ts';
 import type { PlanVm, RunTimes, StageError, VmReference, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
 import { isHaltedByNextCrash } from '../../domain/live/proofs.ts';
@@ -54,7 +55,7 @@ export function nextVm(
   // Deadlines count from what is shown (shown-wait.ts), so both are of one clock.
   const now = snapshot?.hub.now ?? clockNow;
   const known = before ?? newVm(entry);
-  if (known.completed !== undefined) return withLeftovers(known, decision);
+  if (known.completed !== undefined) return withDecidedLeftovers(known, decision);
   const time = timeText(now);
   const times = timesOf(known, decision, time);
   const record = snapshot === undefined ? undefined : recordIn(snapshot);
@@ -76,7 +77,7 @@ export function nextVm(
     ...{ ...rest, ...entry, ...idsOf(snapshot, known), ...times, ...defined({ error }) },
     ...{ phase, pipeline, conditions: nextConditions(known.conditions ?? [], findings, time) },
   };
-  return withLeftovers(next, decision);
+  return withDecidedLeftovers(next, decision);
 }
 
 /** A wait at the first step has not begun. */
@@ -194,11 +195,8 @@ function idsOf(snapshot: RunSnapshot | undefined, known: VmStatus): VmReference 
   return defined({ id, name, namespace });
 }
 
-function withLeftovers(vm: VmStatus, decision: RunDecision): VmStatus {
-  if (decision.kind !== 'ended') return vm;
-  const { leftovers: _, ...rest } = vm;
-  return decision.leftovers.length === 0 ? rest : { ...rest, leftovers: [...decision.leftovers] };
-}
+const withDecidedLeftovers = (vm: VmStatus, decision: RunDecision): VmStatus =>
+  decision.kind === 'ended' ? withLeftovers(vm, decision.leftovers) : vm;
 
 /** How a VM ended; undefined: it has not. */
 export function endOf(vm: VmStatus): Ended['as'] | undefined {

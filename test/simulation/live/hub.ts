@@ -195,7 +195,7 @@ function endOf(vm: VmStatus | undefined): ShownEnd | undefined {
   if (vm?.completed === undefined) return undefined;
   const [as = 'Failed'] = ENDS.filter((type) => has(vm, type));
   const shown = vm.conditions?.find(({ type }: LiveCondition) => type === as);
-  return { as, reason: shown?.reason ?? '', leftovers: vm.leftovers ?? [] };
+  return { as, reason: shown?.reason ?? '', leftovers: shown?.items ?? [] };
 }
 
 const ENDS = [LIVE_CONDITION.succeeded, LIVE_CONDITION.canceled, LIVE_CONDITION.failed] as const;

@@ -189,7 +189,7 @@ export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'a record that is removed after the end takes what is left over out of sight',
     ['L3', 'L4'],
-    edit(RUN, 'if (!hasNothingLeft(hub) && ', 'if (hub.status?.completed === undefined && '),
+    edit(RUN, 'if (!hasNothingLeft(hub.status) && ', 'if (hub.status?.completed === undefined && '),
   ),
   mutation(
     'what is left over is not waited for',
