@@ -14,6 +14,7 @@ import { NAMESPACES } from '../kubernetes/resources.ts';
 import { begin, done, hostsOf, notBegun, readProviders, type PassResult } from './begin.ts';
 import { checkPlan, isForkliftHere } from './check.ts';
 import type { LiveContext } from './context.ts';
+import { endedBefore } from './ended-before.ts';
 import { found } from './found.ts';
 import { giveUp } from './give-up.ts';
 import { accessOf, hold, providersIn, release, type Held } from './hold.ts';
@@ -208,9 +209,8 @@ async function moveInTurn(
   return Promise.all(
     vms.map(async (vm): Promise<Moved> => {
       const mayMove = hasBegun(vm) || next.has(vm) || vm.stop !== undefined;
-      return mayMove
-        ? move(vm, run, clock)
-        : { entry: vm.entry, decision: notBegun(message), isMoreDue: false };
+      const decision = mayMove ? await endedBefore(vm, run) : notBegun(message);
+      return decision === undefined ? move(vm, run, clock) : { entry: vm.entry, decision, isMoreDue: false };
     }),
   );
 }
