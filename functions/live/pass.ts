@@ -3,7 +3,7 @@ import type { Plan, PlanMigration, PlanVm, VmStatus } from '../domain/live/forkl
 import { isGivenUp } from '../domain/live/break-glass.ts';
 import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_REASON } from '../domain/live/names.ts';
 import { hasOutbox } from '../domain/live/outbox.ts';
-import { hasEnded } from '../domain/live/run-state.ts';
+import { hasEnded, isHeld, needsPlan } from '../domain/live/run-state.ts';
 import { runSettings } from '../domain/live/settings.ts';
 import { isSameVm, stopOf } from '../domain/live/stop.ts';
 import { named } from '../domain/live/reference.ts';
@@ -55,7 +55,7 @@ async function pass(at: MigrationAt, context: LiveContext): Promise<PassResult> 
     ? await found(hub.get(PLANS, { namespace: at.namespace, ...named(spec.plan) }))
     : undefined;
   if (plan === undefined) return withoutPlan(migration, context);
-  if (plan.spec.type !== 'live') return done('the plan is not for live migrations');
+  if (plan.spec.type !== 'live') return ofOtherType(migration, context);
   return isUnderWay({ migration, plan })
     ? goOn({ migration, plan }, context)
     : begin({ migration, plan }, context);
@@ -64,6 +64,13 @@ async function pass(at: MigrationAt, context: LiveContext): Promise<PassResult> 
 async function afterEnd(migration: PlanMigration, context: LiveContext): Promise<PassResult> {
   if (hasOutbox(migration)) await postRest(migration, context);
   return done('the Migration has ended');
+}
+
+/** One that was created with the finalizer, from a copy, would never go. A run whose plan was changed to another type stays held. */
+async function ofOtherType(migration: PlanMigration, { hub }: LiveContext): Promise<PassResult> {
+  if (isHeld(migration) && !needsPlan(migration))
+    await release({ migration, plan: undefined, providers: [] }, hub);
+  return done('the plan is not for live migrations');
 }
 
 /**

@@ -110,8 +110,8 @@ export class ModelledRun {
   }
 
   /** The guard's look at the Migration, or at the plan. */
-  async sweep(kind: 'Migration' | 'Plan' = 'Migration'): Promise<void> {
-    const about = { kind, namespace: NAMESPACE, name: kind.toLowerCase() };
+  async sweep(kind: 'Migration' | 'Plan' = 'Migration', name = kind.toLowerCase()): Promise<void> {
+    const about = { kind, namespace: NAMESPACE, name };
     await this.#send(liveEvent({ type: LIVE_EVENT.sweep, from: 'guard', about, cause: this.#nextId() }));
   }
 
@@ -348,7 +348,10 @@ export class ModelledRun {
 }
 
 const MAX_TURNS = 20;
-const TYPE_OF = { Migration: PLAN_MIGRATIONS, Plan: PLANS, Provider: PROVIDERS } as const;
+const TYPE_OF = {
+  ...{ Migration: PLAN_MIGRATIONS, Plan: PLANS, Provider: PROVIDERS },
+  ...{ StorageMap: STORAGE_MAPS, NetworkMap: NETWORK_MAPS },
+} as const;
 const HOLDABLE: readonly ResourceType[] = [PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS];
 
 const at = (name: string): { namespace: string; name: string } => ({ namespace: NAMESPACE, name });
