@@ -10,6 +10,7 @@ import {
   type StepDecision,
   type Wait,
 } from '../domain/live/decision.ts';
+import type { VmStatus } from '../domain/live/forklift.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_CONDITION, LIVE_REASON, type LiveReason } from '../domain/live/names.ts';
 import { generationOn, isTargetUp } from '../domain/live/end-source.ts';
@@ -79,7 +80,7 @@ function withoutRecordYet(snapshot: RunSnapshot, vm: VirtualMachine): RunDecisio
   // What is left over at the end is looked at again, also where somebody removed the record then.
   if (!hasNothingLeft(hub.status) && madeObjects(snapshot).length > 0)
     return put(vm, rebuiltRecord(snapshot, vm), 'recording again what was removed');
-  if (hub.status?.completed !== undefined) return asShown(snapshot);
+  if (hub.status?.completed !== undefined) return asShown(hub.status);
   if (hub.stop !== undefined) return endUnbegun(snapshot, vm, { as: 'Canceled', ...hub.stop });
   for (const { name, decide: decideStep } of FIRST_STEPS) {
     const decision = unlessRefused(decideStep(snapshot), hub);
@@ -106,10 +107,10 @@ function endUnbegun(
 }
 
 /** The run has ended, and the record is off. */
-function asShown({ hub }: RunSnapshot): Ended {
+export function asShown(status: VmStatus | undefined): Ended {
   const { succeeded, canceled } = LIVE_CONDITION;
-  const other = has(hub.status, canceled) ? 'Canceled' : 'Failed';
-  return over(has(hub.status, succeeded) ? 'Succeeded' : other, {
+  const other = has(status, canceled) ? 'Canceled' : 'Failed';
+  return over(has(status, succeeded) ? 'Succeeded' : other, {
     reason: LIVE_REASON.succeeded,
     message: '',
   });
@@ -118,7 +119,7 @@ function asShown({ hub }: RunSnapshot): Ended {
 /** The VM on the source is gone, and with it the record. Nothing can start there, and nothing proves where the guest is. */
 function withoutSource(snapshot: RunSnapshot): RunDecision {
   const { hub, target } = snapshot;
-  const before = hub.status?.completed === undefined ? undefined : asShown(snapshot);
+  const before = hub.status?.completed === undefined ? undefined : asShown(hub.status);
   if (before?.as === 'Succeeded') return before;
   const vm = receiverOf(snapshot);
   if (vm !== undefined && hasArrived({ ...target, vm, vmim: target.vmims.at(-1) }))

@@ -3,7 +3,7 @@ import type { Plan, PlanMigration, PlanVm, VmStatus } from '../domain/live/forkl
 import { isGivenUp } from '../domain/live/break-glass.ts';
 import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_REASON } from '../domain/live/names.ts';
 import { hasOutbox } from '../domain/live/outbox.ts';
-import { hasEnded } from '../domain/live/run-state.ts';
+import { hasEnded, isHeld, needsPlan } from '../domain/live/run-state.ts';
 import { runSettings } from '../domain/live/settings.ts';
 import { isSameVm, stopOf } from '../domain/live/stop.ts';
 import { named } from '../domain/live/reference.ts';
@@ -14,6 +14,7 @@ import { NAMESPACES } from '../kubernetes/resources.ts';
 import { begin, done, hostsOf, notBegun, readProviders, type PassResult } from './begin.ts';
 import { checkPlan, isForkliftHere } from './check.ts';
 import type { LiveContext } from './context.ts';
+import { endedBefore } from './ended-before.ts';
 import { found } from './found.ts';
 import { giveUp } from './give-up.ts';
 import { accessOf, hold, providersIn, release, type Held } from './hold.ts';
@@ -54,7 +55,7 @@ async function pass(at: MigrationAt, context: LiveContext): Promise<PassResult> 
     ? await found(hub.get(PLANS, { namespace: at.namespace, ...named(spec.plan) }))
     : undefined;
   if (plan === undefined) return withoutPlan(migration, context);
-  if (plan.spec.type !== 'live') return done('the plan is not for live migrations');
+  if (plan.spec.type !== 'live') return ofOtherType(migration, context);
   return isUnderWay({ migration, plan })
     ? goOn({ migration, plan }, context)
     : begin({ migration, plan }, context);
@@ -63,6 +64,13 @@ async function pass(at: MigrationAt, context: LiveContext): Promise<PassResult> 
 async function afterEnd(migration: PlanMigration, context: LiveContext): Promise<PassResult> {
   if (hasOutbox(migration)) await postRest(migration, context);
   return done('the Migration has ended');
+}
+
+/** One that was created with the finalizer, from a copy, would never go. A run whose plan was changed to another type stays held. */
+async function ofOtherType(migration: PlanMigration, { hub }: LiveContext): Promise<PassResult> {
+  if (isHeld(migration) && !needsPlan(migration))
+    await release({ migration, plan: undefined, providers: [] }, hub);
+  return done('the plan is not for live migrations');
 }
 
 /**
@@ -208,9 +216,8 @@ async function moveInTurn(
   return Promise.all(
     vms.map(async (vm): Promise<Moved> => {
       const mayMove = hasBegun(vm) || next.has(vm) || vm.stop !== undefined;
-      return mayMove
-        ? move(vm, run, clock)
-        : { entry: vm.entry, decision: notBegun(message), isMoreDue: false };
+      const decision = mayMove ? await endedBefore(vm, run) : notBegun(message);
+      return decision === undefined ? move(vm, run, clock) : { entry: vm.entry, decision, isMoreDue: false };
     }),
   );
 }

@@ -74,8 +74,10 @@ export class LiveSweeps {
     this.#quietSince ??= clock.elapsed();
     if (this.#isAtRest || clock.elapsed() - this.#quietSince < QUIET_MS) return;
     try {
-      if (await restWatcher(cluster)) log('info', 'the watcher of other clusters is scaled down');
-      this.#isAtRest = true;
+      const became = await restWatcher(cluster);
+      if (became === 'scaled down') log('info', 'the watcher of other clusters is scaled down');
+      this.#isAtRest = became !== 'held';
+      if (!this.#isAtRest) this.#quietSince = undefined;
     } catch (error) {
       this.#quietSince = undefined;
       log('warn', `the watcher of other clusters stays up: ${describeError(error)}`);

@@ -80,6 +80,20 @@ const CASES: Record<string, Case> = {
     migrations: [aPlanMigration(held, withStatus(ended))],
     migrationEvery: 60,
   },
+  'a beginning that was interrupted, and has failed, every minute': {
+    migrations: [aPlanMigration(held, withStatus({ completed: seconds(9) }))],
+    migrationEvery: 60,
+  },
+  'a Migration that was created with the finalizer, from a copy, of another type of plan every ten minutes': {
+    plan: aPlan((plan) => ({ ...plan, spec: { ...plan.spec, type: 'cold' } })),
+    migrations: [aPlanMigration(held)],
+    migrationEvery: 600,
+  },
+  'such a Migration that has ended every minute': {
+    plan: aPlan((plan) => ({ ...plan, spec: { ...plan.spec, type: 'cold' } })),
+    migrations: [aPlanMigration(held, withStatus(ended))],
+    migrationEvery: 60,
+  },
   'a run of another type of plan never': {
     plan: aPlan((plan) => ({ ...plan, spec: { ...plan.spec, type: 'cold' } })),
     migrations: [aPlanMigration(withStatus(started))],

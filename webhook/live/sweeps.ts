@@ -3,6 +3,7 @@ import type { Plan, PlanMigration } from '../../functions/domain/live/forklift.t
 import { FORKLIFT_KIND } from '../../functions/domain/live/names.ts';
 import { hasOutbox } from '../../functions/domain/live/outbox.ts';
 import {
+  isHeld,
   isHeldBack,
   isHeldUp,
   isOfOtherType,
@@ -47,7 +48,7 @@ export function sweepsDue({ migrations, plans, sweptAt, now }: SweepView): Sweep
     next.set(metadata.uid, isDue ? now : before);
   };
   for (const migration of migrations) {
-    if (isOfOtherType(migration, plans)) continue;
+    if (isOfOtherType(migration, plans) && !isHeld(migration)) continue;
     const everyMs = intervalOf(migration);
     if (everyMs !== undefined) look(FORKLIFT_KIND.migration.kind, migration, everyMs);
   }
@@ -56,11 +57,13 @@ export function sweepsDue({ migrations, plans, sweptAt, now }: SweepView): Sweep
   return { due, sweptAt: next };
 }
 
-/** undefined: it has ended, and its events were taken. */
+/** undefined: it has ended, is released, and its events were taken. */
 function intervalOf(migration: PlanMigration): number | undefined {
   if (isUnderWay(migration)) return EVERY_MS[isSynchronizing(migration) ? 'synchronizing' : 'underWay'];
   if (hasOutbox(migration)) return EVERY_MS.underWay;
-  return isWaiting(migration) ? EVERY_MS.waiting : undefined;
+  if (isWaiting(migration)) return EVERY_MS.waiting;
+  // It has failed before it began, and is still to be released.
+  return isHeld(migration) ? EVERY_MS.underWay : undefined;
 }
 
 /** A VM of it is between its VMIMs and its end. */

@@ -4,17 +4,17 @@ import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { LIVE_WATCHER, PLAN_MIGRATIONS } from '../../functions/kubernetes/live-resources.ts';
 
 /**
- * Scales the watcher of other clusters down; true: it was up. `live` may have started a run since the guard last looked, so the Migrations
+ * Scales the watcher of other clusters down; `held`: it stays up, because a Migration is held. `live` may have started a run since the guard last looked, so the Migrations
  * are listed again before, and a Deployment that has changed since is a conflict.
  */
-export async function restWatcher(cluster: Cluster): Promise<boolean> {
+export async function restWatcher(cluster: Cluster): Promise<'scaled down' | 'down' | 'held'> {
   const { at, type } = LIVE_WATCHER;
   const deployment = (await ignoreNotFound(cluster.get(type, at)))?.object;
-  if (deployment === undefined || deployment.spec.replicas === 0) return false;
+  if (deployment === undefined || deployment.spec.replicas === 0) return 'down';
   const { items } = await cluster.list(PLAN_MIGRATIONS, {});
-  if (items.some(isHeld)) return false;
+  if (items.some(isHeld)) return 'held';
   const { resourceVersion } = deployment.metadata;
   const merge = { metadata: { resourceVersion }, spec: { replicas: 0 } };
   await cluster.patch(type, at, { merge, subresource: 'scale' });
-  return true;
+  return 'scaled down';
 }

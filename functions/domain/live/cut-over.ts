@@ -24,12 +24,13 @@ export interface Sides {
  * The marks of a cut-over that can be seen now. Some go away by themselves (a source VMI is deleted), so each is stored when it is
  * seen first. Without any, the guest never ran on the target (facts/cross-cluster.md §C2).
  */
-export function marksOf({ source, target, before }: Sides): Mark[] {
+export function marksOf(sides: Sides): Mark[] {
+  const { source, target, before } = sides;
   const sent = ownStateOf(source.vmi, before);
   const received = target.vmi?.status?.migrationState;
   const marks: Record<Mark, boolean> = {
     [MARK.guestReady]: isGuestReady(sent) || isGuestReady(received),
-    [MARK.postCopy]: sent?.mode === 'PostCopy' || received?.mode === 'PostCopy',
+    [MARK.postCopy]: isPostCopy(sides),
     [MARK.received]: hasSucceeded(target.vmim),
     [MARK.notWaiting]: target.vmi !== undefined && !isMigrationTarget(target.vmi),
     [MARK.strategyRestored]: target.vm !== undefined && !isReceiver(target.vm),
@@ -37,6 +38,16 @@ export function marksOf({ source, target, before }: Sides): Mark[] {
   };
   return Object.values(MARK).filter((mark) => marks[mark]);
 }
+
+interface Vmis extends Pick<Sides, 'source' | 'before'> {
+  readonly target: Pick<Sides['target'], 'vmi'>;
+}
+
+/** Whether the guest left before all its memory: it runs on the target, and is lost where either side ends now. */
+export const isPostCopy = ({ source, target, before }: Vmis): boolean =>
+  [ownStateOf(source.vmi, before), target.vmi?.status?.migrationState].some(
+    (state) => state?.mode === 'PostCopy',
+  );
 
 /**
  * Whether the target's KubeVirt says that the guest has arrived. From then on the source's disks are out of date for good. The

@@ -6,6 +6,7 @@ import {
   firstAttempt,
   going,
   migrated,
+  OWN_STATE,
   received,
   sent,
   summary,
@@ -195,6 +196,48 @@ describe('the guest was seen on the target, which has not said that it arrived',
     ['and both are gone', seen({ target: { vmims: [] } }), 'fail CutOverUndecided'],
   ])('%s', (_what, run, wanted) => {
     expect(summary(decide(run))).toBe(wanted);
+  });
+
+  /** It pulls the rest of its memory since so many seconds. */
+  const pulling = (since: number, different: Different = {}, record: Partial<RunRecord> = {}): RecordedRun =>
+    firstAttempt(
+      {
+        source: {
+          vmims: [sent('Running')],
+          vmi: itsVmi(migrated({ ...OWN_STATE, mode: 'PostCopy' })),
+          ...different.source,
+        },
+        target: { vmims: [received('Running')], ...different.target },
+        hub: { now: NOW + since * 1_000 },
+      },
+      { ...marked, transferSeconds: 3_600, ...record },
+    );
+  const onTarget = aWaitingVmi(migrated({ mode: 'PostCopy' }));
+
+  test.each<[string, RecordedRun, string]>([
+    ['for a moment', pulling(0), 'wait Transferring'],
+    ['for as long as its size allows', pulling(3_599), 'wait Transferring'],
+    ['for longer', pulling(3_600), 'fail CutOverUndecided'],
+    ['for ten minutes, of a small VM', pulling(599, {}, { transferSeconds: 60 }), 'wait Transferring'],
+    ['for longer, of a small VM', pulling(600, {}, { transferSeconds: 60 }), 'fail CutOverUndecided'],
+    [
+      'as the target says, whose source is gone',
+      pulling(601, { source: { vmims: [], vmi: undefined }, target: { vmi: onTarget } }),
+      'wait Transferring',
+    ],
+    [
+      'until both have failed',
+      pulling(0, { source: { vmims: [sent('Failed')] }, target: { vmims: [received('Failed')] } }),
+      'fail CutOverUndecided',
+    ],
+  ])('and gets the rest of its memory there: %s', (_what, run, wanted) => {
+    expect(summary(decide(run))).toBe(wanted);
+  });
+
+  test.each([0, 3_600])('no advice ends it while it gets the rest of its memory, after %i s', (since) => {
+    expect(decide(pulling(since))).toMatchObject({
+      message: expect.stringMatching(/stop neither VM before/),
+    });
   });
 });
 

@@ -1,3 +1,4 @@
+import { isPostCopy } from '../../domain/live/cut-over.ts';
 import { LIMIT_MS, timeOf } from '../../domain/live/deadlines.ts';
 import {
   fail,
@@ -43,17 +44,32 @@ function arrived(snapshot: RecordedRun, arrivedAt: string): StepDecision {
 /** The guest was seen on the target, which has not said that it arrived. */
 function undecided(snapshot: RecordedRun): StepDecision {
   const { sent, received } = vmims(snapshot);
-  const first = timeOf(snapshot.record.marks[0]?.at);
-  const waiting = {
-    reason: LIVE_REASON.cutOverUndecided,
-    message:
-      'the guest was seen on the target, and its migration has not succeeded: look at the VM on both clusters, and stop the one on ' +
-      'the source, or delete the one on the target, by hand. Nothing is deleted',
-  };
-  if (isOver(sent) && isOver(received) && received?.status?.phase !== 'Succeeded')
-    return fail(waiting.reason, waiting.message);
-  return waitUntil({ now: snapshot.hub.now, until: first + LIMIT_MS.undecided }, waiting, waiting.reason);
+  const { hub, source, target, record } = snapshot;
+  const areOver = isOver(sent) && isOver(received);
+  if (areOver && received?.status?.phase !== 'Succeeded') return fail(UNDECIDED.reason, UNDECIDED.message);
+  const isPulling = !areOver && isPostCopy({ source, target, before: record.before });
+  const limitMs = isPulling
+    ? Math.max(LIMIT_MS.undecided, record.transferSeconds * 1_000)
+    : LIMIT_MS.undecided;
+  const deadline = { now: hub.now, until: timeOf(record.marks[0]?.at) + limitMs };
+  return waitUntil(deadline, isPulling ? PULLING : UNDECIDED, UNDECIDED.reason);
 }
+
+const BY_HAND =
+  'look at the VM on both clusters, and stop the one on the source, or delete the one on the target, by hand. Nothing is deleted';
+
+const UNDECIDED = {
+  reason: LIVE_REASON.cutOverUndecided,
+  message: `the guest was seen on the target, and its migration has not succeeded: ${BY_HAND}`,
+};
+
+/** A guest in post-copy is lost where either VM ends. */
+const PULLING = {
+  reason: LIVE_REASON.transferring,
+  message:
+    'the guest runs on the target, and the rest of its memory is still being copied: stop neither VM before both VMIMs are at their ' +
+    `end. If these fail, ${BY_HAND}`,
+};
 
 interface Vmims {
   readonly sent: Vmim | undefined;

@@ -132,9 +132,9 @@ test('what changes in another cluster is posted while a run is under way, and no
 
   // The guard leaves the watcher up while the run is under way.
   await hub.create(LIVE_WATCHER.type, deploymentOf(1) as never);
-  expect(await restWatcher(hub)).toBe(false);
+  expect(await restWatcher(hub)).toBe('held');
   await endRun();
-  expect(await restWatcher(hub)).toBe(true);
+  expect(await restWatcher(hub)).toBe('scaled down');
   const { object: deployment } = await hub.get(LIVE_WATCHER.type, LIVE_WATCHER.at);
   expect(deployment.spec.replicas).toBe(0);
 

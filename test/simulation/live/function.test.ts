@@ -4,8 +4,9 @@ import { aPlan, aVm } from '../../support/builders/live.ts';
 import { seconds } from '../../support/builders/object.ts';
 import { mergePatch } from '../model/merge-patch.ts';
 import { conditionsOf, ModelledRun } from './modelled-run.ts';
-import type { PlanMigration } from '../../../functions/domain/live/forklift.ts';
+import type { PlanMigration, VmStatus } from '../../../functions/domain/live/forklift.ts';
 import type { VirtualMachine } from '../../../functions/domain/live/kubevirt.ts';
+import { withRecord, type RunRecord } from '../../../functions/domain/live/run-record.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { ApiError } from '../../../functions/kubernetes/errors.ts';
 import { EVENTS, KUBEVIRTS, NAMESPACES } from '../../../functions/kubernetes/resources.ts';
@@ -220,6 +221,93 @@ describe('events that the Broker did not take', () => {
   });
 });
 
+describe('a VM that has ended, while another one is under way', () => {
+  const AT = { namespace: 'vms', name: 'worker' };
+
+  /** `web` is under way, and `worker` has ended as this. */
+  async function startBeside(type: 'Succeeded' | 'Canceled'): Promise<ModelledRun> {
+    const run = await ModelledRun.start();
+    await run.sweep();
+    const vm = { ...LIVE_KIND.vm, spec: aVm().spec, metadata: AT };
+    const { object } = await run.models.source.admin.create(VIRTUAL_MACHINES, vm);
+    const time = seconds(0);
+    const ended: VmStatus = {
+      ...{ ...AT, id: object.metadata.uid, phase: 'Completed', pipeline: [], started: time, completed: time },
+      conditions: [{ type, status: 'True', category: 'Advisory', durable: true, lastTransitionTime: time }],
+    };
+    await run.patchPlan({ spec: { vms: [...(await run.plan()).spec.vms, AT] } });
+    const vms = [...((await run.migration()).status?.vms ?? []), ended];
+    const at = { namespace: 'tenant', name: 'migration' };
+    await run.hub.patch(PLAN_MIGRATIONS, at, { merge: { status: { vms } }, subresource: 'status' });
+    return run;
+  }
+
+  /** As the guard looks again. */
+  async function requestsOfSweep(run: ModelledRun): Promise<string[]> {
+    await run.sweep();
+    run.requests.length = 0;
+    await run.sweep();
+    return [...run.requests];
+  }
+
+  const isWorkerRecorded = async (run: ModelledRun): Promise<boolean> => {
+    const { object } = await run.models.source.admin.get(VIRTUAL_MACHINES, AT);
+    return object.metadata.annotations?.[LIVE_ANNOTATION.run] !== undefined;
+  };
+
+  test.each(['Succeeded', 'Canceled'] as const)('costs one request: %s', async (type) => {
+    const alone = await requestsOfSweep(await ModelledRun.start());
+    const run = await startBeside(type);
+    const requests = await requestsOfSweep(run);
+    expect(requests.sort()).toEqual([...alone, 'get VirtualMachine on source'].sort());
+    const [, vm] = (await run.migration()).status?.vms ?? [];
+    expect(vm).toMatchObject({ completed: seconds(0), conditions: [{ type }] });
+  });
+
+  test('costs one request too where its VM on the source was deleted after its success', async () => {
+    const run = await startBeside('Succeeded');
+    await run.models.source.admin.delete(VIRTUAL_MACHINES, AT);
+    expect(await requestsOfSweep(run)).toHaveLength(
+      (await requestsOfSweep(await ModelledRun.start())).length + 1,
+    );
+  });
+
+  test('loses its record, where a process ended before it took that off', async () => {
+    const run = await startBeside('Canceled');
+    const record = (await run.vm())?.metadata.annotations?.[LIVE_ANNOTATION.run] ?? '';
+    const { object } = await run.models.source.admin.get(VIRTUAL_MACHINES, AT);
+    const own = { ...(JSON.parse(record) as RunRecord), vm: object.metadata.uid, end: END };
+    await run.models.source.admin.replace(VIRTUAL_MACHINES, withRecord(object, own));
+    expect(await isWorkerRecorded(run)).toBe(true);
+    await run.sweep();
+    expect(await isWorkerRecorded(run)).toBe(false);
+    expect((await run.migration()).status).not.toHaveProperty('completed');
+  });
+
+  test('whose VM was deleted, and which made something all the same, says what is left over', async () => {
+    const run = await startBeside('Canceled');
+    const id = (await run.migration()).status?.vms?.[1]?.id ?? '';
+    await run.made(aReceiver(), VIRTUAL_MACHINES, { id, name: 'worker' });
+    await run.models.source.admin.delete(VIRTUAL_MACHINES, AT);
+    await run.sweep();
+    expect((await run.migration()).status?.leftovers).toEqual(['VirtualMachine target/worker']);
+  });
+
+  test('while its cluster does not answer: nothing is known of it either', async () => {
+    const run = await startBeside('Canceled');
+    run.away.add('source');
+    await run.sweep();
+    run.away.clear();
+    await run.patchMigration({ spec: { cancel: [{ name: 'web', namespace: 'vms' }] } });
+    await run.sweep();
+    expect(await run.held()).toEqual([]);
+    expect((await run.migration()).status?.vms?.map(conditionsOf)).toEqual([
+      ['Canceled UserRequested'],
+      ['Canceled'],
+    ]);
+  });
+});
+
 test('the last event of a run releases what it held again', async () => {
   const run = await ModelledRun.start();
   await run.hub.patch(
@@ -395,16 +483,22 @@ describe('Forklift is installed during a run', () => {
   });
 });
 
-test('a beginning that was interrupted, and whose plan is not Ready for an hour, holds nothing afterwards', async () => {
-  const run = await ModelledRun.prepare();
-  await run.hold('migration', 'plan', 'source');
-  await run.sweep();
-  run.wait(3_600);
-  await run.sweep();
-  await run.changed('Migration');
-  expect(conditionsOf((await run.migration()).status)).toContain('Failed');
-  expect(await run.held()).toEqual([]);
-});
+test.each([
+  ['its event comes', 'changed'],
+  ['its event is lost, and the guard looks at it', 'sweep'],
+] as const)(
+  'an interrupted beginning, not Ready for an hour, holds nothing after its end: %s',
+  async (...[, act]) => {
+    const run = await ModelledRun.prepare();
+    await run.hold('migration', 'plan', 'source');
+    await run.sweep();
+    run.wait(3_600);
+    await run.sweep();
+    await run[act]('Migration');
+    expect(conditionsOf((await run.migration()).status)).toContain('Failed');
+    expect(await run.held()).toEqual([]);
+  },
+);
 
 describe('a cluster that a run cannot ask', () => {
   test('is shown by its Provider and the Plan while VMs move, until it answers again', async () => {
@@ -633,18 +727,90 @@ test('a run goes on with its Providers though a user took the finalizer off its 
   expect((await run.held()).sort()).toEqual(HELD);
 });
 
-test('a run of Forklift’s holds back no Provider at the end of another one', async () => {
-  const run = await ModelledRun.start();
-  const cold = { metadata: { namespace: 'tenant', name: 'cold' } };
-  await run.hub.create(PLANS, { ...cold, spec: { ...aPlan().spec, type: 'cold' } });
-  await run.hub.create(PLAN_MIGRATIONS, { ...cold, spec: { plan: { namespace: 'tenant', name: 'cold' } } });
-  await run.hub.patch(PLAN_MIGRATIONS, cold.metadata, {
-    merge: { status: { started: seconds(0) } },
-    subresource: 'status',
+describe('a Plan of another type', () => {
+  const COLD = { namespace: 'tenant', name: 'cold' };
+
+  /** With a Migration. */
+  async function createCold(run: ModelledRun, finalizers: string[] = []): Promise<void> {
+    await run.hub.create(PLANS, { metadata: COLD, spec: { ...aPlan().spec, type: 'cold' } });
+    const metadata = { ...COLD, finalizers };
+    await run.hub.create(PLAN_MIGRATIONS, { metadata, spec: { plan: COLD } });
+  }
+
+  const show = (run: ModelledRun, status: PlanMigration['status'] & object): Promise<unknown> =>
+    run.hub.patch(PLAN_MIGRATIONS, COLD, { merge: { status }, subresource: 'status' });
+
+  const versionsOf = async ({ hub }: ModelledRun): Promise<string[]> =>
+    (await Promise.all([hub.get(PLANS, COLD), hub.get(PLAN_MIGRATIONS, COLD)])).map(
+      ({ object }) => object.metadata.resourceVersion,
+    );
+
+  test.each<[string, PlanMigration['status'] & object]>([
+    ['waits', {}],
+    ['runs', { started: seconds(0) }],
+    ['has ended', { started: seconds(0), completed: seconds(9) }],
+  ])('is never written, nor its Migration, which %s', async (_what, status) => {
+    const run = await ModelledRun.prepare();
+    await createCold(run);
+    await show(run, status);
+    const before = await versionsOf(run);
+    for (const kind of ['Plan', 'Migration'] as const) {
+      await run.sweep(kind, 'cold');
+      await run.changed(kind, 'cold');
+    }
+    await run.changed('Provider', 'source');
+    await run.changed('StorageMap', 'storage');
+    await run.changed('NetworkMap', 'networks');
+    // These were looked at.
+    expect(conditionsOf((await run.provider('source')).status)).toContain('Ready');
+    expect((await run.plan()).status?.conditions).toBeDefined();
+    await run.patchMigration({ spec: { cancel: [{ name: 'web' }] } });
+    await run.sweep();
+    expect(await versionsOf(run)).toEqual(before);
   });
-  await run.patchMigration({ spec: { cancel: [{ name: 'web' }] } });
-  await run.sweep();
-  expect(await run.held()).toEqual([]);
+
+  test('whose Migration has the finalizer, from a copy: it is let go', async () => {
+    const run = await ModelledRun.prepare();
+    await createCold(run, [LIVE_FINALIZER]);
+    await run.sweep('Migration', 'cold');
+    expect(await run.held()).toEqual([]);
+  });
+
+  test('whose Migration was deleted, and has the finalizer from a copy: it goes, and a live run stays held', async () => {
+    const run = await ModelledRun.start();
+    await createCold(run, [LIVE_FINALIZER]);
+    await run.hub.delete(PLAN_MIGRATIONS, COLD);
+    await run.changed('Migration', 'cold');
+    const { items } = await run.hub.list(PLAN_MIGRATIONS, {});
+    expect(items.map(({ metadata }) => metadata.name)).toEqual(['migration']);
+    expect((await run.held()).sort()).toEqual(HELD);
+  });
+
+  test('that was deleted, and has the finalizer from a copy: it goes', async () => {
+    const run = await ModelledRun.start();
+    const metadata = { ...COLD, finalizers: [LIVE_FINALIZER] };
+    await run.hub.create(PLANS, { metadata, spec: { ...aPlan().spec, type: 'cold' } });
+    await run.hub.delete(PLANS, COLD);
+    await run.changed('Plan', 'cold');
+    expect((await run.held()).sort()).toEqual(HELD);
+  });
+
+  test('which was for live migrations: a run that is under way stays held', async () => {
+    const run = await ModelledRun.start();
+    await run.patchPlan({ spec: { type: 'cold' } });
+    await run.sweep();
+    expect((await run.held()).sort()).toEqual(HELD);
+    expect(await run.isRecorded()).toBe(true);
+  });
+
+  test('holds back no Provider at the end of a live run', async () => {
+    const run = await ModelledRun.start();
+    await createCold(run);
+    await show(run, { started: seconds(0) });
+    await run.patchMigration({ spec: { cancel: [{ name: 'web' }] } });
+    await run.sweep();
+    expect(await run.held()).toEqual([]);
+  });
 });
 
 describe('a Plan that was deleted in spite of its finalizer', () => {

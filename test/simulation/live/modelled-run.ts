@@ -61,6 +61,8 @@ export class ModelledRun {
   isBrokerAway = false;
   /** These do not answer. */
   readonly away = new Set<Side>();
+  /** To the two clusters, oldest first. */
+  readonly requests: string[] = [];
   /** What each accepts. */
   readonly tokens: Record<Side, string> = { source: 'token', destination: 'token' };
   /** What the source says to a PUT; undefined: it takes it. */
@@ -108,8 +110,8 @@ export class ModelledRun {
   }
 
   /** The guard's look at the Migration, or at the plan. */
-  async sweep(kind: 'Migration' | 'Plan' = 'Migration'): Promise<void> {
-    const about = { kind, namespace: NAMESPACE, name: kind.toLowerCase() };
+  async sweep(kind: 'Migration' | 'Plan' = 'Migration', name = kind.toLowerCase()): Promise<void> {
+    const about = { kind, namespace: NAMESPACE, name };
     await this.#send(liveEvent({ type: LIVE_EVENT.sweep, from: 'guard', about, cause: this.#nextId() }));
   }
 
@@ -266,15 +268,19 @@ export class ModelledRun {
     return vm !== undefined && recordOf(vm, run).kind !== 'none';
   }
 
-  /** An object of the run on the destination. */
-  async made(object: KubernetesObject, type: ResourceType): Promise<void> {
+  /** An object of the run on the destination. `of`: another of its VMs. */
+  async made(
+    object: KubernetesObject,
+    type: ResourceType,
+    of?: { readonly id: string; readonly name: string },
+  ): Promise<void> {
     const [migration, plan, vm] = [await this.migration(), await this.plan(), await this.vm()];
     const labels = {
       [LIVE_LABEL.plan]: plan.metadata.uid,
       [LIVE_LABEL.migration]: migration.metadata.uid,
-      [LIVE_LABEL.vm]: vm?.metadata.uid ?? '',
+      [LIVE_LABEL.vm]: of?.id ?? vm?.metadata.uid ?? '',
     };
-    const { name } = object.metadata;
+    const { name } = of ?? object.metadata;
     await create(this.models.destination.admin, type, {
       ...object,
       metadata: { name, namespace: 'target', labels },
@@ -306,7 +312,8 @@ export class ModelledRun {
   #remote({ url, token }: Remote): ApiServer {
     const side = SIDES.find((one) => URL_OF[one] === url);
     if (side === undefined) throw new Error(`no cluster has the URL ${url}`);
-    return this.#api(side, (verb, object) => {
+    return this.#api(side, (verb, object, { kind }) => {
+      this.requests.push(`${verb} ${kind} on ${side}`);
       if (this.away.has(side)) return new Unreachable('no answer');
       const status = { code: 401, reason: 'Unauthorized', message: 'Unauthorized' };
       if (token !== this.tokens[side]) return new ApiError('the request', status, new Date(this.now));
@@ -315,7 +322,10 @@ export class ModelledRun {
   }
 
   /** `refusal`: why it does not answer now. */
-  #api(of: Side | 'hub', refusal: (verb: string, object: KubernetesObject) => Error | undefined): ApiServer {
+  #api(
+    of: Side | 'hub',
+    refusal: (verb: string, object: KubernetesObject, type: ResourceType) => Error | undefined,
+  ): ApiServer {
     const { admin } = this.models[of];
     return new Proxy(admin, {
       get: (_, verb: keyof Cluster | 'version') =>
@@ -323,7 +333,7 @@ export class ModelledRun {
           ? () => Promise.resolve('v1.36.0')
           : (...given: unknown[]) => {
               const [type, object] = given as [ResourceType, KubernetesObject];
-              const error = refusal(verb, object);
+              const error = refusal(verb, object, type);
               if (error !== undefined) return Promise.reject(error);
               if (type.kind === 'SubjectAccessReview')
                 return Promise.resolve({ object: { status: { allowed: true } } });
@@ -338,7 +348,10 @@ export class ModelledRun {
 }
 
 const MAX_TURNS = 20;
-const TYPE_OF = { Migration: PLAN_MIGRATIONS, Plan: PLANS, Provider: PROVIDERS } as const;
+const TYPE_OF = {
+  ...{ Migration: PLAN_MIGRATIONS, Plan: PLANS, Provider: PROVIDERS },
+  ...{ StorageMap: STORAGE_MAPS, NetworkMap: NETWORK_MAPS },
+} as const;
 const HOLDABLE: readonly ResourceType[] = [PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS];
 
 const at = (name: string): { namespace: string; name: string } => ({ namespace: NAMESPACE, name });

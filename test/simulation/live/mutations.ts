@@ -15,6 +15,7 @@ const END_SOURCE = 'functions/domain/live/end-source.ts';
 const UNDO = 'functions/live/undo/decide.ts';
 const RUN = 'functions/live/decide.ts';
 const MOVE = 'functions/live/move.ts';
+const ENDED = 'functions/live/ended-before.ts';
 const PASS = 'functions/live/pass.ts';
 const APPLY = 'functions/live/apply.ts';
 const HOLD = 'functions/live/hold.ts';
@@ -172,9 +173,10 @@ export const MUTATIONS: readonly LiveMutation[] = [
     ['L5'],
     edit(
       RUN,
-      'if (hub.status?.completed !== undefined) return asShown(snapshot);',
-      "if (snapshot.run.vm === '') return asShown(snapshot);",
+      'if (hub.status?.completed !== undefined) return asShown(hub.status);',
+      "if (snapshot.run.vm === '') return asShown(hub.status);",
     ),
+    edit(ENDED, 'if (!hasNothingLeft({ status: shown }))', "if (entry.id !== '')"),
   ),
   mutation(
     'a run begins by a Migration that has changed meanwhile',

@@ -1,0 +1,80 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import type { PlanMigration } from '../../functions/domain/live/forklift.ts';
+import { LIVE_FINALIZER } from '../../functions/domain/live/names.ts';
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import { LIVE_WATCHER, PLAN_MIGRATIONS } from '../../functions/kubernetes/live-resources.ts';
+import { systemClock } from '../../functions/runtime/clock.ts';
+import { WatchedCluster } from '../../test/support/builders/cluster.ts';
+import { aPlanMigration } from '../../test/support/builders/live.ts';
+import { metadata, seconds } from '../../test/support/builders/object.ts';
+import { LiveSweeps } from './live-sweeps.ts';
+
+beforeEach(() => {
+  jest.useFakeTimers();
+});
+
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+/** The guard, with the watcher up and this Migration. */
+function started(migration: PlanMigration): { cluster: WatchedCluster; stop: () => Promise<void> } {
+  const cluster = new WatchedCluster();
+  cluster.put(PLAN_MIGRATIONS, migration);
+  const { at, type } = LIVE_WATCHER;
+  const scaled = (replicas: number): KubernetesObject & { spec: { replicas: number } } => ({
+    metadata: { ...metadata('watcher'), ...at },
+    spec: { replicas },
+  });
+  cluster.put(type, scaled(1));
+  const stop = new AbortController();
+  const running = new LiveSweeps({
+    cluster: {
+      ...cluster.asCluster(),
+      patch: () => {
+        cluster.put(type, scaled(0));
+        return Promise.resolve({ object: scaled(0) as never, date: new Date() });
+      },
+    },
+    clock: systemClock,
+    log: () => undefined,
+    post: () => Promise.resolve(),
+  }).run(stop.signal);
+  return {
+    cluster,
+    stop: async () => {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+const isUp = (cluster: WatchedCluster): boolean => cluster.all(LIVE_WATCHER.type)[0]?.spec.replicas === 1;
+const after = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+
+test('the watcher goes down a minute after the last run', async () => {
+  const { cluster, stop } = started(aPlanMigration());
+  await after(59_000);
+  expect(isUp(cluster)).toBe(true);
+  await after(5_000);
+  expect(isUp(cluster)).toBe(false);
+  await stop();
+});
+
+test('the watcher goes down too where a Migration was held that does not run, once it is released', async () => {
+  const held = aPlanMigration((one) => ({
+    ...one,
+    metadata: { ...one.metadata, finalizers: [LIVE_FINALIZER] },
+    status: { completed: seconds(9) },
+  }));
+  const { cluster, stop } = started(held);
+  await after(130_000);
+  expect(isUp(cluster)).toBe(true);
+  cluster.put(PLAN_MIGRATIONS, { ...held, metadata: { ...held.metadata, finalizers: [] } });
+  await after(65_000);
+  expect(isUp(cluster)).toBe(false);
+  const { length } = cluster.asked;
+  await after(600_000);
+  expect(cluster.asked.slice(length).filter((asked) => asked.includes('deployments'))).toEqual([]);
+  await stop();
+});
