@@ -12,7 +12,7 @@ import type { Run, RunVm } from './move.ts';
  * after that is shown, so it may be there still: the VM on the source alone is read, 1 request where the whole is 21. Never rejects.
  */
 export async function endedBefore({ entry, shown }: RunVm, run: Run): Promise<Ended | undefined> {
-  if (!hasNothingLeft({ status: shown })) return undefined;
+  if (!hasNothingLeft(shown)) return undefined;
   const { id = '', namespace = '', name = '' } = entry;
   const { plan, migration, clusters } = run;
   try {

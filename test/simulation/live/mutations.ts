@@ -176,7 +176,7 @@ export const MUTATIONS: readonly LiveMutation[] = [
       'if (hub.status?.completed !== undefined) return asShown(hub.status);',
       "if (snapshot.run.vm === '') return asShown(hub.status);",
     ),
-    edit(ENDED, 'if (!hasNothingLeft({ status: shown }))', "if (entry.id !== '')"),
+    edit(ENDED, 'if (!hasNothingLeft(shown))', "if (entry.id !== '')"),
   ),
   mutation(
     'a run begins by a Migration that has changed meanwhile',
