@@ -100,6 +100,7 @@ interface Given {
   /** On the target. */
   readonly namespaces?: readonly string[];
   readonly hidden?: readonly string[];
+  readonly hiddenOnSource?: readonly string[];
 }
 
 /** What comes of one event, and what was written on the source and the target before. */
@@ -112,11 +113,12 @@ async function moved({
   hosts = {},
   namespaces = ['target'],
   hidden = [],
+  hiddenOnSource = [],
 }: Given): Promise<unknown[]> {
   const secret = { kind: 'Secret', apiVersion: 'v1', metadata: { ...metadata('init'), namespace: 'vms' } };
   const [hub, source, target] = [
     new Stored('hub', [now]),
-    new Stored('source', [vm, itsVmi(), secret], { refuses }),
+    new Stored('source', [vm, itsVmi(), secret], { refuses, hidden: hiddenOnSource }),
     new Stored(
       'target',
       namespaces.map((name) => ({ kind: 'Namespace', metadata: metadata(name) })),
@@ -162,20 +164,18 @@ describe('a VM without a record', () => {
   });
 });
 
-describe('a write that is refused', () => {
-  const refusedSince = (second: number): VmStatus =>
-    ({
-      ...entry,
-      conditions: [
-        { type: 'Blocked', status: 'True', reason: 'Refused', lastTransitionTime: seconds(second) },
-      ],
-    }) as unknown as VmStatus;
+const showingRefused = (second: number): VmStatus =>
+  ({
+    ...entry,
+    conditions: [{ type: 'Blocked', status: 'True', reason: 'Refused', lastTransitionTime: seconds(second) }],
+  }) as unknown as VmStatus;
 
+describe('a write that is refused', () => {
   test.each<[string, number, RegExp]>([
     ['is tried again', -60, /^wait Refused: replace of VirtualMachine web on the source is refused: .*no$/],
     ['ends the run after a quarter of an hour', -901, /^ended Refused: .*no$/],
   ])('%s', async (_what, since, wanted) => {
-    const outcome = await moved({ shown: refusedSince(since), refuses: 'no' });
+    const outcome = await moved({ shown: showingRefused(since), refuses: 'no' });
     expect(outcome).toEqual([expect.stringMatching(wanted), [RECORDING]]);
   });
 });
@@ -186,10 +186,7 @@ const template = { ...spec.template, spec: { ...spec.template.spec, volumes } };
 const NAMES_SECRET: VirtualMachine = { ...aVm(), spec: { ...spec, template } };
 
 test('a run whose end is refused too says how it is given up', async () => {
-  const conditions = [
-    { type: 'Blocked', status: 'True', reason: 'Refused', lastTransitionTime: seconds(-901) },
-  ];
-  const shown = { ...entry, conditions } as unknown as VmStatus;
+  const shown = showingRefused(-901);
   const stop: Stop = { reason: 'UserRequested', message: 'canceled' };
   const wanted =
     /^wait Refused: replace of .*: no\. .* or kubectl annotate migrations\S+ migration .*break-glass=/;
@@ -235,6 +232,49 @@ describe('a target namespace in which the account may read no Secret', () => {
     expect(what).toMatch(wanted);
     expect(written).toEqual(writes);
   });
+});
+
+describe('a namespace of the source in which the account may read no Secret', () => {
+  const APPLY = /^wait Refused: .*kubectl apply -n vms -k config\/components\/live-migration\/namespace$/;
+  const vm = withRecord(NAMES_SECRET, aRecord());
+  const shown = showingRefused(-901);
+  const stop: Stop = { reason: 'UserRequested', message: 'canceled' };
+
+  test.each<[string, Given, readonly [RegExp, string[]]]>([
+    ['the run begins', { vm: NAMES_SECRET }, [/record/, [RECORDING]]],
+    ['the run says what to do', { vm }, [APPLY, []]],
+    ['the run ends after a quarter of an hour', { vm, shown }, [/that the run ends: too late/, [RECORDING]]],
+    ['a cancel ends it at once', { vm, stop }, [/that the run ends: canceled/, [RECORDING]]],
+    [
+      'a cancel ends one that has not begun',
+      { vm: NAMES_SECRET, stop },
+      [/that the run ends: canceled/, [RECORDING]],
+    ],
+    [
+      'the run of a VM that names none goes on',
+      { vm: withRecord(aVm(), aRecord()) },
+      [/^(?!wait)/, [RECORDING]],
+    ],
+  ])('%s', async (_what, given, [wanted, writes]) => {
+    const [what, written] = await moved({ hiddenOnSource: ['Secret', 'ConfigMap'], ...given });
+    expect(what).toMatch(wanted);
+    expect(written).toEqual(writes);
+  });
+
+  test.each(['ControllerRevision', 'VirtualMachineInstancetype'])(
+    'nor a %s, by an older role: the run says what to do',
+    async (kind) => {
+      const revision = kind === 'ControllerRevision' ? { revisionName: 'web-small-1' } : {};
+      const instancetype = { kind: 'VirtualMachineInstancetype', name: 'small', ...revision };
+      const typed = { ...aVm(), spec: { ...spec, instancetype } };
+      expect(await moved({ vm: withRecord(typed, aRecord()), hiddenOnSource: [kind] })).toEqual([
+        expect.stringMatching(
+          /^wait Refused: .*kubectl apply -k config\/components\/live-migration\/member$/,
+        ),
+        [],
+      ]);
+    },
+  );
 });
 
 describe('a Secret that the VM names', () => {

@@ -26,6 +26,10 @@ const forbidden = (hub: Different['hub'] = {}): RunSnapshot => {
     target: { setup: setup && { ...setup, isForbidden: true as const } },
   });
 };
+const hidden = (what: 'of namespace' | 'of cluster', hub: Different['hub'] = {}): RunSnapshot => {
+  const { setup } = aRun().source;
+  return aRecordedRun(aRecord(), { hub, source: { setup: setup && { ...setup, forbidden: [what] } } });
+};
 const GOING = { namespace: going()(NAMESPACE) };
 
 test.each<[string, RunSnapshot, string]>([
@@ -56,6 +60,13 @@ test.each<[string, RunSnapshot, string]>([
   ],
   ['no right to Secrets of the namespace', forbidden(), 'wait Refused'],
   ['no such right for a quarter of an hour', forbidden(showing('Refused', 900)), 'fail Refused'],
+  ['no right to Secrets of the source’s namespace', hidden('of namespace'), 'wait Refused'],
+  [
+    'no such right there for a quarter of an hour',
+    hidden('of namespace', showing('Refused', 900)),
+    'fail Refused',
+  ],
+  ['no right to ControllerRevisions', hidden('of cluster'), 'wait Refused'],
   ['a namespace that is being deleted with the VM in it', firstAttempt({ target: GOING }), 'done'],
   ['a namespace that is gone with the VM in it', firstAttempt({ target: { namespace: undefined } }), 'done'],
 ])('%s', (_what, run, wanted) => {
