@@ -47,6 +47,14 @@ test.each<[string, RunSnapshot, string]>([
     aRecordedRun(aRecord(), { target: { namespace: undefined } }),
     'create Namespace target on target',
   ],
+  [
+    'no namespace where the record says',
+    aRecordedRun(
+      aRecord((record) => ({ ...record, target: { ...record.target, namespace: 'other' } })),
+      { target: { namespace: undefined } },
+    ),
+    'create Namespace other on target',
+  ],
   ['a namespace that is being deleted', aRecordedRun(aRecord(), { target: GOING }), 'wait ReceiverPending'],
   [
     'a namespace that is being deleted for almost a quarter of an hour',

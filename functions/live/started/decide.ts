@@ -12,7 +12,7 @@ export function decide(snapshot: RunSnapshot): StepDecision {
   const { vm, vmi } = source;
   if (vm === undefined) return fail(LIVE_REASON.sourceGone, 'the VM is not on the source');
   const state = recordOf(vm, run);
-  if (state.kind === 'ours') return state.record.attempt > 0 ? DONE : inNamespace(snapshot);
+  if (state.kind === 'ours') return state.record.attempt > 0 ? DONE : inNamespace(snapshot, state.record);
   const runStrategy = strategyOf(vm);
   if (runStrategy === undefined || vmi?.status?.phase !== 'Running')
     return fail(
@@ -66,12 +66,12 @@ function newRecord({ hub, source, target }: RunSnapshot, { vm, vmi, runStrategy 
  * Several VMs need the same namespace, so it has the label of the plan alone, and stays. From the first attempt on the VM is in it, whose
  * own deletion ends the run.
  */
-function inNamespace({ hub, source, target, run }: RunSnapshot): StepDecision {
+function inNamespace({ hub, source, target, run }: RunSnapshot, record: RunRecord): StepDecision {
   const [hidden] = source.setup?.forbidden ?? [];
   if (hidden !== undefined)
     return waitAtMost(LIMIT_MS.refused, hub, forbiddenOnSource(hidden, source.vm?.metadata.namespace ?? ''));
   const { namespace } = target;
-  const name = hub.plan.spec.targetNamespace;
+  const { namespace: name } = record.target;
   if (namespace === undefined)
     return write(`creating the namespace ${name} on the target`, {
       verb: 'create',
