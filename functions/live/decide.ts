@@ -65,7 +65,7 @@ export function decide(snapshot: RunSnapshot): RunDecision {
   if (vm === undefined) return withoutSource(snapshot);
   const state = recordOf(vm, snapshot.run);
   if (state.kind === 'foreign') {
-    const message = `the VM is moved by ${state.holder}: wait for its end`;
+    const { message } = state;
     return over('Failed', { reason: LIVE_REASON.vmInUse, message }, madeReceiver(snapshot).map(shown));
   }
   if (state.kind === 'none') return withoutRecordYet(snapshot, vm);

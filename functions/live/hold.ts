@@ -59,10 +59,12 @@ async function holdOne<T extends KubernetesObject>(
   return (await hub.replace(type, { ...object, metadata })).object;
 }
 
-/** As in Forklift: a Migration goes with its Plan. */
-function ownedBy(migration: PlanMigration, { metadata: { name, uid } }: Plan): PlanMigration {
+/** As in Forklift: a Migration goes with its Plan. Kubernetes deletes what has an owner in another namespace. */
+function ownedBy(migration: PlanMigration, { metadata: { name, uid, namespace } }: Plan): PlanMigration {
   const { ownerReferences = [] } = migration.metadata;
-  if (isHeld(migration) || ownerReferences.some((owner) => owner.uid === uid)) return migration;
+  const isElsewhere = migration.metadata.namespace !== namespace;
+  if (isElsewhere || isHeld(migration) || ownerReferences.some((owner) => owner.uid === uid))
+    return migration;
   const owner: OwnerReference = { ...FORKLIFT_KIND.plan, name, uid };
   return { ...migration, metadata: { ...migration.metadata, ownerReferences: [...ownerReferences, owner] } };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import {
+  aHook,
   aNetworkMap,
   aPlan,
   aPlanMigration,
@@ -10,10 +11,10 @@ import {
   RUN,
 } from '../../test/support/builders/live.ts';
 import { annotated, metadata, NOW, seconds } from '../../test/support/builders/object.ts';
-import type { VmStatus } from '../domain/live/forklift.ts';
+import type { PlanVm, VmStatus } from '../domain/live/forklift.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION } from '../domain/live/names.ts';
-import type { Hosts } from '../domain/live/rights.ts';
+import type { Hosts, Right } from '../domain/live/rights.ts';
 import { withRecord, type RunRecord } from '../domain/live/run-record.ts';
 import type { Stop } from '../domain/live/run-snapshot.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
@@ -38,22 +39,25 @@ const notFound = (name: string): ApiError =>
 const forbidden = (message: string): ApiError =>
   new ApiError('the request', { code: 403, reason: 'Forbidden', message }, DATE);
 
-/** An API server with these objects, by kind and name; `refuses`: what it says to every write. */
+interface Review extends KubernetesObject {
+  spec: { resourceAttributes: Right };
+}
+
+/** An API server with these objects, by kind and name; `refuses`: what it says to every write; `lacks`: rights that the user has not. */
 class Stored {
   readonly writes: string[] = [];
   readonly #objects: readonly KubernetesObject[];
   readonly #refuses: string | undefined;
   /** Kinds that may not be read. */
   readonly #hidden: readonly string[];
+  readonly #lacks: readonly string[];
 
   constructor(
     id: string,
     objects: readonly KubernetesObject[],
-    {
-      refuses,
-      hidden = [],
-    }: { readonly refuses?: string | undefined; readonly hidden?: readonly string[] } = {},
+    { refuses, hidden = [], lacks = [] }: Partial<Pick<Given, 'refuses' | 'hidden' | 'lacks'>> = {},
   ) {
+    this.#lacks = lacks;
     this.#hidden = hidden;
     this.#objects = [...objects, { kind: 'Namespace', metadata: { ...metadata('kube-system'), uid: id } }];
     this.#refuses = refuses;
@@ -68,8 +72,12 @@ class Stored {
     const write =
       (verb: string) =>
       ({ kind }: ResourceType, object: KubernetesObject): Promise<unknown> => {
-        if (kind === 'SubjectAccessReview')
-          return Promise.resolve({ object: { status: { allowed: false } } });
+        if (kind === 'SubjectAccessReview') {
+          const { verb: may, resource, name } = (object as Review).spec.resourceAttributes;
+          const right = `${may} ${resource}${name === undefined ? '' : `/${name}`}`;
+          const isLacking = this.#lacks.some((one) => one === right || one.startsWith(`${right}/`));
+          return Promise.resolve({ object: { status: { allowed: !isLacking } } });
+        }
         this.writes.push(`${verb} ${kind} ${object.metadata.name}`);
         return this.#refuses === undefined
           ? Promise.resolve({ object })
@@ -88,35 +96,37 @@ const migration = aPlanMigration(
   annotated(LIVE_ANNOTATION.requester, JSON.stringify({ user: 'tom', groups: [] })),
 );
 const changed = { ...migration, metadata: { ...migration.metadata, resourceVersion: 'later' } };
-const entry = { id: RUN.vm, namespace: 'vms', name: 'web' };
+const ENTRY: PlanVm = { id: RUN.vm, namespace: 'vms', name: 'web' };
 
 interface Given {
   readonly vm?: VirtualMachine;
   readonly now?: typeof migration;
   readonly shown?: VmStatus;
   readonly stop?: Stop;
-  readonly refuses?: string;
+  readonly refuses?: string | undefined;
+  readonly lacks?: readonly string[];
+  readonly entry?: PlanVm;
   readonly hosts?: Partial<Hosts>;
   /** On the target. */
   readonly namespaces?: readonly string[];
   readonly hidden?: readonly string[];
+  readonly hiddenOnSource?: readonly string[];
 }
 
+const DEFAULTS = {
+  ...{ vm: aVm(), now: migration, entry: ENTRY, namespaces: ['target'] },
+  ...{ shown: undefined, stop: undefined, refuses: undefined },
+  ...{ hosts: {}, hidden: [], hiddenOnSource: [], lacks: [] },
+};
+
 /** What comes of one event, and what was written on the source and the target before. */
-async function moved({
-  vm = aVm(),
-  now = migration,
-  shown,
-  stop,
-  refuses,
-  hosts = {},
-  namespaces = ['target'],
-  hidden = [],
-}: Given): Promise<unknown[]> {
+async function moved(given: Given): Promise<unknown[]> {
+  const all = { ...DEFAULTS, ...given };
+  const { vm, now, shown, stop, refuses, hosts, namespaces, hidden, hiddenOnSource, lacks, entry } = all;
   const secret = { kind: 'Secret', apiVersion: 'v1', metadata: { ...metadata('init'), namespace: 'vms' } };
   const [hub, source, target] = [
-    new Stored('hub', [now]),
-    new Stored('source', [vm, itsVmi(), secret], { refuses }),
+    new Stored('hub', [now, aHook()], { lacks }),
+    new Stored('source', [vm, itsVmi(), secret], { refuses, hidden: hiddenOnSource }),
     new Stored(
       'target',
       namespaces.map((name) => ({ kind: 'Namespace', metadata: metadata(name) })),
@@ -141,7 +151,10 @@ async function moved({
     decision.kind === 'write'
       ? `write${isMoreDue ? ', and more is due' : ''}`
       : `${decision.kind} ${decision.reason}`;
-  return [`${what}: ${decision.message}`, [...new Set([...source.writes, ...target.writes])]];
+  return [
+    `${what}: ${decision.message}`,
+    [...new Set([hub, source, target].flatMap(({ writes }) => writes))],
+  ];
 }
 
 const RECORDING = 'replace VirtualMachine web';
@@ -162,20 +175,18 @@ describe('a VM without a record', () => {
   });
 });
 
-describe('a write that is refused', () => {
-  const refusedSince = (second: number): VmStatus =>
-    ({
-      ...entry,
-      conditions: [
-        { type: 'Blocked', status: 'True', reason: 'Refused', lastTransitionTime: seconds(second) },
-      ],
-    }) as unknown as VmStatus;
+const showingRefused = (second: number): VmStatus =>
+  ({
+    ...ENTRY,
+    conditions: [{ type: 'Blocked', status: 'True', reason: 'Refused', lastTransitionTime: seconds(second) }],
+  }) as unknown as VmStatus;
 
+describe('a write that is refused', () => {
   test.each<[string, number, RegExp]>([
     ['is tried again', -60, /^wait Refused: replace of VirtualMachine web on the source is refused: .*no$/],
     ['ends the run after a quarter of an hour', -901, /^ended Refused: .*no$/],
   ])('%s', async (_what, since, wanted) => {
-    const outcome = await moved({ shown: refusedSince(since), refuses: 'no' });
+    const outcome = await moved({ shown: showingRefused(since), refuses: 'no' });
     expect(outcome).toEqual([expect.stringMatching(wanted), [RECORDING]]);
   });
 });
@@ -186,10 +197,7 @@ const template = { ...spec.template, spec: { ...spec.template.spec, volumes } };
 const NAMES_SECRET: VirtualMachine = { ...aVm(), spec: { ...spec, template } };
 
 test('a run whose end is refused too says how it is given up', async () => {
-  const conditions = [
-    { type: 'Blocked', status: 'True', reason: 'Refused', lastTransitionTime: seconds(-901) },
-  ];
-  const shown = { ...entry, conditions } as unknown as VmStatus;
+  const shown = showingRefused(-901);
   const stop: Stop = { reason: 'UserRequested', message: 'canceled' };
   const wanted =
     /^wait Refused: replace of .*: no\. .* or kubectl annotate migrations\S+ migration .*break-glass=/;
@@ -237,6 +245,49 @@ describe('a target namespace in which the account may read no Secret', () => {
   });
 });
 
+describe('a namespace of the source in which the account may read no Secret', () => {
+  const APPLY = /^wait Refused: .*kubectl apply -n vms -k config\/components\/live-migration\/namespace$/;
+  const vm = withRecord(NAMES_SECRET, aRecord());
+  const shown = showingRefused(-901);
+  const stop: Stop = { reason: 'UserRequested', message: 'canceled' };
+
+  test.each<[string, Given, readonly [RegExp, string[]]]>([
+    ['the run begins', { vm: NAMES_SECRET }, [/record/, [RECORDING]]],
+    ['the run says what to do', { vm }, [APPLY, []]],
+    ['the run ends after a quarter of an hour', { vm, shown }, [/that the run ends: too late/, [RECORDING]]],
+    ['a cancel ends it at once', { vm, stop }, [/that the run ends: canceled/, [RECORDING]]],
+    [
+      'a cancel ends one that has not begun',
+      { vm: NAMES_SECRET, stop },
+      [/that the run ends: canceled/, [RECORDING]],
+    ],
+    [
+      'the run of a VM that names none goes on',
+      { vm: withRecord(aVm(), aRecord()) },
+      [/^(?!wait)/, [RECORDING]],
+    ],
+  ])('%s', async (_what, given, [wanted, writes]) => {
+    const [what, written] = await moved({ hiddenOnSource: ['Secret', 'ConfigMap'], ...given });
+    expect(what).toMatch(wanted);
+    expect(written).toEqual(writes);
+  });
+
+  test.each(['ControllerRevision', 'VirtualMachineInstancetype'])(
+    'nor a %s, by an older role: the run says what to do',
+    async (kind) => {
+      const revision = kind === 'ControllerRevision' ? { revisionName: 'web-small-1' } : {};
+      const instancetype = { kind: 'VirtualMachineInstancetype', name: 'small', ...revision };
+      const typed = { ...aVm(), spec: { ...spec, instancetype } };
+      expect(await moved({ vm: withRecord(typed, aRecord()), hiddenOnSource: [kind] })).toEqual([
+        expect.stringMatching(
+          /^wait Refused: .*kubectl apply -k config\/components\/live-migration\/member$/,
+        ),
+        [],
+      ]);
+    },
+  );
+});
+
 describe('a Secret that the VM names', () => {
   const vm = withRecord(NAMES_SECRET, aRecord());
 
@@ -245,14 +296,14 @@ describe('a Secret that the VM names', () => {
   });
 
   test('is not, of the hub’s own cluster, where the user may not read it', async () => {
-    expect(await moved({ vm, hosts: { isSource: true } })).toEqual([
+    expect(await moved({ vm, hosts: { isSource: true }, lacks: ['get secrets/init'] })).toEqual([
       'wait Refused: User "tom" cannot get secrets/init in namespace vms.',
       [],
     ]);
   });
 
   test('is not, into the hub’s own cluster, where the user may not create one', async () => {
-    expect(await moved({ vm, hosts: { isTarget: true } })).toEqual([
+    expect(await moved({ vm, hosts: { isTarget: true }, lacks: ['create secrets'] })).toEqual([
       'wait Refused: User "tom" cannot create secrets in namespace target.',
       [],
     ]);
@@ -261,9 +312,68 @@ describe('a Secret that the VM names', () => {
 
 test('a namespace that is gone by now is not made in the hub’s own cluster, where the user may not make one', async () => {
   const vm = withRecord(aVm(), aRecord());
-  expect(await moved({ vm, namespaces: [], hosts: { isTarget: true } })).toEqual([
-    'wait Refused: User "tom" cannot create namespaces.',
-    [],
-  ]);
+  expect(
+    await moved({ vm, namespaces: [], hosts: { isTarget: true }, lacks: ['create namespaces'] }),
+  ).toEqual(['wait Refused: User "tom" cannot create namespaces.', []]);
   expect((await moved({ vm, namespaces: [] }))[1]).toEqual(['create Namespace target']);
+});
+
+describe('what the user may not do by now, as where the Plan was replaced by another one', () => {
+  const vm = withRecord(aVm(), aRecord());
+  const elsewhere = aRecord((record) => ({ ...record, target: { ...record.target, namespace: 'other' } }));
+  const hooked = { ...ENTRY, hooks: [{ step: 'PreHook' as const, hook: { name: 'hook' } }] };
+  const stop: Stop = { reason: 'UserRequested', message: 'canceled' };
+  const canceled = [expect.stringMatching(/^write.*that the run ends: canceled/), [RECORDING]];
+
+  test.each<[string, Given, string]>([
+    [
+      'no VM begins',
+      { lacks: ['use providers/source'] },
+      'use providers.forklift.konveyor.io/source in namespace tenant',
+    ],
+    [
+      'nor by the other Provider',
+      { lacks: ['use providers/destination'] },
+      'use providers.forklift.konveyor.io/destination in namespace tenant',
+    ],
+    [
+      'nor from the hub’s own cluster',
+      { hosts: { isSource: true }, lacks: ['update virtualmachines/web'] },
+      'update virtualmachines.kubevirt.io/web in namespace vms',
+    ],
+    [
+      'nor into it',
+      { hosts: { isTarget: true }, lacks: ['create virtualmachines'] },
+      'create virtualmachines.kubevirt.io in namespace target',
+    ],
+    [
+      'nothing is made on a cluster',
+      { vm: withRecord(NAMES_SECRET, aRecord()), lacks: ['use providers/destination'] },
+      'use providers.forklift.konveyor.io/destination in namespace tenant',
+    ],
+    [
+      'nor in a namespace of the hub’s own cluster, whatever the record says',
+      {
+        vm: withRecord(NAMES_SECRET, elsewhere),
+        namespaces: ['other'],
+        hosts: { isTarget: true },
+        lacks: ['create secrets'],
+      },
+      'create secrets in namespace other',
+    ],
+    ['no hook runs', { vm, entry: hooked, lacks: ['create pods'] }, 'create pods in namespace tenant'],
+    [
+      'nor another one',
+      { vm, entry: hooked, lacks: ['get hooks/hook'] },
+      'get hooks.forklift.konveyor.io/hook in namespace tenant',
+    ],
+  ])('%s', async (_what, given, right) => {
+    expect(await moved(given)).toEqual([`wait Refused: User "tom" cannot ${right}.`, []]);
+  });
+
+  test('does not keep a run from its end', async () => {
+    const lacks = ['use providers/source', 'use providers/destination'];
+    expect(await moved({ vm, stop, lacks })).toEqual(canceled);
+    expect(await moved({ stop, lacks })).toEqual(canceled);
+  });
 });

@@ -1,7 +1,7 @@
 import { missingRights } from '../cluster/requester-rights.ts';
 import { breakGlassCommand } from '../domain/live/break-glass.ts';
 import { LIMIT_MS } from '../domain/live/deadlines.ts';
-import { wait, type Side } from '../domain/live/decision.ts';
+import { wait, type NewObject, type Side } from '../domain/live/decision.ts';
 import type {
   NetworkMap,
   Plan,
@@ -10,13 +10,14 @@ import type {
   StorageMap,
   VmStatus,
 } from '../domain/live/forklift.ts';
-import { LIVE_KIND, LIVE_REASON } from '../domain/live/names.ts';
+import { LIVE_REASON } from '../domain/live/names.ts';
 import { requesterOf } from '../domain/live/requester.ts';
 import {
   cannot,
-  RIGHT_TO_MAKE_NAMESPACE,
   rightsToCopy,
-  rightsToMake,
+  rightsToCreate,
+  rightsToMove,
+  rightsToUse,
   type Hosts,
   type Right,
 } from '../domain/live/rights.ts';
@@ -33,7 +34,7 @@ import { apply, type Applied } from './apply.ts';
 import { decide, type RunDecision } from './decide.ts';
 import { found } from './found.ts';
 import { readRun, type ClusterIds } from './read-run.ts';
-import { COPYING } from './steps.ts';
+import { BEGINNING, COPYING } from './steps.ts';
 
 /** What the VMs of a Migration have in common. */
 export interface Run {
@@ -164,8 +165,8 @@ async function isAsRead({ migration: { metadata }, clusters }: Run): Promise<boo
 }
 
 /**
- * Why what is due must not be written; undefined: it may. The user had the rights when the run began: the VM may name more by now, and the
- * target namespace may be gone.
+ * Why what is due must not be written; undefined: it may. The user had the rights when the run began: by now the VM may name more, its
+ * record may say another namespace, and the Plan may be another one of its name.
  */
 async function notAllowed(due: Due, run: Run): Promise<string | undefined> {
   const rights = rightsDue(due, run);
@@ -176,18 +177,25 @@ async function notAllowed(due: Due, run: Run): Promise<string | undefined> {
   return missing.length === 0 ? undefined : cannot(requester.user, missing);
 }
 
-/** In the hub's own cluster. */
+/** For what begins or is made. A run that only goes back needs none. */
 function rightsDue({ snapshot, decision }: Due, { hosts, plan }: Run): Right[] {
+  const { entry } = snapshot.hub;
   const { vm } = snapshot.source;
-  const isNamespaceMade = decision.writes.some(({ object }) => object.kind === LIVE_KIND.namespace.kind);
-  const toMake = isNamespaceMade && hosts.isTarget ? [RIGHT_TO_MAKE_NAMESPACE] : [];
-  if (vm === undefined || decision.step !== COPYING.name) return toMake;
+  const isBeginning = decision.step === BEGINNING.name && recordIn(snapshot) === undefined;
+  const made = (on: Side): NewObject[] =>
+    decision.writes.flatMap((one) => (one.verb === 'create' && one.on === on ? one.object : []));
+  const ofVm: Plan = { ...plan, spec: { ...plan.spec, vms: [entry] } };
   return [
-    ...toMake,
-    ...(hosts.isSource ? rightsToCopy(vm) : []),
-    ...(hosts.isTarget ? rightsToMake([vm], plan.spec.targetNamespace) : []),
+    ...(isBeginning || made('source').length + made('target').length > 0 ? rightsToUse(plan) : []),
+    ...(isBeginning ? rightsToMove(ofVm, hosts) : []),
+    ...(made('hub').length > 0 ? rightsToMove(ofVm, NO_HOSTS) : []),
+    ...(hosts.isTarget ? rightsToCreate(made('target')) : []),
+    ...(hosts.isSource && vm !== undefined && decision.step === COPYING.name ? rightsToCopy(vm) : []),
   ];
 }
+
+/** What is left are the rights of hooks. */
+const NO_HOSTS: Hosts = { isSource: false, isTarget: false };
 
 /**
  * Whether the VM has shown for long that a write is refused; time in which a cluster did not answer counts. Past its cut-over, as long as

@@ -1,5 +1,5 @@
 import type { Claim, VirtualMachine, Vmi } from '../domain/live/kubevirt.ts';
-import { resourcesOf } from '../domain/live/resources.ts';
+import { isNoSecret, resourcesOf } from '../domain/live/resources.ts';
 import type { RunId } from '../domain/live/run-names.ts';
 import { isPastCutOver, recordIn, type RunRecord } from '../domain/live/run-record.ts';
 import type { SourceSetup, SourceSide } from '../domain/live/run-snapshot.ts';
@@ -11,7 +11,7 @@ import { LISTED_PODS } from '../cluster/listed.ts';
 import type { Reader } from '../kubernetes/cluster.ts';
 import { VIRTUAL_MACHINES, VMIMS, WHOLE_CLAIMS, WHOLE_VMIS } from '../kubernetes/live-resources.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
-import { found } from './found.ts';
+import { found, ifAllowed } from './found.ts';
 import { readSourceResources } from './read-resources.ts';
 import { readVmims } from './read-vmims.ts';
 
@@ -95,14 +95,25 @@ async function readLaunchers(
   return (await reader.list(LISTED_PODS, { namespace, labelSelector })).items;
 }
 
+/** What may not be read does not hide the rest: a run says what to do, and can be canceled. */
 async function readSetup(reader: Reader, vm: VirtualMachine): Promise<SourceSetup> {
   const { namespace = '' } = vm.metadata;
   const names = [...new Set(neededVolumes(vm).map(({ name }) => name))];
-  const [claims, resources] = await Promise.all([
+  const named = resourcesOf(vm);
+  const [claims, copies, types] = await Promise.all([
     Promise.all(names.map((name) => found(reader.get(WHOLE_CLAIMS, { namespace, name })))),
-    readSourceResources(reader, namespace, resourcesOf(vm)),
+    ...[named.filter((each) => !isNoSecret(each)), named.filter(isNoSecret)].map((each) =>
+      ifAllowed(readSourceResources(reader, namespace, each), undefined),
+    ),
   ]);
-  return { claims: new Map(claims.flatMap((claim) => keyed(claim))), resources };
+  return {
+    claims: new Map(claims.flatMap((claim) => keyed(claim))),
+    resources: [...(copies ?? []), ...(types ?? [])],
+    forbidden: [
+      ...(copies === undefined ? (['of namespace'] as const) : []),
+      ...(types === undefined ? (['of cluster'] as const) : []),
+    ],
+  };
 }
 
 export const keyed = (claim: Claim | undefined): [string, Claim][] =>

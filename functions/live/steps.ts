@@ -31,9 +31,12 @@ export interface RunStep extends Named {
   readonly decide: (snapshot: RecordedRun) => StepDecision;
 }
 
+/** Records the run on the VM. */
+export const BEGINNING: FirstStep = { name: 'Started', stage: 'Initialize', decide: started };
+
 export const FIRST_STEPS: readonly FirstStep[] = [
   { name: 'Validate', stage: 'Initialize', decide: validate },
-  { name: 'Started', stage: 'Initialize', decide: started },
+  BEGINNING,
 ];
 
 /** Copies Secrets and the like to the target. */

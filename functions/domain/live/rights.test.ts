@@ -1,12 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import { aPlan, aVm } from '../../../test/support/builders/live.ts';
+import { KIND } from '../names.ts';
 import type { Plan, PlanVm } from './forklift.ts';
+import { LIVE_KIND } from './names.ts';
 import {
   describeRight,
   RIGHT_TO_MAKE_NAMESPACE,
   rightsToCopy,
+  rightsToCreate,
   rightsToMake,
   rightsToMove,
+  rightsToUse,
   rightToUse,
   type Hosts,
 } from './rights.ts';
@@ -110,4 +114,29 @@ test('to a provider is a verb of its own', () => {
   expect(describeRight(rightToUse({ namespace: 'tenant', name: 'source' }))).toBe(
     'use providers.forklift.konveyor.io/source in namespace tenant',
   );
+});
+
+test('to both providers of a plan, once where they are the same', () => {
+  const { source } = aPlan().spec.provider;
+  const within = aPlan((one) => ({
+    ...one,
+    spec: { ...one.spec, provider: { source, destination: source } },
+  }));
+  const use = (name: string): string => `use providers.forklift.konveyor.io/${name} in namespace tenant`;
+  expect(rightsToUse(aPlan()).map(describeRight)).toEqual([use('source'), use('destination')]);
+  expect(rightsToUse(within).map(describeRight)).toEqual([use('source')]);
+});
+
+test('to make objects, each kind once, and none for VMIMs', () => {
+  const metadata = { namespace: 'target', name: 'web' };
+  const made = [LIVE_KIND.vm, LIVE_KIND.dataVolume, LIVE_KIND.dataVolume, KIND.migration];
+  const objects = [
+    ...made.map((kind) => ({ ...kind, metadata })),
+    { ...LIVE_KIND.namespace, metadata: { name: 'x' } },
+  ];
+  expect(rightsToCreate(objects).map(describeRight)).toEqual([
+    'create virtualmachines.kubevirt.io in namespace target',
+    'create datavolumes.cdi.kubevirt.io in namespace target',
+    'create namespaces',
+  ]);
 });

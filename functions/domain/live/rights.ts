@@ -1,4 +1,6 @@
 import type { NamedReference, Plan } from './forklift.ts';
+import { KIND } from '../names.ts';
+import type { NewObject } from './decision.ts';
 import { FORKLIFT_KIND, LIVE_KIND } from './names.ts';
 import type { VirtualMachine } from './kubevirt.ts';
 import { isClusterWide, resourcesOf } from './resources.ts';
@@ -31,6 +33,15 @@ export const rightToRead = (at: Required<NamedReference>): Right => rightTo('get
  * KubeVirt's role `kubevirt.io:migrate`: no right to create VMIMs is asked for.
  */
 export const rightToUse = (at: Required<NamedReference>): Right => rightTo('use', FORKLIFT_KIND.provider, at);
+
+/** To use both providers of the plan, each once. */
+export function rightsToUse({ spec: { provider }, metadata }: Plan): Right[] {
+  const { namespace = '' } = metadata;
+  const rights = [provider.source, provider.destination].map((reference) =>
+    rightToUse({ namespace, ...named(reference) }),
+  );
+  return [...new Map(rights.map((right) => [describeRight(right), right])).values()];
+}
 
 export interface Hosts {
   /** The VMs leave the cluster of the plan. */
@@ -80,6 +91,16 @@ export const rightsToMake = (vms: readonly VirtualMachine[], namespace: string):
   return [...new Map(kinds.map((each) => [each.kind, each])).values()].map((kind) =>
     rightTo('create', kind, { namespace }),
   );
+};
+
+/** To make these objects, each kind once. Without the rest a VMIM moves nothing, so that takes no right. */
+export const rightsToCreate = (objects: readonly NewObject[]): Right[] => {
+  const rights = objects
+    .filter(({ kind }) => kind !== KIND.migration.kind)
+    .map(({ apiVersion = '', kind = '', metadata: { namespace = '' } }) =>
+      rightTo('create', { apiVersion, kind }, { namespace }),
+    );
+  return [...new Map(rights.map((right) => [describeRight(right), right])).values()];
 };
 
 /** To make the target namespace in the plan's cluster. */

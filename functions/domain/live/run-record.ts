@@ -68,18 +68,29 @@ export type RecordState =
   /** Of this run. */
   | { readonly kind: 'ours'; readonly record: RunRecord }
   /** Of another run, or unreadable: nothing of the VM may be touched. */
-  | { readonly kind: 'foreign'; readonly holder: string };
+  | { readonly kind: 'foreign'; readonly message: string };
+
+/** What a user does about a record whose run never ends: `kubectl apply` of an old manifest writes one again. */
+const howToRemove = ({ metadata: { name, namespace = '' } }: VirtualMachine): string =>
+  `see that the VM runs on the source alone, then there: kubectl annotate vm ${name} -n ${namespace} ${LIVE_ANNOTATION.run}-`;
 
 /** The record on the VM, as seen by a run. */
 export function recordOf(vm: VirtualMachine, run: RunId): RecordState {
   const content = vm.metadata.annotations?.[LIVE_ANNOTATION.run];
   if (content === undefined) return { kind: 'none' };
   const parsed = recordSchema.safeParse(parseJson(content));
-  if (!parsed.success) return { kind: 'foreign', holder: 'a run that cannot be read' };
+  if (!parsed.success) {
+    const message = `the annotation ${LIVE_ANNOTATION.run} of the VM cannot be read: unless another Migration moves it, ${howToRemove(vm)}`;
+    return { kind: 'foreign', message };
+  }
   const { data: record } = parsed;
   if (record.vm !== vm.metadata.uid) return { kind: 'none' };
   if (record.migration.uid === run.migration) return { kind: 'ours', record };
-  return { kind: 'foreign', holder: `the Migration ${record.migration.namespace}/${record.migration.name}` };
+  const { namespace, name, uid } = record.migration;
+  const message =
+    `the VM is moved by the Migration ${namespace}/${name} of uid ${uid}: wait for its end. If it is gone, or has ended for long, ` +
+    howToRemove(vm);
+  return { kind: 'foreign', message };
 }
 
 /** The record of this run on the VM; undefined: there is none. */

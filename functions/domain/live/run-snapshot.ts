@@ -92,6 +92,8 @@ export interface SourceSetup {
   readonly claims: ReadonlyMap<string, Claim>;
   /** Secrets, ConfigMaps, instance types and preferences that it names (resources.ts), as it runs with them. */
   readonly resources: readonly KubernetesObject[];
+  /** Those of them that the account may not read: what each namespace gives the right to, or what the cluster does. */
+  readonly forbidden?: readonly ('of namespace' | 'of cluster')[];
 }
 
 export interface TargetSide extends OneSide {

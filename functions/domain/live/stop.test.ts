@@ -3,7 +3,7 @@ import { aHost, aPlan, aPlanMigration, aProvider } from '../../../test/support/b
 import { annotated, seconds, type Change } from '../../../test/support/builders/object.ts';
 import type { KubernetesObject } from '../objects.ts';
 import type { Plan, PlanMigration, VmReference } from './forklift.ts';
-import { LIVE_ANNOTATION } from './names.ts';
+import { FORKLIFT_KIND, LIVE_ANNOTATION, LIVE_FINALIZER } from './names.ts';
 import { isSameVm, stopOf } from './stop.ts';
 
 const VM = { id: 'uid-1', namespace: 'vms', name: 'web' };
@@ -21,6 +21,17 @@ const running =
   (migration) => ({
     ...migration,
     status: { vms: vms.map((vm) => ({ ...vm, phase: 'Started', pipeline: [] })) },
+  });
+/** Held, as one that has begun; `uid`: of the Plan that it had then. */
+const heldBy =
+  (uid: string): Change<PlanMigration> =>
+  (migration) => ({
+    ...migration,
+    metadata: {
+      ...migration.metadata,
+      finalizers: [LIVE_FINALIZER],
+      ownerReferences: [{ ...FORKLIFT_KIND.plan, name: 'plan', uid }],
+    },
   });
 const archived: Change<Plan> = (plan) => ({ ...plan, spec: { ...plan.spec, archived: true } });
 
@@ -55,6 +66,20 @@ const CASES: Record<string, Case> = {
   'it is canceled by its namespace too, and another VM has its name': {
     migration: aPlanMigration(canceling({ namespace: 'vms', name: 'web' }), running(VM, OTHER)),
     want: 'UserRequested',
+  },
+  'its Plan holds it': { migration: aPlanMigration(heldBy('uid-of-plan')), want: undefined },
+  'its Plan was replaced': { migration: aPlanMigration(heldBy('uid-of-another')), want: 'Modified' },
+  'its Plan is in another namespace': {
+    migration: aPlanMigration(heldBy('uid-of-another')),
+    plan: aPlan((plan) => ({ ...plan, metadata: { ...plan.metadata, namespace: 'plans' } })),
+    want: undefined,
+  },
+  'its Plan was replaced, and it is given up': {
+    migration: aPlanMigration(
+      heldBy('uid-of-another'),
+      annotated(LIVE_ANNOTATION.breakGlass, 'uid-of-migration'),
+    ),
+    want: 'GivenUp',
   },
   'it is no VM of the plan': { plan: aPlan(without), want: 'Modified' },
   'the Migration is deleted': { migration: aPlanMigration(deleted), want: 'Deleted' },

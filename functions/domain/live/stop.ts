@@ -3,6 +3,7 @@ import type { Plan, PlanMigration, VmReference } from './forklift.ts';
 import { LIVE_REASON } from './names.ts';
 import type { KubernetesObject } from '../objects.ts';
 import type { Stop } from './run-snapshot.ts';
+import { isHeld } from './run-state.ts';
 import { shown } from './shown.ts';
 
 interface StopView {
@@ -26,12 +27,23 @@ export function stopOf(vm: VmReference, { migration, plan, access = [] }: StopVi
     return { reason: LIVE_REASON.archived, message: 'The migration plan has been archived.' };
   if (isGivenUp(migration))
     return { reason: LIVE_REASON.givenUp, message: 'The migration has been given up.' };
+  if (isReplaced(plan, migration))
+    return {
+      reason: LIVE_REASON.modified,
+      message: 'The plan has been replaced by another one of its name.',
+    };
   if (!plan.spec.vms.some((entry) => isSameVm(entry, vm)))
     return { reason: LIVE_REASON.modified, message: 'The VM is not in the plan.' };
   return isCanceled(vm, { migration, plan })
     ? { reason: LIVE_REASON.userRequested, message: 'The migration has been canceled.' }
     : undefined;
 }
+
+/** A Migration gets its Plan as owner when its run begins, if both are in one namespace (hold.ts). */
+const isReplaced = ({ metadata: { uid, namespace } }: Plan, migration: PlanMigration): boolean =>
+  isHeld(migration) &&
+  migration.metadata.namespace === namespace &&
+  migration.metadata.ownerReferences?.some((owner) => owner.uid === uid) !== true;
 
 function isCanceled(vm: VmReference, { migration, plan }: StopView): boolean {
   const vms = migration.status?.vms ?? plan.spec.vms;

@@ -26,6 +26,10 @@ const forbidden = (hub: Different['hub'] = {}): RunSnapshot => {
     target: { setup: setup && { ...setup, isForbidden: true as const } },
   });
 };
+const hidden = (what: 'of namespace' | 'of cluster', hub: Different['hub'] = {}): RunSnapshot => {
+  const { setup } = aRun().source;
+  return aRecordedRun(aRecord(), { hub, source: { setup: setup && { ...setup, forbidden: [what] } } });
+};
 const GOING = { namespace: going()(NAMESPACE) };
 
 test.each<[string, RunSnapshot, string]>([
@@ -43,6 +47,14 @@ test.each<[string, RunSnapshot, string]>([
     aRecordedRun(aRecord(), { target: { namespace: undefined } }),
     'create Namespace target on target',
   ],
+  [
+    'no namespace where the record says',
+    aRecordedRun(
+      aRecord((record) => ({ ...record, target: { ...record.target, namespace: 'other' } })),
+      { target: { namespace: undefined } },
+    ),
+    'create Namespace other on target',
+  ],
   ['a namespace that is being deleted', aRecordedRun(aRecord(), { target: GOING }), 'wait ReceiverPending'],
   [
     'a namespace that is being deleted for almost a quarter of an hour',
@@ -56,6 +68,13 @@ test.each<[string, RunSnapshot, string]>([
   ],
   ['no right to Secrets of the namespace', forbidden(), 'wait Refused'],
   ['no such right for a quarter of an hour', forbidden(showing('Refused', 900)), 'fail Refused'],
+  ['no right to Secrets of the source’s namespace', hidden('of namespace'), 'wait Refused'],
+  [
+    'no such right there for a quarter of an hour',
+    hidden('of namespace', showing('Refused', 900)),
+    'fail Refused',
+  ],
+  ['no right to ControllerRevisions', hidden('of cluster'), 'wait Refused'],
   ['a namespace that is being deleted with the VM in it', firstAttempt({ target: GOING }), 'done'],
   ['a namespace that is gone with the VM in it', firstAttempt({ target: { namespace: undefined } }), 'done'],
 ])('%s', (_what, run, wanted) => {

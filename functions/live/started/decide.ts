@@ -3,7 +3,7 @@ import { DONE, fail, waitUntil, write, type StepDecision, type Wait } from '../.
 import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import { LIVE_KIND, LIVE_LABEL, LIVE_REASON } from '../../domain/live/names.ts';
 import { recordOf, strategyOf, withRecord, type RunRecord } from '../../domain/live/run-record.ts';
-import type { RunSnapshot } from '../../domain/live/run-snapshot.ts';
+import type { RunSnapshot, SourceSetup } from '../../domain/live/run-snapshot.ts';
 import { shownSince, waitAtMost } from '../../domain/live/shown-wait.ts';
 
 /** The record on the source VM, before anything else is written on either cluster; then the namespace on the target. */
@@ -12,7 +12,7 @@ export function decide(snapshot: RunSnapshot): StepDecision {
   const { vm, vmi } = source;
   if (vm === undefined) return fail(LIVE_REASON.sourceGone, 'the VM is not on the source');
   const state = recordOf(vm, run);
-  if (state.kind === 'ours') return state.record.attempt > 0 ? DONE : inNamespace(snapshot);
+  if (state.kind === 'ours') return state.record.attempt > 0 ? DONE : inNamespace(snapshot, state.record);
   const runStrategy = strategyOf(vm);
   if (runStrategy === undefined || vmi?.status?.phase !== 'Running')
     return fail(
@@ -66,9 +66,12 @@ function newRecord({ hub, source, target }: RunSnapshot, { vm, vmi, runStrategy 
  * Several VMs need the same namespace, so it has the label of the plan alone, and stays. From the first attempt on the VM is in it, whose
  * own deletion ends the run.
  */
-function inNamespace({ hub, target, run }: RunSnapshot): StepDecision {
+function inNamespace({ hub, source, target, run }: RunSnapshot, record: RunRecord): StepDecision {
+  const [hidden] = source.setup?.forbidden ?? [];
+  if (hidden !== undefined)
+    return waitAtMost(LIMIT_MS.refused, hub, forbiddenOnSource(hidden, source.vm?.metadata.namespace ?? ''));
   const { namespace } = target;
-  const name = hub.plan.spec.targetNamespace;
+  const { namespace: name } = record.target;
   if (namespace === undefined)
     return write(`creating the namespace ${name} on the target`, {
       verb: 'create',
@@ -76,7 +79,9 @@ function inNamespace({ hub, target, run }: RunSnapshot): StepDecision {
       object: { ...LIVE_KIND.namespace, metadata: { name, labels: { [LIVE_LABEL.plan]: run.plan } } },
     });
   if (namespace.metadata.deletionTimestamp === undefined)
-    return target.setup?.isForbidden === true ? waitAtMost(LIMIT_MS.refused, hub, forbidden(name)) : DONE;
+    return target.setup?.isForbidden === true
+      ? waitAtMost(LIMIT_MS.refused, hub, forbidden(name, 'target'))
+      : DONE;
   return waitUntil(
     { now: hub.now, until: shownSince(hub, LIVE_REASON.receiverPending) + LIMIT_MS.namespace },
     { reason: LIVE_REASON.receiverPending, message: `the namespace ${name} on the target is being deleted` },
@@ -84,9 +89,25 @@ function inNamespace({ hub, target, run }: RunSnapshot): StepDecision {
   );
 }
 
-const forbidden = (namespace: string): Pick<Wait, 'reason' | 'message'> => ({
+type Refused = Pick<Wait, 'reason' | 'message'>;
+
+const forbidden = (namespace: string, side: 'source' | 'target'): Refused => ({
   reason: LIVE_REASON.refused,
   message:
-    `Secrets and ConfigMaps of namespace ${namespace} on the target must be readable, since the VM names some: ` +
+    `Secrets and ConfigMaps of namespace ${namespace} on the ${side} must be readable, since the VM names some: ` +
     `kubectl apply -n ${namespace} -k config/components/live-migration/namespace`,
 });
+
+/** A cluster may have a role of an earlier version. */
+const forbiddenOnSource = (
+  hidden: NonNullable<SourceSetup['forbidden']>[number],
+  namespace: string,
+): Refused =>
+  hidden === 'of namespace'
+    ? forbidden(namespace, 'source')
+    : {
+        reason: LIVE_REASON.refused,
+        message:
+          'instance types, preferences and ControllerRevisions on the source must be readable, since the VM names some: ' +
+          'kubectl apply -k config/components/live-migration/member',
+      };

@@ -839,6 +839,20 @@ describe('a Plan that was deleted in spite of its finalizer', () => {
     expect(await run.isRecorded()).toBe(true);
   });
 
+  test('while VMs move: another Plan of its name ends the run', async () => {
+    const run = await ModelledRun.start();
+    await run.sweep();
+    await force(run);
+    await run.hub.create(
+      PLANS,
+      aPlan((plan) => ({ ...plan, spec: { ...plan.spec, targetNamespace: 'other' } })),
+    );
+    await run.changed('Plan');
+    expect(conditionsOf((await run.migration()).status?.vms?.[0])).toEqual(['Canceled Modified']);
+    expect(await run.isRecorded()).toBe(false);
+    expect(await run.held()).toEqual([]);
+  });
+
   const deleteProvider = async (run: ModelledRun): Promise<void> => {
     await run.hub.delete(PROVIDERS, { namespace: 'tenant', name: 'source' });
     await run.changed('Provider', 'source');

@@ -5,6 +5,7 @@ import type {
   Provider,
 } from '../../../functions/domain/live/forklift.ts';
 import {
+  FORKLIFT_KIND,
   LIVE_ANNOTATION,
   LIVE_EVENT,
   LIVE_FINALIZER,
@@ -239,6 +240,8 @@ export class ModelledRun {
     const run = { migration: { uid: (await this.migration()).metadata.uid }, plan: { uid: metadata.uid } };
     const history = { status: { migration: { history: [run] } } };
     await this.hub.patch(PLANS, at('plan'), { merge: history, subresource: 'status' });
+    const owner = { ...FORKLIFT_KIND.plan, name: 'plan', uid: metadata.uid };
+    await this.patchMigration({ metadata: { ownerReferences: [owner] } });
     await this.hold('migration', 'plan', ...SIDES);
     const vmi = (await this.models.source.admin.get(WHOLE_VMIS, { namespace: 'vms', name: 'web' })).object;
     const own = aRecord((one) => ({
