@@ -15,7 +15,7 @@ import {
   rightsToCopy,
   rightsToMake,
   rightsToMove,
-  rightToUse,
+  rightsToUse,
   type Hosts,
   type Right,
 } from '../domain/live/rights.ts';
@@ -102,9 +102,7 @@ async function refusal(
     );
   const hosts = hostsOf(providers);
   const rights = [
-    ...providersIn(providers).map(({ provider: { metadata } }) =>
-      rightToUse({ namespace: metadata.namespace ?? '', name: metadata.name }),
-    ),
+    ...rightsToUse(plan),
     ...rightsToMove(plan, hosts),
     ...(hosts.isSource ? vms.flatMap(rightsToCopy) : []),
     ...(hosts.isTarget ? await rightsInTarget({ plan, vms }, hub) : []),

@@ -14,9 +14,10 @@ export const leftoversOf = ({ conditions = [] }: Pick<VmStatus, 'conditions'>): 
 export const withLeftovers = (vm: VmStatus, leftovers: readonly string[]): VmStatus => ({
   ...vm,
   ...(vm.conditions && {
-    conditions: vm.conditions.map(({ items, ...condition }) => {
-      if (!ENDS.includes(condition.type)) return { ...condition, ...(items && { items }) };
-      return { ...condition, ...(leftovers.length > 0 && { items: [...leftovers] }) };
+    conditions: vm.conditions.map((condition) => {
+      if (!ENDS.includes(condition.type)) return condition;
+      const { items: _, ...end } = condition;
+      return { ...end, ...(leftovers.length > 0 && { items: [...leftovers] }) };
     }),
   }),
 });

@@ -37,10 +37,11 @@ export const rightToUse = (at: Required<NamedReference>): Right => rightTo('use'
 /** To use both providers of the plan, each once. */
 export function rightsToUse({ spec: { provider }, metadata }: Plan): Right[] {
   const { namespace = '' } = metadata;
-  const rights = [provider.source, provider.destination].map((reference) =>
-    rightToUse({ namespace, ...named(reference) }),
+  return eachOnce(
+    [provider.source, provider.destination].map((reference) =>
+      rightToUse({ namespace, ...named(reference) }),
+    ),
   );
-  return [...new Map(rights.map((right) => [describeRight(right), right])).values()];
 }
 
 export interface Hosts {
@@ -94,17 +95,21 @@ export const rightsToMake = (vms: readonly VirtualMachine[], namespace: string):
 };
 
 /** To make these objects, each kind once. Without the rest a VMIM moves nothing, so that takes no right. */
-export const rightsToCreate = (objects: readonly NewObject[]): Right[] => {
-  const rights = objects
-    .filter(({ kind }) => kind !== KIND.migration.kind)
-    .map(({ apiVersion = '', kind = '', metadata: { namespace = '' } }) =>
-      rightTo('create', { apiVersion, kind }, { namespace }),
-    );
-  return [...new Map(rights.map((right) => [describeRight(right), right])).values()];
-};
+export const rightsToCreate = (objects: readonly NewObject[]): Right[] =>
+  eachOnce(
+    objects
+      .filter(({ kind }) => kind !== KIND.migration.kind)
+      .map(({ apiVersion = '', kind = '', metadata: { namespace = '' } }) =>
+        rightTo('create', { apiVersion, kind }, { namespace }),
+      ),
+  );
 
 /** To make the target namespace in the plan's cluster. */
 export const RIGHT_TO_MAKE_NAMESPACE: Right = rightTo('create', LIVE_KIND.namespace, { namespace: '' });
+
+const eachOnce = (rights: readonly Right[]): Right[] => [
+  ...new Map(rights.map((right) => [describeRight(right), right])).values(),
+];
 
 /** As in `kubectl auth can-i`. */
 export function describeRight({ verb, group, resource, namespace, name }: Right): string {
