@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { expect } from '@jest/globals';
 import { Recorded } from './eventually.ts';
 import type { TestEnvironment } from './test-environment.ts';
 import { bindRole, untilAllowed } from './roles.ts';
@@ -39,6 +40,22 @@ export const runWith =
           resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
       );
     });
+
+const RIGHTLESS = { name: 'theo', groups: ['editors'] };
+
+/** A user with no role of the plugin gets the list of the rights that this command needs, `rights` among them, and exit code 2. */
+export async function expectRightsMissing(
+  { cluster }: Pick<TestEnvironment, 'cluster'>,
+  args: readonly string[],
+  rights: readonly string[],
+): Promise<void> {
+  const run = runWith(await cluster.controlPlane.kubeconfigForUser(RIGHTLESS));
+  const { code, stdout, stderr } = await run(...args);
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr.split('\n')).toEqual(
+    expect.arrayContaining(['error: you lack these rights:', ...rights.map((right) => `  ${right}`)]),
+  );
+}
 
 const environmentOf = (kubeconfig: string): NodeJS.ProcessEnv => ({ ...process.env, KUBECONFIG: kubeconfig });
 

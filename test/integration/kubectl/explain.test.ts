@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { kubeconfigOfViewer, runWith, type RunPlugin } from '../../support/plugin.ts';
+import { expectRightsMissing, kubeconfigOfViewer, runWith, type RunPlugin } from '../../support/plugin.ts';
 import { newTenant, headroomFor, type Tenant, type TenantOptions } from '../../support/tenant.ts';
 
 let environment: TestEnvironment;
@@ -96,17 +96,14 @@ describe('explain, with the role to read', () => {
 
 describe('explain', () => {
   test('without the rights lists them, and exits with 2', async () => {
-    const user = { name: 'theo', groups: ['editors'] };
-    const run = runWith(await environment.cluster.controlPlane.kubeconfigForUser(user));
-    const { code, stdout, stderr } = await run('explain', 'mig0', '-n', 'explain-none');
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr.split('\n')).toEqual(
-      expect.arrayContaining([
-        'error: you lack these rights:',
-        '  get virtualmachineinstancemigrations.kubevirt.io in namespace explain-none',
-        '  list kubevirts.kubevirt.io',
-        '  list pods in namespace explain-none',
-      ]),
+    await expectRightsMissing(
+      environment,
+      ['explain', 'mig0', '-n', 'explain-none'],
+      [
+        'get virtualmachineinstancemigrations.kubevirt.io in namespace explain-none',
+        'list kubevirts.kubevirt.io',
+        'list pods in namespace explain-none',
+      ],
     );
   });
 

@@ -1,7 +1,13 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { lockOf } from '../../../functions/domain/lock.ts';
 import { CLUSTER_VMMRQS, NAMESPACES } from '../../../functions/kubernetes/resources.ts';
-import { kubeconfigOfViewer, runWith, startPlugin, type RunPlugin } from '../../support/plugin.ts';
+import {
+  expectRightsMissing,
+  kubeconfigOfViewer,
+  runWith,
+  startPlugin,
+  type RunPlugin,
+} from '../../support/plugin.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { newTenant, type Tenant } from '../../support/tenant.ts';
 
@@ -114,17 +120,10 @@ test('says when a namespace has nothing to show', async () => {
 });
 
 test('without the rights lists them, and exits with 2', async () => {
-  const user = { name: 'theo', groups: ['editors'] };
-  const run = runWith(await environment.cluster.controlPlane.kubeconfigForUser(user));
-  const { code, stdout, stderr } = await run('status', '-A', '--watch');
-  expect([code, stdout]).toEqual([2, '']);
-  expect(stderr.split('\n')).toEqual(
-    expect.arrayContaining([
-      'error: you lack these rights:',
-      '  list namespaces',
-      '  list resourcequotas',
-      '  watch virtualmachineinstancemigrations.kubevirt.io',
-    ]),
+  await expectRightsMissing(
+    environment,
+    ['status', '-A', '--watch'],
+    ['list namespaces', 'list resourcequotas', 'watch virtualmachineinstancemigrations.kubevirt.io'],
   );
 });
 
