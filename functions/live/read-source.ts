@@ -28,17 +28,22 @@ export interface SourceCore extends Omit<SourceSide, 'setup' | 'pods' | 'attachm
 /** KubeVirt's label of a VMIM: its VMI. */
 const OF_VMI = 'kubevirt.io/vmi-name';
 
-/** The VM, its VMI and its VMIMs. Another VM that has its name by now is its successor. */
+/**
+ * The VM, its VMI and its VMIMs. The VM comes first, because its version is the precondition of what is written to it: then its VMI was
+ * as seen while the VM was as seen. Another VM that has its name by now is its successor.
+ */
 export async function readSourceCore(reader: Reader, at: VmAt, run: RunId): Promise<SourceCore> {
-  const [system, named, vmi, all] = await Promise.all([
+  const [system, named] = await Promise.all([
     reader.get(NAMESPACES, { name: 'kube-system' }),
     found(reader.get(VIRTUAL_MACHINES, at)),
-    found(reader.get(WHOLE_VMIS, at)),
-    reader.list(VMIMS, { namespace: at.namespace, labelSelector: `${OF_VMI}=${at.name}` }),
   ]);
   const vm = named?.metadata.uid === run.vm ? named : undefined;
   const record = recordIn({ source: { vm }, run });
-  const vmims = await readVmims(reader, at.namespace, { run, record });
+  const [vmi, all, vmims] = await Promise.all([
+    found(reader.get(WHOLE_VMIS, at)),
+    reader.list(VMIMS, { namespace: at.namespace, labelSelector: `${OF_VMI}=${at.name}` }),
+    readVmims(reader, at.namespace, { run, record }),
+  ]);
   const own = new Set(vmims.map(({ metadata }) => metadata.uid));
   return {
     now: system.date.getTime(),

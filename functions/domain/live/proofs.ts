@@ -6,7 +6,7 @@ import { timeOf } from './deadlines.ts';
 import type { VirtualMachine, Vmi, Vmim } from './kubevirt.ts';
 import { KUBEVIRT_MANAGER } from './names.ts';
 import { isOfRun, vmimName, type RunId } from './run-names.ts';
-import { strategyOf, type RunRecord } from './run-record.ts';
+import { strategyOf } from './run-record.ts';
 import type { RecordedRun, RunSnapshot, SourceSide, TargetSide } from './run-snapshot.ts';
 
 /** The VMIM of an attempt on one side; undefined: there is none. */
@@ -64,8 +64,8 @@ export const isHaltedByMigration = (snapshot: RecordedRun): boolean =>
   isHaltedByKubeVirt(snapshot) && hasGivenUp(snapshot);
 
 /** Whether KubeVirt itself halted the source VM, which says nothing of where the guest is. Who did is in its managed fields. */
-export const isHaltedByKubeVirt = ({ source: { vm, vmi, vmims }, record }: RecordedRun): boolean =>
-  vmims.every(isOver) && (vmi === undefined ? isHaltedBy(vm, KUBEVIRT_MANAGER) : isKeptDown(vm, vmi, record));
+export const isHaltedByKubeVirt = ({ source: { vm, vmi, vmims } }: RecordedRun): boolean =>
+  vmims.every(isOver) && (vmi === undefined ? isHaltedBy(vm, KUBEVIRT_MANAGER) : isKeptDown(vm, vmi));
 
 /** KubeVirt has halted the VM, and its VMI is still there. Beside `running` the VMI may stay for good (isKeptDown). */
 export const isGoingDown = ({ vm, vmi }: RecordedRun['source']): boolean =>
@@ -73,13 +73,13 @@ export const isGoingDown = ({ vm, vmi }: RecordedRun['source']): boolean =>
 
 /**
  * Whether KubeVirt wants to halt a VM of the older form and cannot: a run strategy beside `running` is an error, which its webhook
- * refuses, so that the VMI stays as it ended (recorded: cross-source-running-true; facts/cross-cluster.md §C7).
+ * refuses, so that the VMI stays as it ended (recorded: cross-source-running-true; facts/cross-cluster.md §C7). Also of a VMI that has
+ * started since the run began: a call that stands still may create the source's VMIM for it.
  */
-function isKeptDown(vm: VirtualMachine, vmi: Vmi, record: RunRecord): boolean {
+function isKeptDown(vm: VirtualMachine, vmi: Vmi): boolean {
   const { running, runStrategy } = vm.spec;
   if (running !== true || !(runStrategy === undefined || isHaltedBy(vm, KUBEVIRT_MANAGER))) return false;
-  const { uid, deletionTimestamp } = vmi.metadata;
-  return hasEndedAfterFailure(vmi) && uid === record.vmi && deletionTimestamp === undefined;
+  return hasEndedAfterFailure(vmi) && vmi.metadata.deletionTimestamp === undefined;
 }
 
 /** As KubeVirt's rule: after any failed migration, also one before this run. */
