@@ -68,6 +68,14 @@ describe('with a wrong configuration a process does not start (F8)', () => {
   });
 });
 
+test.each(['functions', 'guard'] as const)('%s loads no undici, half of a cold start', async (process_) => {
+  const print = "process.on('exit', () => process.stderr.write(process.moduleLoadList.join()))";
+  const load = `--import=data:text/javascript,${encodeURIComponent(print)}`;
+  const { stderr } = await startOf(process_, { NODE_OPTIONS: load });
+  expect(stderr).toContain(',NativeModule http,');
+  expect(stderr).not.toContain('undici');
+});
+
 /** Whether a trigger is one of our own event types, from any sender. */
 const isOurs = ({ type, source }: StepTrigger): boolean =>
   type.startsWith('io.kubevirt') && source === undefined;
