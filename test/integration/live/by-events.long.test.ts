@@ -70,7 +70,8 @@ test('a VM moves by the events of a third cluster, its watcher and its guard, an
 
     // The watcher was needed, and rests.
     await watcher.replicas.until('it is scaled down', () => watcher.replicas.items.join() === '0,1,0');
-    await environment.cluster.eventing.broker.idle();
+    // Nor does `live` post to itself any more.
+    await untilQuiet();
     const posted = JSON.stringify([environment.hops.items, environment.lines.items, migration]);
     for (const kubeconfig of installed.tokens) expect(posted).not.toContain(accessOf(kubeconfig).token);
   });
