@@ -839,10 +839,18 @@ describe('a Plan that was deleted in spite of its finalizer', () => {
     expect(await run.isRecorded()).toBe(true);
   });
 
-  test('while VMs move: another Plan of its name ends the run', async () => {
+  test.each<[string, (run: ModelledRun) => Promise<unknown>]>([
+    ['', () => Promise.resolve()],
+    [' without its finalizer', (run) => run.patchMigration({ metadata: { finalizers: null } })],
+    [
+      ' without finalizer and owner',
+      (run) => run.patchMigration({ metadata: { finalizers: null, ownerReferences: null } }),
+    ],
+  ])('while VMs move: another Plan of its name ends the run%s', async (_what, change) => {
     const run = await ModelledRun.start();
     await run.sweep();
     await force(run);
+    await change(run);
     await run.hub.create(
       PLANS,
       aPlan((plan) => ({ ...plan, spec: { ...plan.spec, targetNamespace: 'other' } })),
