@@ -173,18 +173,17 @@ const mayHaveMade = (record: RunRecord | undefined): boolean =>
 const readOver = async (reader: Reader, namespace: string): Promise<string> =>
   overQuota((await reader.list(RESOURCE_QUOTAS, { namespace })).items);
 
-/** What the run has made for this VM, and what of it no other VM uses. */
+/** What the run has made for this VM, and what of it no other VM uses. The Plan may be another one of its name than when it was made. */
 async function readMade(
   reader: Reader,
   { run, at: { namespace, name }, record, vm }: TargetRequest,
 ): Promise<MadeObjects> {
   const labelSelector = ofRun(run);
-  const ofPlan = `${LIVE_LABEL.plan}=${run.plan}`;
   const [dataVolumes, claims, ...copies] = await Promise.all([
     listedIfServed<KubernetesObject>(reader.list(DATA_VOLUMES, { namespace, labelSelector })),
     reader.list(WHOLE_CLAIMS, { namespace, labelSelector }),
     ...COPIED.map((type) => {
-      const copied = listedIfServed(reader.list(type, { namespace, labelSelector: ofPlan }));
+      const copied = listedIfServed(reader.list(type, { namespace, labelSelector: LIVE_LABEL.plan }));
       return mayHaveCopied(record, vm) ? copied : ifAllowed(copied, []);
     }),
   ]);

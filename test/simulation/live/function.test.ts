@@ -416,17 +416,25 @@ describe('a run that is about to begin', () => {
   });
 });
 
-test.each([
-  ['goes with a run that is canceled', undefined, []],
-  ['stays while another VM of the namespace uses it', 'other', ['init']],
-])('a Secret that the run has copied %s', async (_what, user, left) => {
+interface Copied {
+  /** The Plan that it was copied by; left out: the one that is there. */
+  readonly plan?: string;
+  /** Another VM that names it. */
+  readonly user?: string;
+}
+
+test.each<[string, Copied, string[]]>([
+  ['goes with a run that is canceled', {}, []],
+  ['goes with it where the Plan was replaced meanwhile', { plan: 'uid-of-another' }, []],
+  ['stays while another VM of the namespace uses it', { user: 'other' }, ['init']],
+])('a Secret that the run has copied %s', async (_what, { plan: ofPlan, user }, left) => {
   const run = await ModelledRun.start();
   const { admin } = run.models.destination;
   const [plan, migration, vm] = [await run.plan(), await run.migration(), await run.vm()];
   await admin.create(SECRETS, {
     ...LIVE_KIND.secret,
     metadata: {
-      ...{ name: 'init', namespace: 'target', labels: { [LIVE_LABEL.plan]: plan.metadata.uid } },
+      ...{ name: 'init', namespace: 'target', labels: { [LIVE_LABEL.plan]: ofPlan ?? plan.metadata.uid } },
       annotations: { [LIVE_ANNOTATION.madeBy]: `${migration.metadata.uid} ${vm?.metadata.uid ?? ''}` },
     },
   });
