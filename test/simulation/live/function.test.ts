@@ -358,6 +358,28 @@ test('where Forklift is installed nothing is done, and one Event on its controll
   ]);
 });
 
+const NETWORKS = { namespace: 'tenant', name: 'networks' };
+const OF_PODS = { merge: { spec: { map: [{ source: { type: 'pod' }, destination: { type: 'pod' } }] } } };
+
+describe('a network map is compared with the networks', () => {
+  test('of both clusters', async () => {
+    const run = await ModelledRun.prepare();
+    await run.changed('NetworkMap', NETWORKS.name);
+    expect(conditionsOf((await run.hub.get(NETWORK_MAPS, NETWORKS)).object.status)).toEqual([
+      'SourceNetworkNotValid NotFound',
+      'DestinationNetworkNotValid NotFound',
+    ]);
+  });
+
+  test('not of the source where it maps none of them', async () => {
+    const run = await ModelledRun.prepare();
+    await run.hub.patch(NETWORK_MAPS, NETWORKS, OF_PODS);
+    await run.changed('NetworkMap', NETWORKS.name);
+    const asked = run.requests.filter((request) => request.includes('NetworkAttachmentDefinition'));
+    expect([...new Set(asked)]).toEqual(['list NetworkAttachmentDefinition on destination']);
+  });
+});
+
 describe('a run that is about to begin', () => {
   /** Whose plan is Ready. */
   async function ready(): Promise<ModelledRun> {
@@ -374,13 +396,7 @@ describe('a run that is about to begin', () => {
       await admin.patch(KUBEVIRTS, { name: 'kubevirt', namespace: 'vms' }, { merge, subresource: 'status' });
       for (const name of ['fast', 'gold']) await admin.create(STORAGE_CLASSES, { metadata: { name } });
     }
-    await run.hub.patch(
-      NETWORK_MAPS,
-      { namespace: 'tenant', name: 'networks' },
-      {
-        merge: { spec: { map: [{ source: { type: 'pod' }, destination: { type: 'pod' } }] } },
-      },
-    );
+    await run.hub.patch(NETWORK_MAPS, NETWORKS, OF_PODS);
     return run;
   }
 
