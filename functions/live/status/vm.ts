@@ -133,14 +133,15 @@ function cutOverOf(record: RunRecord | undefined, decision: RunDecision): Findin
 function overOf(snapshot: RunSnapshot | undefined, decision: RunDecision): Finding[] {
   const over = snapshot?.target.over ?? '';
   if (over === '' || decision.kind !== 'ended' || decision.as !== 'Succeeded') return [];
-  return [
-    {
-      ...{ type: LIVE_CONDITION.restartWouldBeRefused, category: 'Warn', durable: true },
-      message: `The namespace of the VM is over its quota, so that the VM would not start again: ${over}.`,
-      suggestion: 'Increase the quota, or stop what is not needed.',
-    },
-  ];
+  return [overFinding(over)];
 }
+
+/** `over`: by how much. */
+export const overFinding = (over: string): Finding => ({
+  ...{ type: LIVE_CONDITION.restartWouldBeRefused, category: 'Warn', durable: true },
+  message: `The namespace of the VM is over its quota, so that the VM would not start again: ${over}.`,
+  suggestion: 'Increase the quota, or stop what is not needed.',
+});
 
 /** What a failed attempt leaves on the source. */
 function haltsOf(snapshot: RunSnapshot | undefined, decision: RunDecision): Finding[] {
