@@ -1,7 +1,7 @@
 import type { StorageMap } from '../domain/live/forklift.ts';
 import type { ClaimProperties, DataVolume, VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_LABEL } from '../domain/live/names.ts';
-import { isMadeBy, isNoSecret, keyOf, resourcesOf } from '../domain/live/resources.ts';
+import { isMadeBy, isNoSecret, keyOf, keyOfObject, resourcesOf } from '../domain/live/resources.ts';
 import type { RunId } from '../domain/live/run-names.ts';
 import { isPastCutOver, type RunRecord } from '../domain/live/run-record.ts';
 import type { MadeObjects, SourceSide, TargetSetup, TargetSide } from '../domain/live/run-snapshot.ts';
@@ -189,8 +189,12 @@ async function readMade(
   ]);
   const made = copies.flat().filter((object) => isMadeBy(object, run));
   const used = made.length === 0 ? new Set() : await readUsed(reader, { namespace, name });
-  const unused = made.filter(({ kind = '', metadata }) => !used.has(keyOf(kind, metadata.name)));
-  return { volumes: [...dataVolumes, ...claims.items], unused };
+  const isUsed = (object: KubernetesObject): boolean => used.has(keyOfObject(object));
+  return {
+    volumes: [...dataVolumes, ...claims.items],
+    unused: made.filter((object) => !isUsed(object)),
+    used: made.filter(isUsed),
+  };
 }
 
 /** Whether Secrets were surely readable in the namespace when they were copied, so that a refusal now says nothing of them. */

@@ -527,9 +527,14 @@ test.each<[string, Copied, string[]]>([
   }
   await run.patchMigration({ spec: { cancel: [{ name: 'web', namespace: 'vms' }] } });
   await run.sweep();
-  expect(conditionsOf((await run.migration()).status?.vms?.[0])).toEqual(['Canceled UserRequested']);
+  const [shown] = (await run.migration()).status?.vms ?? [];
+  expect(conditionsOf(shown)).toEqual(['Canceled UserRequested']);
   const { items } = await admin.list(SECRETS, { namespace: 'target' });
   expect(items.map(({ metadata }) => metadata.name)).toEqual(left);
+  const said = shown?.conditions?.flatMap(({ suggestion }) => suggestion ?? []);
+  expect(said).toEqual(
+    left.map((name) => `These stay on the target: Secret target/${name}. Delete by hand what nothing uses.`),
+  );
 });
 
 describe('Forklift is installed during a run', () => {
