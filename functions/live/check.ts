@@ -21,7 +21,13 @@ import type { LiveContext } from './context.ts';
 import { found, listedIfServed } from './found.ts';
 import { readPlanView, type PlanProviders } from './read-plan.ts';
 import { UnknownCluster } from './unknown-cluster.ts';
-import { hookFindings, networkMapFindings, storageMapFindings, type Known } from './validate/maps.ts';
+import {
+  hookFindings,
+  mappedNetworks,
+  networkMapFindings,
+  storageMapFindings,
+  type Known,
+} from './validate/maps.ts';
 import { ARCHIVED, planFindings } from './validate/plan.ts';
 import { phaseOf, providerFindings } from './validate/providers.ts';
 
@@ -119,8 +125,13 @@ export async function checkNetworkMap(
 ): Promise<void> {
   const map = await found(checking.hub.get(NETWORK_MAPS, named(at)));
   if (map === undefined) return;
-  const { destination } = providers ?? (await readProviders(map.spec.provider, checking));
-  const findings = networkMapFindings(map, await namesIn(destination?.cluster, NETWORK_ATTACHMENTS));
+  const { source, destination } = providers ?? (await readProviders(map.spec.provider, checking));
+  const isOfPods = mappedNetworks(map).length === 0;
+  const [from, to] = await Promise.all([
+    isOfPods ? undefined : namesIn(source?.cluster, NETWORK_ATTACHMENTS),
+    namesIn(destination?.cluster, NETWORK_ATTACHMENTS),
+  ]);
+  const findings = networkMapFindings(map, { source: from, target: to });
   await conclude(NETWORK_MAPS, { object: map, findings }, checking);
 }
 

@@ -59,12 +59,15 @@ async function holdOne<T extends KubernetesObject>(
   return (await hub.replace(type, { ...object, metadata })).object;
 }
 
-/** As in Forklift: a Migration goes with its Plan. Kubernetes deletes what has an owner in another namespace. */
+/**
+ * As in Forklift: a Migration goes with its Plan. Kubernetes deletes what has an owner in another namespace. A run that has started gets
+ * no other owner, by which it would follow a Plan that has replaced its own (stop.ts).
+ */
 function ownedBy(migration: PlanMigration, { metadata: { name, uid, namespace } }: Plan): PlanMigration {
   const { ownerReferences = [] } = migration.metadata;
   const isElsewhere = migration.metadata.namespace !== namespace;
-  if (isElsewhere || isHeld(migration) || ownerReferences.some((owner) => owner.uid === uid))
-    return migration;
+  const hasStarted = migration.status?.started !== undefined;
+  if (isElsewhere || hasStarted || ownerReferences.some((owner) => owner.uid === uid)) return migration;
   const owner: OwnerReference = { ...FORKLIFT_KIND.plan, name, uid };
   return { ...migration, metadata: { ...migration.metadata, ownerReferences: [...ownerReferences, owner] } };
 }

@@ -35,6 +35,7 @@ export async function readDetails(
   return { pods, instanceTypes, missingMounts, ...cpus };
 }
 
+/** What the account may not read of the source is about these VMs, as in their run: the rest of the plan is known. */
 async function readNamed(
   vms: readonly VmView[],
   {
@@ -47,13 +48,15 @@ async function readNamed(
     const named = vm === undefined ? [] : resourcesOf(vm).filter(isNoSecret);
     if (vm === undefined || named.length === 0) return [];
     const [onSource, onTarget] = await Promise.all([
-      orUnknown('source', readSourceResources(source, vm.metadata.namespace ?? '', named)),
+      orUnknown('source', ifAllowed(readSourceResources(source, vm.metadata.namespace ?? '', named), HIDDEN)),
       orUnknown('destination', readResources(target, namespace, named)),
     ]);
-    return [[vm.metadata.uid, { onSource, onTarget }] as const];
+    return [[vm.metadata.uid, onSource === HIDDEN ? HIDDEN : { onSource, onTarget }] as const];
   });
   return new Map((await Promise.all(read)).flat());
 }
+
+const HIDDEN = 'hidden' as const;
 
 /** Where the account may not look, nothing is known to be missing. */
 async function readMissingMounts(

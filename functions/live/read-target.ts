@@ -1,7 +1,7 @@
 import type { StorageMap } from '../domain/live/forklift.ts';
 import type { ClaimProperties, DataVolume, VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_LABEL } from '../domain/live/names.ts';
-import { isMadeBy, isNoSecret, keyOf, resourcesOf } from '../domain/live/resources.ts';
+import { isMadeBy, isNoSecret, keyOf, keyOfObject, resourcesOf } from '../domain/live/resources.ts';
 import type { RunId } from '../domain/live/run-names.ts';
 import { isPastCutOver, type RunRecord } from '../domain/live/run-record.ts';
 import type { MadeObjects, SourceSide, TargetSetup, TargetSide } from '../domain/live/run-snapshot.ts';
@@ -173,25 +173,28 @@ const mayHaveMade = (record: RunRecord | undefined): boolean =>
 const readOver = async (reader: Reader, namespace: string): Promise<string> =>
   overQuota((await reader.list(RESOURCE_QUOTAS, { namespace })).items);
 
-/** What the run has made for this VM, and what of it no other VM uses. */
+/** What the run has made for this VM, and what of it no other VM uses. The Plan may be another one of its name than when it was made. */
 async function readMade(
   reader: Reader,
   { run, at: { namespace, name }, record, vm }: TargetRequest,
 ): Promise<MadeObjects> {
   const labelSelector = ofRun(run);
-  const ofPlan = `${LIVE_LABEL.plan}=${run.plan}`;
   const [dataVolumes, claims, ...copies] = await Promise.all([
     listedIfServed<KubernetesObject>(reader.list(DATA_VOLUMES, { namespace, labelSelector })),
     reader.list(WHOLE_CLAIMS, { namespace, labelSelector }),
     ...COPIED.map((type) => {
-      const copied = listedIfServed(reader.list(type, { namespace, labelSelector: ofPlan }));
+      const copied = listedIfServed(reader.list(type, { namespace, labelSelector: LIVE_LABEL.plan }));
       return mayHaveCopied(record, vm) ? copied : ifAllowed(copied, []);
     }),
   ]);
   const made = copies.flat().filter((object) => isMadeBy(object, run));
   const used = made.length === 0 ? new Set() : await readUsed(reader, { namespace, name });
-  const unused = made.filter(({ kind = '', metadata }) => !used.has(keyOf(kind, metadata.name)));
-  return { volumes: [...dataVolumes, ...claims.items], unused };
+  const isUsed = (object: KubernetesObject): boolean => used.has(keyOfObject(object));
+  return {
+    volumes: [...dataVolumes, ...claims.items],
+    unused: made.filter((object) => !isUsed(object)),
+    used: made.filter(isUsed),
+  };
 }
 
 /** Whether Secrets were surely readable in the namespace when they were copied, so that a refusal now says nothing of them. */

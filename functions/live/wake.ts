@@ -8,6 +8,7 @@ import {
   isMigrationAsSeen,
   isOfPlan,
   isOfUse,
+  isOverQuota,
   isPlanAsSeen,
   isPlanLookedAt,
   isToCheck,
@@ -27,6 +28,7 @@ import {
   isForkliftHere,
   showArchived,
 } from './check.ts';
+import { checkMoved } from './check-moved.ts';
 import type { LiveContext } from './context.ts';
 import { found } from './found.ts';
 import { providersIn, release } from './hold.ts';
@@ -73,9 +75,15 @@ async function checkAgain(at: NamedReference, context: LiveContext): Promise<voi
 
 async function checkIdle(plan: Plan, context: LiveContext): Promise<void> {
   if (isHeldBack(plan)) return releaseDeleted(plan, context);
-  const isOver = isArchived(plan);
-  if (!isOver && !isToCheck(plan)) return;
-  if (!(await isForkliftHere(context.hub))) await (isOver ? showArchived : checkPlan)(plan, context);
+  const check = checkOf(plan);
+  if (check !== undefined && !(await isForkliftHere(context.hub))) await check(plan, context);
+}
+
+/** How a plan is looked at of which no run is under way; undefined: it is not. */
+function checkOf(plan: Plan): ((plan: Plan, context: LiveContext) => Promise<unknown>) | undefined {
+  if (isArchived(plan)) return showArchived;
+  if (isToCheck(plan)) return checkPlan;
+  return isOverQuota(plan) ? checkMoved : undefined;
 }
 
 /** A late call may hold it, which read the Migration before another one released everything: then nobody else releases it. */

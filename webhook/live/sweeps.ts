@@ -20,7 +20,10 @@ export const EVERY_MS = {
   synchronizing: 10_000,
   /** A run with other steps, or with leftovers, or with events that no Broker has taken. */
   underWay: 60_000,
-  /** A plan that cannot run, or only with some of its VMs, or a run that waits: for what may have no event, such as a quota of another cluster. */
+  /**
+   * A plan that cannot run, or only with some of its VMs, or whose VMs are over their quota, or a run that waits: for what may have no
+   * event, such as a quota of another cluster.
+   */
   waiting: 600_000,
 } as const;
 

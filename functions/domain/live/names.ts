@@ -341,7 +341,7 @@ export const LIVE_CONDITION = {
   sourceStorageNotValid: 'SourceStorageNotValid',
   /** StorageMap: a storage class of the target is not there. */
   destinationStorageNotValid: 'DestinationStorageNotValid',
-  /** NetworkMap: a source is not set. */
+  /** NetworkMap: a source is not set, or not there. */
   sourceNetworkNotValid: 'SourceNetworkNotValid',
   /** NetworkMap: a network of the target is not there. */
   destinationNetworkNotValid: 'DestinationNetworkNotValid',

@@ -19,8 +19,8 @@ export interface PlanView {
   readonly targetCluster: TargetView | undefined;
   /** The pods that run each VM on the source, by its uid; empty where the target namespace has no quota. */
   readonly pods: ReadonlyMap<string, readonly Pod[]>;
-  /** Instance types and preferences that VMs name, by the uid of the VM. */
-  readonly instanceTypes: ReadonlyMap<string, FoundResources>;
+  /** Instance types and preferences that VMs name, by the uid of the VM; `hidden`: the account may not read them on the source. */
+  readonly instanceTypes: ReadonlyMap<string, FoundResources | 'hidden'>;
   /** Service accounts that VMs mount, and that the target namespace lacks, by the uid of the VM. */
   readonly missingMounts: ReadonlyMap<string, readonly string[]>;
   /** Labels for the CPU of a guest that no node of the target has together, by the uid of its VM. */

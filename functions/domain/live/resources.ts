@@ -54,6 +54,11 @@ export interface FoundResources {
 export const isNoSecret = ({ kind }: Resource): boolean =>
   [...INSTANCETYPES, ...PREFERENCES].some((each) => each.kind === kind);
 
+/** Where they may not be read: a cluster may have a role of an earlier version. */
+export const TYPES_HIDDEN =
+  'instance types, preferences and ControllerRevisions on the source must be readable, since the VM names some: ' +
+  'kubectl apply -k config/components/live-migration/member';
+
 /** The admin's to install: it is compared, and never copied. */
 export const isClusterWide = ({ kind }: { readonly kind?: string | undefined }): boolean =>
   kind === LIVE_KIND.clusterInstancetype.kind || kind === LIVE_KIND.clusterPreference.kind;

@@ -144,6 +144,8 @@ export interface MadeObjects {
   readonly volumes: readonly KubernetesObject[];
   /** Secrets and the like that this run made, and that no VM of the namespace refers to but its own. */
   readonly unused: readonly KubernetesObject[];
+  /** The same that other VMs refer to by now; left out: none. */
+  readonly used?: readonly KubernetesObject[];
 }
 
 /** A snapshot of a VM that has this run's record: what every step after Started reads. */

@@ -122,4 +122,24 @@ describe('a plan by its spec and its runs', () => {
     const conditions = types.flatMap((type) => shows(type).status?.conditions ?? []);
     expect(isHeldUp({ ...aPlan(), status: { conditions } })).toBe(wanted);
   });
+
+  test.each<[string, Partial<Plan['spec']>, readonly string[], boolean]>([
+    ['and have room is not', {}, ['Succeeded'], false],
+    ['and one is over its quota', {}, ['Succeeded', 'RestartWouldBeRefused'], true],
+    [
+      'and one is over its quota, and is archived, is not',
+      { archived: true },
+      ['RestartWouldBeRefused'],
+      false,
+    ],
+  ])(
+    'looked at again without an event: one whose VMs have all moved %s',
+    (_what, ...[spec, types, wanted]) => {
+      const conditions = types.flatMap((type) => shows(type).status?.conditions ?? []);
+      const vms = [{ name: 'web', phase: 'Completed', pipeline: [], conditions }];
+      const plan = aPlan((one) => ({ ...one, spec: { ...one.spec, ...spec } }));
+      const status = { ...shows('Succeeded').status, migration: { vms } };
+      expect(isHeldUp({ ...plan, status })).toBe(wanted);
+    },
+  );
 });

@@ -96,12 +96,19 @@ export const livePlanOf = (migration: PlanMigration, plans: readonly Plan[]): Pl
 export const isHeldBack = (object: KubernetesObject): boolean =>
   isHeld(object) && object.metadata.deletionTimestamp !== undefined;
 
-/** It is for live migrations, and could not run when it was last looked at, or not with all its VMs. */
-export const isHeldUp = ({ spec, status }: Plan): boolean =>
-  spec.type === 'live' &&
-  spec.archived !== true &&
-  !has(status, LIVE_CONDITION.succeeded) &&
-  (!has(status, LIVE_CONDITION.ready) || OF_VMS.some((type) => has(status, type)));
+/** It is for live migrations, and could not run when it was last looked at, or not with all its VMs; or see isOverQuota. */
+export const isHeldUp = (plan: Plan): boolean => {
+  const { spec, status } = plan;
+  if (spec.type !== 'live' || spec.archived === true) return false;
+  if (has(status, LIVE_CONDITION.succeeded)) return isOverQuota(plan);
+  return !has(status, LIVE_CONDITION.ready) || OF_VMS.some((type) => has(status, type));
+};
+
+/** Its VMs have moved, and one of them is shown to be over its quota, which is so until there is room. */
+export const isOverQuota = (plan: Plan): boolean =>
+  isIdle(plan) &&
+  has(plan.status, LIVE_CONDITION.succeeded) &&
+  (plan.status?.migration?.vms ?? []).some((vm) => has(vm, LIVE_CONDITION.restartWouldBeRefused));
 
 /** Of a plan: while it holds, the VMs that it is about do not move, and the others do. */
 export const HOLDS_VMS: readonly LiveConditionType[] = [

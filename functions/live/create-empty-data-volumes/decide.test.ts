@@ -7,7 +7,7 @@ import {
   showing,
   summary,
 } from '../../../test/support/builders/live-run.ts';
-import { aRecord, aStorageMap } from '../../../test/support/builders/live.ts';
+import { aRecord, aStorageMap, aVm } from '../../../test/support/builders/live.ts';
 import { aQuota, hard } from '../../../test/support/builders/quota.ts';
 import { metadata, ownedBy, seconds, unlabelled } from '../../../test/support/builders/object.ts';
 import { LIVE_KIND, LIVE_LABEL } from '../../domain/live/names.ts';
@@ -41,8 +41,22 @@ const old = aDataVolume('Pending', (volume) => ({
 }));
 const unmapped = aStorageMap((map) => ({ ...map, spec: { ...map.spec, map: [] } }));
 
+const withLogin = aVm((vm) => {
+  const { template } = vm.spec;
+  const accessCredentials = [{ userPassword: { source: { secret: { secretName: 'login' } } } }];
+  return {
+    ...vm,
+    spec: { ...vm.spec, template: { ...template, spec: { ...template.spec, accessCredentials } } },
+  };
+});
+
 test.each<[string, RecordedRun, string]>([
   ['no volume yet', withVolumes(), CREATE],
+  [
+    'a Secret that the VM names is on neither cluster',
+    aRecordedRun(aRecord(), { source: { vm: withLogin } }),
+    'fail ResourceFailed',
+  ],
   [
     'a storage class that is not mapped',
     aRecordedRun(aRecord(), { hub: { storage: unmapped } }),

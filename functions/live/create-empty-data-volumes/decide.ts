@@ -23,6 +23,7 @@ import {
   type NewVolume,
 } from '../../domain/live/volumes.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
+import { unusable } from '../ensure-resources/decide.ts';
 
 /**
  * The VM's volumes on the target, empty. Where populators fill them, they are not bound before the launcher uses them, so that it may run
@@ -57,12 +58,15 @@ export function decide(snapshot: RecordedRun): StepDecision {
 }
 
 function wantedVolumes(
-  { run, hub, source, record }: RecordedRun,
+  snapshot: RecordedRun,
   { claims }: SourceSetup,
   { claimProperties }: TargetSetup,
 ):
   | { readonly kind: 'volumes'; readonly objects: readonly NewVolume[] }
   | Extract<StepDecision, { kind: 'fail' }> {
+  const problem = unusable(snapshot);
+  if (problem !== undefined) return problem;
+  const { run, hub, source, record } = snapshot;
   const input = { run, namespace: record.target.namespace, storage: hub.storage, claims, claimProperties };
   const volumes = neededVolumes(source.vm).map((needed) => targetVolume(needed, input));
   const problems = volumes.flatMap((volume) => (volume.kind === 'problem' ? [volume.problem] : []));

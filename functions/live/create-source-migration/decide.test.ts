@@ -95,6 +95,6 @@ test('names what is missing, and what to do', () => {
     message: expect.stringMatching(/2 of limits.cpu.*allowOverQuota: "true"/),
   });
   expect(decide(full(false))).toMatchObject({
-    message: expect.stringContaining('a VMMRQ with allowReceive'),
+    message: expect.stringContaining('a VMMRQ with allowReceive is enough while mtq runs there too'),
   });
 });

@@ -2,6 +2,7 @@ import { LIMIT_MS, transferSeconds } from '../../domain/live/deadlines.ts';
 import { DONE, fail, waitUntil, write, type StepDecision, type Wait } from '../../domain/live/decision.ts';
 import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import { LIVE_KIND, LIVE_LABEL, LIVE_REASON } from '../../domain/live/names.ts';
+import { TYPES_HIDDEN } from '../../domain/live/resources.ts';
 import { recordOf, strategyOf, withRecord, type RunRecord } from '../../domain/live/run-record.ts';
 import type { RunSnapshot, SourceSetup } from '../../domain/live/run-snapshot.ts';
 import { shownSince, waitAtMost } from '../../domain/live/shown-wait.ts';
@@ -98,16 +99,10 @@ const forbidden = (namespace: string, side: 'source' | 'target'): Refused => ({
     `kubectl apply -n ${namespace} -k config/components/live-migration/namespace`,
 });
 
-/** A cluster may have a role of an earlier version. */
 const forbiddenOnSource = (
   hidden: NonNullable<SourceSetup['forbidden']>[number],
   namespace: string,
 ): Refused =>
   hidden === 'of namespace'
     ? forbidden(namespace, 'source')
-    : {
-        reason: LIVE_REASON.refused,
-        message:
-          'instance types, preferences and ControllerRevisions on the source must be readable, since the VM names some: ' +
-          'kubectl apply -k config/components/live-migration/member',
-      };
+    : { reason: LIVE_REASON.refused, message: TYPES_HIDDEN };

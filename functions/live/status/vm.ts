@@ -5,6 +5,7 @@ import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
 import { isHaltedByNextCrash } from '../../domain/live/proofs.ts';
 import { isPastCutOver, recordIn, type RunRecord } from '../../domain/live/run-record.ts';
 import type { RunSnapshot } from '../../domain/live/run-snapshot.ts';
+import { staysOf } from '../../domain/live/stays.ts';
 import type { Ended, RunDecision } from '../decide.ts';
 import { TRANSFER } from '../steps.ts';
 import { defined } from './defined.ts';
@@ -69,7 +70,7 @@ export function nextVm(
     ...cutOverOf(record, decision),
     ...overOf(snapshot, decision),
     ...haltsOf(snapshot, decision),
-    ...standingOf(decision, known, now),
+    ...standingOf({ decision, snapshot }, known, now),
     ...(isUnknown(decision) ? waitsOf(known) : []),
   ];
   const { error: _, ...rest } = known;
@@ -133,14 +134,15 @@ function cutOverOf(record: RunRecord | undefined, decision: RunDecision): Findin
 function overOf(snapshot: RunSnapshot | undefined, decision: RunDecision): Finding[] {
   const over = snapshot?.target.over ?? '';
   if (over === '' || decision.kind !== 'ended' || decision.as !== 'Succeeded') return [];
-  return [
-    {
-      ...{ type: LIVE_CONDITION.restartWouldBeRefused, category: 'Warn', durable: true },
-      message: `The namespace of the VM is over its quota, so that the VM would not start again: ${over}.`,
-      suggestion: 'Increase the quota, or stop what is not needed.',
-    },
-  ];
+  return [overFinding(over)];
 }
+
+/** `over`: by how much. */
+export const overFinding = (over: string): Finding => ({
+  ...{ type: LIVE_CONDITION.restartWouldBeRefused, category: 'Warn', durable: true },
+  message: `The namespace of the VM is over its quota, so that the VM would not start again: ${over}.`,
+  suggestion: 'Increase the quota, or stop what is not needed.',
+});
 
 /** What a failed attempt leaves on the source. */
 function haltsOf(snapshot: RunSnapshot | undefined, decision: RunDecision): Finding[] {
@@ -156,12 +158,22 @@ function haltsOf(snapshot: RunSnapshot | undefined, decision: RunDecision): Find
   ];
 }
 
-function standingOf(decision: RunDecision, known: VmStatus, now: number): Finding[] {
+function standingOf(
+  { decision, snapshot }: Pick<DecidedVm, 'decision' | 'snapshot'>,
+  known: VmStatus,
+  now: number,
+): Finding[] {
   if (decision.kind === 'wait') {
     const mayTakeLong = known.started === undefined;
     return [waitingFinding(decision, known.conditions ?? [], { now, mayTakeLong })];
   }
-  return decision.kind === 'ended' ? [{ ...END[decision.as], reason: decision.reason }] : [];
+  return decision.kind === 'ended' ? [endFinding(decision, snapshot)] : [];
+}
+
+function endFinding({ as, reason }: Ended, snapshot: RunSnapshot | undefined): Finding {
+  const stays = snapshot === undefined ? [] : staysOf(snapshot);
+  const suggestion = `These stay on the target: ${stays.join(', ')}. Delete by hand what nothing uses.`;
+  return { ...END[as], reason, ...(stays.length > 0 && { suggestion }) };
 }
 
 /** A cluster does not answer. */

@@ -58,6 +58,11 @@ test.each<[string, NetworkEntry, string]>([
     { source: { name: 'vms/blue' }, destination: { type: 'multus', name: 'green' } },
     'DestinationNetworkNotValid Critical Ambiguous /green',
   ],
+  [
+    'a source that is not there yet',
+    { source: { namespace: 'vms', name: 'red' }, destination: { type: 'pod' } },
+    'SourceNetworkNotValid Warn NotFound vms/red, Ready Required',
+  ],
   ['no source', { source: {}, destination: { type: 'pod' } }, 'SourceNetworkNotValid Critical NotSet pod'],
   [
     'a source by its id only',
@@ -71,14 +76,17 @@ test.each<[string, NetworkEntry, string]>([
   ],
 ])('a network map: %s', (_what, entry, wanted) => {
   const map = aNetworkMap((one) => ({ ...one, spec: { ...one.spec, map: [entry] } }));
-  expect(summary(networkMapFindings(map, new Set(['target/green'])))).toBe(wanted);
+  const known = { source: new Set(['vms/blue', 'a/b']), target: new Set(['target/green']) };
+  expect(summary(networkMapFindings(map, known))).toBe(wanted);
 });
 
 test('what is on a cluster that cannot be reached is no problem of a map', () => {
   expect(summary(storageMapFindings(aStorageMap(), { source: undefined, target: undefined }))).toBe(
     'Ready Required',
   );
-  expect(summary(networkMapFindings(aNetworkMap(), undefined))).toBe('Ready Required');
+  expect(summary(networkMapFindings(aNetworkMap(), { source: undefined, target: undefined }))).toBe(
+    'Ready Required',
+  );
 });
 
 test.each<[string, Hook['spec'], string]>([

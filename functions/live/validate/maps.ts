@@ -51,8 +51,16 @@ export function storageMapFindings(
   return withReady(findings, 'The storage map is ready.');
 }
 
-/** What holds of a network map. */
-export function networkMapFindings({ spec }: NetworkMap, target: Known): readonly Finding[] {
+/** The networks of the source that a map is for, each `namespace/name`. */
+export const mappedNetworks = ({ spec }: NetworkMap): string[] =>
+  spec.map.flatMap(({ source }) => (source.type === 'pod' ? [] : (mappedNetworkOf(source) ?? [])));
+
+/** What holds of a network map. A source that is not there (yet) is a warning, as in Forklift. */
+export function networkMapFindings(
+  map: NetworkMap,
+  { source: known, target }: { readonly source: Known; readonly target: Known },
+): readonly Finding[] {
+  const { spec } = map;
   const unset = spec.map.filter(
     ({ source }) => source.type !== 'pod' && mappedNetworkOf(source) === undefined,
   );
@@ -66,6 +74,16 @@ export function networkMapFindings({ spec }: NetworkMap, target: Known): readonl
         reason: 'NotSet',
         message: 'Source network: `Namespace` and `Name`, or `Type` pod required.',
         suggestion: 'Set source.type to pod, or source.namespace and source.name.',
+      },
+    ),
+    ...findingOf(
+      mappedNetworks(map).filter((name) => isMissing(name, known)),
+      {
+        type: LIVE_CONDITION.sourceNetworkNotValid,
+        category: 'Warn',
+        reason: 'NotFound',
+        message: 'Source network not found.',
+        suggestion: 'Remove these entries, or correct their names.',
       },
     ),
     ...findingOf(

@@ -433,7 +433,7 @@ describe('instance types', () => {
     spec: { ...one.spec, instancetype: { kind: LIVE_KIND.instancetype.kind, name: 'large' } },
   }));
 
-  test.each<[string, FoundResources | undefined, string[]]>([
+  test.each<[string, FoundResources | 'hidden' | undefined, string[]]>([
     ['that are copied', { onSource: [large(2)], onTarget: [] }, ['Ready']],
     ['that are the same on the target', { onSource: [large(2)], onTarget: [large(2)] }, ['Ready']],
     [
@@ -450,6 +450,15 @@ describe('instance types', () => {
       { onSource: [], onTarget: [] },
       [
         'InstanceTypeDiffers NotValid vms/web: VirtualMachineInstancetype large is on neither cluster',
+        'Ready',
+      ],
+    ],
+    [
+      'that may not be read on the source',
+      'hidden',
+      [
+        'InstanceTypeDiffers NotValid vms/web: instance types, preferences and ControllerRevisions on the source must be readable, since ' +
+          'the VM names some: kubectl apply -k config/components/live-migration/member',
         'Ready',
       ],
     ],

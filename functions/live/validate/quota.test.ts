@@ -169,7 +169,7 @@ describe('the quotas of the target namespace', () => {
       'a VMMRQ that would let it in',
       { quotas: [room({ 'requests.cpu': '1' })], receives: { cpu: '10m' } },
       [
-        'Warn OverQuota vms/web: ResourceQuota quota lacks requests.cpu=5m, which vmmrq gives once allowOverQuota is set',
+        'Warn OverQuota vms/web: ResourceQuota quota lacks requests.cpu=5m, which vmmrq would give once allowOverQuota is set',
       ],
     ],
     [
@@ -196,6 +196,19 @@ describe('the quotas of the target namespace', () => {
     expect(planFindings(view).map(({ type }) => type)).toContain('Ready');
   });
 });
+
+test.each([false, true])(
+  'a VMMRQ is not said to be enough on a cluster where nothing may serve it: allowOverQuota %s',
+  (allowOverQuota) => {
+    const view = viewOf({
+      quotas: [room({ 'requests.cpu': '1' })],
+      receives: { cpu: '10m' },
+      allowOverQuota,
+    });
+    const [{ suggestion = '' } = {}] = planFindings(view).filter(({ items = [] }) => items.length > 0);
+    expect(suggestion).toMatch(/A VMMRQ lets pods in only while mtq runs on the destination too\.$/);
+  },
+);
 
 describe('a VM that has moved', () => {
   const FULL = aQuota(hard({ pods: '1' }), used({ pods: '1' }));

@@ -36,7 +36,7 @@ export function quotaFindings(view: PlanView, candidates: readonly Candidate[]):
     .map(({ metadata }) => metadata.name)
     .join(', ');
   const why = (kind: Lack['kind']): string =>
-    kind === 'given' ? `, which ${givers} gives once allowOverQuota is set` : '';
+    kind === 'given' ? `, which ${givers} would give once allowOverQuota is set` : '';
   const all = lacks(view, targetCluster, candidates);
   const texts = (isLetIn: boolean): string[] =>
     all
@@ -49,15 +49,19 @@ export function quotaFindings(view: PlanView, candidates: readonly Candidate[]):
         'The quotas of the target namespace have no room for these VMs, after those before them that fit.',
       suggestion:
         'Increase the quotas; or, for pods that shall be over their quota for good, let a VMMRQ in ' +
-        `${view.plan.spec.targetNamespace} with allowReceive give it, and set allowOverQuota: "true" in the settings of the destination.`,
+        `${view.plan.spec.targetNamespace} with allowReceive give it, and set allowOverQuota: "true" in the settings of the destination. ` +
+        NEEDS_MTQ,
     }),
     ...findingOf([...texts(true), ...movedOver(view, targetCluster)], {
       ...{ type: LIVE_CONDITION.restartWouldBeRefused, category: 'Warn', reason: 'NotEnough' },
       message: 'These VMs are over their quota for good, or would be: only a VMMRQ lets them in.',
-      suggestion: 'Increase the quotas before such a VM is restarted.',
+      suggestion: `Increase the quotas before such a VM is restarted. ${NEEDS_MTQ}`,
     }),
   ];
 }
+
+/** Whether it runs on another cluster is not known here (docs/adr/0034). */
+const NEEDS_MTQ = 'A VMMRQ lets pods in only while mtq runs on the destination too.';
 
 /** The VMs that have moved into a namespace that is over its quotas now, of a plan with others that are still to move. */
 function movedOver({ plan }: PlanView, { quotas, vms }: TargetView): string[] {

@@ -3,7 +3,7 @@ import { findingOf, type Finding, type Problem } from '../../domain/live/conditi
 import { cpuProblems } from '../../domain/live/cpu.ts';
 import { LIVE_CONDITION, LIVE_LABEL } from '../../domain/live/names.ts';
 import type { PlanView } from '../../domain/live/plan-view.ts';
-import { isNoSecret, resourceProblems, resourcesOf } from '../../domain/live/resources.ts';
+import { isNoSecret, resourceProblems, resourcesOf, TYPES_HIDDEN } from '../../domain/live/resources.ts';
 import { podNetworks, unmappedNetworks } from '../../domain/live/standby-vm.ts';
 import { fixedDisks, neededVolumes, storageEntryOf } from '../../domain/live/volumes.ts';
 import { candidatesOf, labelOf, type Candidate } from './candidates.ts';
@@ -189,10 +189,11 @@ const CHECKS: readonly Check[] = [
     type: LIVE_CONDITION.instanceTypeDiffers,
     category: 'Warn',
     reason: 'NotValid',
-    message: 'VM has an instance type or a preference that is another one on the target.',
+    message: 'VM has an instance type or a preference that is not known to be the same on the target.',
     suggestion: 'Make them the same, or these VMs will fail.',
     problemsOf: ({ vm }, { instanceTypes }) => {
       const named = instanceTypes.get(vm.metadata.uid);
+      if (named === 'hidden') return [TYPES_HIDDEN];
       return named === undefined ? [] : resourceProblems(resourcesOf(vm).filter(isNoSecret), named);
     },
   },

@@ -165,6 +165,20 @@ describe('before the cut-over', () => {
       transfer('Scheduling', 'Scheduling', { target: { pods: POD } }),
       'the VMIM on the source is Scheduling',
     ],
+    [
+      'a quota',
+      transfer('Scheduling', '', {
+        target: { vmims: [rejected], fit: { missing: '2 pods', isLetIn: false } },
+      }),
+      'a quota refuses the launcher on the target: 2 pods',
+    ],
+    [
+      'a quota, where a VMMRQ was to let it in',
+      transfer('Scheduling', '', {
+        target: { vmims: [rejected], fit: { missing: '2 pods', isLetIn: true } },
+      }),
+      'a quota refuses the launcher on the target: 2 pods. A VMMRQ gives that: if this stays, see that mtq runs on that cluster',
+    ],
   ])('a wait for the launcher says where the cause is: %s', (_what, run, message) => {
     expect(decide(run)).toMatchObject({ kind: 'wait', message });
   });

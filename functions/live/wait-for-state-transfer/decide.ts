@@ -14,7 +14,7 @@ import type { Vmim } from '../../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION, LIVE_KUBEVIRT, LIVE_REASON } from '../../domain/live/names.ts';
 import { hasTargetPod, isOver, vmimOf } from '../../domain/live/proofs.ts';
 import { isPastCutOver, withRecord } from '../../domain/live/run-record.ts';
-import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
+import type { Fit, RecordedRun } from '../../domain/live/run-snapshot.ts';
 import { shownName } from '../../domain/live/shown.ts';
 import { wasRejectedByQuota } from '../../domain/migration.ts';
 
@@ -139,10 +139,8 @@ function deadlineOf(snapshot: RecordedRun): Deadline {
 function standing(snapshot: RecordedRun): Pick<Wait, 'reason' | 'message'> {
   const { sent, received } = vmims(snapshot);
   const { target } = snapshot;
-  if (received !== undefined && wasRejectedByQuota(received) && !hasTargetPod(target)) {
-    const message = `a quota refuses the launcher on the target: ${target.fit.missing ?? 'see the Events of its VMI'}`;
-    return { reason: LIVE_REASON.overQuota, message };
-  }
+  if (received !== undefined && wasRejectedByQuota(received) && !hasTargetPod(target))
+    return { reason: LIVE_REASON.overQuota, message: refusedMessage(target.fit) };
   const blocked = [sent, received].flatMap((vmim) => blockedMessage(vmim) ?? []);
   if (blocked[0] !== undefined)
     return { reason: LIVE_REASON.synchronizing, message: `${blocked[0]} (${IF_IT_STAYS})` };
@@ -151,6 +149,11 @@ function standing(snapshot: RecordedRun): Pick<Wait, 'reason' | 'message'> {
     return { reason: LIVE_REASON.transferring, message: 'the guest is being copied to the target' };
   return { reason: LIVE_REASON.targetPending, message: pendingMessage(phase, target) };
 }
+
+/** A VMMRQ may be there that nothing serves. */
+const refusedMessage = ({ missing = 'see the Events of its VMI', isLetIn }: Fit): string =>
+  `a quota refuses the launcher on the target: ${missing}` +
+  (isLetIn ? '. A VMMRQ gives that: if this stays, see that mtq runs on that cluster' : '');
 
 /** KubeVirt says only in Events why it cannot create the launcher (facts/cross-cluster.md §C5). */
 const pendingMessage = (phase: string, target: RecordedRun['target']): string =>

@@ -9,7 +9,7 @@ import type { VirtualMachine } from '../../../functions/domain/live/kubevirt.ts'
 import { withRecord, type RunRecord } from '../../../functions/domain/live/run-record.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { ApiError } from '../../../functions/kubernetes/errors.ts';
-import { EVENTS, KUBEVIRTS, NAMESPACES } from '../../../functions/kubernetes/resources.ts';
+import { EVENTS, KUBEVIRTS, NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import {
   LIVE_ANNOTATION,
   LIVE_FINALIZER,
@@ -358,6 +358,87 @@ test('where Forklift is installed nothing is done, and one Event on its controll
   ]);
 });
 
+describe('a VM that was over its quota when all had moved', () => {
+  const QUOTA = { namespace: 'target', name: 'quota' };
+
+  /** By so many pods. */
+  const over = async ({ models }: ModelledRun, pods: number): Promise<void> => {
+    const merge = { status: { hard: { pods: '1' }, used: { pods: String(1 + pods) } } };
+    await models.destination.admin.patch(RESOURCE_QUOTAS, QUOTA, { merge, subresource: 'status' });
+  };
+  const said = async (run: ModelledRun): Promise<(string | undefined)[]> =>
+    ((await run.plan()).status?.migration?.vms ?? []).flatMap(({ conditions = [] }) =>
+      conditions.filter(({ type }) => type === 'RestartWouldBeRefused').map(({ message }) => message),
+    );
+
+  /** It was over by one pod then. */
+  async function moved(): Promise<ModelledRun> {
+    const run = await ModelledRun.prepare();
+    await run.made(aReceiver(always), VIRTUAL_MACHINES);
+    const spec = { hard: { pods: '1' } };
+    await run.models.destination.admin.create(RESOURCE_QUOTAS, { metadata: QUOTA, spec });
+    await over(run, 1);
+    const [succeeded, refused] = ['Succeeded', 'RestartWouldBeRefused'].map((type) => ({
+      ...{ type, status: 'True', category: 'Advisory', message: 'by pods=1', lastTransitionTime: seconds(0) },
+    }));
+    const vm = { name: 'web', phase: 'Completed', pipeline: [], conditions: [succeeded, refused] };
+    const merge = { status: { conditions: [succeeded], migration: { vms: [vm] } } };
+    await run.hub.patch(PLANS, { namespace: 'tenant', name: 'plan' }, { merge, subresource: 'status' });
+    return run;
+  }
+
+  test('is shown to be as long as it is, by how much it is now', async () => {
+    const run = await moved();
+    await over(run, 2);
+    await run.sweep('Plan');
+    expect(await said(run)).toEqual([expect.stringContaining('ResourceQuota quota lacks pods=2.')]);
+    const { resourceVersion } = (await run.plan()).metadata;
+    await run.sweep('Plan');
+    expect((await run.plan()).metadata.resourceVersion).toBe(resourceVersion);
+    await over(run, 0);
+    await run.sweep('Plan');
+    expect(await said(run)).toEqual([]);
+    expect(conditionsOf((await run.plan()).status)).toEqual(['Succeeded']);
+  });
+
+  test('is not once it is gone', async () => {
+    const run = await moved();
+    await run.models.destination.admin.delete(VIRTUAL_MACHINES, { namespace: 'target', name: 'web' });
+    await run.sweep('Plan');
+    expect(await said(run)).toEqual([]);
+  });
+
+  test('is as it was while its cluster does not answer', async () => {
+    const run = await moved();
+    await over(run, 0);
+    run.away.add('destination');
+    await run.sweep('Plan');
+    expect(await said(run)).toEqual(['by pods=1']);
+  });
+});
+
+const NETWORKS = { namespace: 'tenant', name: 'networks' };
+const OF_PODS = { merge: { spec: { map: [{ source: { type: 'pod' }, destination: { type: 'pod' } }] } } };
+
+describe('a network map is compared with the networks', () => {
+  test('of both clusters', async () => {
+    const run = await ModelledRun.prepare();
+    await run.changed('NetworkMap', NETWORKS.name);
+    expect(conditionsOf((await run.hub.get(NETWORK_MAPS, NETWORKS)).object.status)).toEqual([
+      'SourceNetworkNotValid NotFound',
+      'DestinationNetworkNotValid NotFound',
+    ]);
+  });
+
+  test('not of the source where it maps none of them', async () => {
+    const run = await ModelledRun.prepare();
+    await run.hub.patch(NETWORK_MAPS, NETWORKS, OF_PODS);
+    await run.changed('NetworkMap', NETWORKS.name);
+    const asked = run.requests.filter((request) => request.includes('NetworkAttachmentDefinition'));
+    expect([...new Set(asked)]).toEqual(['list NetworkAttachmentDefinition on destination']);
+  });
+});
+
 describe('a run that is about to begin', () => {
   /** Whose plan is Ready. */
   async function ready(): Promise<ModelledRun> {
@@ -374,13 +455,7 @@ describe('a run that is about to begin', () => {
       await admin.patch(KUBEVIRTS, { name: 'kubevirt', namespace: 'vms' }, { merge, subresource: 'status' });
       for (const name of ['fast', 'gold']) await admin.create(STORAGE_CLASSES, { metadata: { name } });
     }
-    await run.hub.patch(
-      NETWORK_MAPS,
-      { namespace: 'tenant', name: 'networks' },
-      {
-        merge: { spec: { map: [{ source: { type: 'pod' }, destination: { type: 'pod' } }] } },
-      },
-    );
+    await run.hub.patch(NETWORK_MAPS, NETWORKS, OF_PODS);
     return run;
   }
 
@@ -416,17 +491,25 @@ describe('a run that is about to begin', () => {
   });
 });
 
-test.each([
-  ['goes with a run that is canceled', undefined, []],
-  ['stays while another VM of the namespace uses it', 'other', ['init']],
-])('a Secret that the run has copied %s', async (_what, user, left) => {
+interface Copied {
+  /** The Plan that it was copied by; left out: the one that is there. */
+  readonly plan?: string;
+  /** Another VM that names it. */
+  readonly user?: string;
+}
+
+test.each<[string, Copied, string[]]>([
+  ['goes with a run that is canceled', {}, []],
+  ['goes with it where the Plan was replaced meanwhile', { plan: 'uid-of-another' }, []],
+  ['stays while another VM of the namespace uses it', { user: 'other' }, ['init']],
+])('a Secret that the run has copied %s', async (_what, { plan: ofPlan, user }, left) => {
   const run = await ModelledRun.start();
   const { admin } = run.models.destination;
   const [plan, migration, vm] = [await run.plan(), await run.migration(), await run.vm()];
   await admin.create(SECRETS, {
     ...LIVE_KIND.secret,
     metadata: {
-      ...{ name: 'init', namespace: 'target', labels: { [LIVE_LABEL.plan]: plan.metadata.uid } },
+      ...{ name: 'init', namespace: 'target', labels: { [LIVE_LABEL.plan]: ofPlan ?? plan.metadata.uid } },
       annotations: { [LIVE_ANNOTATION.madeBy]: `${migration.metadata.uid} ${vm?.metadata.uid ?? ''}` },
     },
   });
@@ -444,9 +527,14 @@ test.each([
   }
   await run.patchMigration({ spec: { cancel: [{ name: 'web', namespace: 'vms' }] } });
   await run.sweep();
-  expect(conditionsOf((await run.migration()).status?.vms?.[0])).toEqual(['Canceled UserRequested']);
+  const [shown] = (await run.migration()).status?.vms ?? [];
+  expect(conditionsOf(shown)).toEqual(['Canceled UserRequested']);
   const { items } = await admin.list(SECRETS, { namespace: 'target' });
   expect(items.map(({ metadata }) => metadata.name)).toEqual(left);
+  const said = shown?.conditions?.flatMap(({ suggestion }) => suggestion ?? []);
+  expect(said).toEqual(
+    left.map((name) => `These stay on the target: Secret target/${name}. Delete by hand what nothing uses.`),
+  );
 });
 
 describe('Forklift is installed during a run', () => {
@@ -839,10 +927,18 @@ describe('a Plan that was deleted in spite of its finalizer', () => {
     expect(await run.isRecorded()).toBe(true);
   });
 
-  test('while VMs move: another Plan of its name ends the run', async () => {
+  test.each<[string, (run: ModelledRun) => Promise<unknown>]>([
+    ['', () => Promise.resolve()],
+    [' without its finalizer', (run) => run.patchMigration({ metadata: { finalizers: null } })],
+    [
+      ' without finalizer and owner',
+      (run) => run.patchMigration({ metadata: { finalizers: null, ownerReferences: null } }),
+    ],
+  ])('while VMs move: another Plan of its name ends the run%s', async (_what, change) => {
     const run = await ModelledRun.start();
     await run.sweep();
     await force(run);
+    await change(run);
     await run.hub.create(
       PLANS,
       aPlan((plan) => ({ ...plan, spec: { ...plan.spec, targetNamespace: 'other' } })),

@@ -7,7 +7,12 @@ import type {
   Vmi,
   Vmim,
 } from '../../../functions/domain/live/kubevirt.ts';
-import { LIVE_KIND, LIVE_KUBEVIRT, type LiveReason } from '../../../functions/domain/live/names.ts';
+import {
+  LIVE_KIND,
+  LIVE_KUBEVIRT,
+  LIVE_LABEL,
+  type LiveReason,
+} from '../../../functions/domain/live/names.ts';
 import { runLabels, vmimName } from '../../../functions/domain/live/run-names.ts';
 import { withRecord, type RunRecord } from '../../../functions/domain/live/run-record.ts';
 import type {
@@ -19,7 +24,7 @@ import type {
 } from '../../../functions/domain/live/run-snapshot.ts';
 import { standbyVm } from '../../../functions/domain/live/standby-vm.ts';
 import { KIND } from '../../../functions/domain/names.ts';
-import type { KubernetesObject, Pod } from '../../../functions/domain/objects.ts';
+import type { KubernetesObject, Namespace, Pod } from '../../../functions/domain/objects.ts';
 import { aNetworkMap, aPlan, aPlanMigration, aRecord, aStorageMap, aVm, itsVmi, RUN } from './live.ts';
 import { build, metadata, NOW, seconds, type Change } from './object.ts';
 
@@ -28,6 +33,12 @@ const onTarget = (name: string): KubernetesObject['metadata'] => ({
   namespace: 'target',
   labels: runLabels(RUN),
   creationTimestamp: seconds(0),
+});
+
+/** The target namespace, as this plan made it, or another one. */
+export const aTargetNamespace = (plan = RUN.plan): Namespace => ({
+  ...LIVE_KIND.namespace,
+  metadata: { ...metadata('target'), labels: { [LIVE_LABEL.plan]: plan } },
 });
 
 /** The launcher of the VM on the source, or of the one on the target. */
