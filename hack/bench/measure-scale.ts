@@ -36,8 +36,9 @@ export async function measureScale(
     let created = 0;
     for (const size of sizes.toSorted((one, other) => one - other)) {
       onProgress(`${size} namespaces`);
-      await setUpTenants(environment, tenants.slice(created, size));
+      await setUpTenants(environment, tenants.slice(created, size), onProgress);
       created = size;
+      onProgress(`${size} namespaces: ${cycles} cycles`);
       const measured = await measureSize(environment, tenants.slice(0, size), cycles);
       const group = `${size} namespaces with a VMMRQ (at most ${DEFAULT_LIMITS.perCluster} migrations at once)`;
       figures.push(...measured.figures.map((figure) => ({ group, ...figure })));
