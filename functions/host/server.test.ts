@@ -198,6 +198,14 @@ describe('size', () => {
     if (want === 413) expect(lines).toMatchObject([{ level: 'warn' }]);
     expect((await send(anEvent())).status).toBe(204);
   });
+
+  test.each([
+    [1_024, 204],
+    [1_025, 413],
+  ])('in %i chunks of a byte each', async (bytes, want) => {
+    const { send } = await hostOf(() => NOTHING);
+    expect((await send({ ...sized(bytes), isInBytes: true })).status).toBe(want);
+  });
 });
 
 describe('requests that are no events', () => {

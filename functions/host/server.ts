@@ -12,6 +12,8 @@ import { isEvent, type Handle } from './function.ts';
 
 /** Resource mode sends whole objects. A larger one (annotations may take 256 KiB) is left to the guard's watchdog. */
 const MAX_BODY_BYTES = 256 * 1024;
+/** Any pod may post, with one byte in each chunk: 256 KiB then took 65 MiB. A network's packets are larger by far. */
+const MAX_CHUNKS = 1_024;
 
 interface HttpAnswer {
   readonly status: number;
@@ -51,22 +53,26 @@ async function answer(request: IncomingMessage, handle: Handle): Promise<HttpAns
   if (request.method !== 'POST') return { status: 405, headers: { allow: 'POST' } };
   const body = await readBody(request);
   if (body === undefined) {
-    return { status: 413, body: `the event is larger than ${String(MAX_BODY_BYTES)} bytes` };
+    const limits = `${String(MAX_BODY_BYTES)} bytes, or comes in more than ${String(MAX_CHUNKS)} chunks`;
+    return { status: 413, body: `the event is larger than ${limits}` };
   }
   const event = eventIn(request.headers, body);
   if (typeof event === 'string') return { status: 400, body: `no CloudEvent: ${event}` };
   return toHttp(await handle({}, event));
 }
 
-/** undefined: too large. The rest is read and discarded, so that the sender receives the answer. */
+/** undefined: too large, or in too many chunks. The rest is read and discarded, so that the sender receives the answer. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
+  let count = 0;
+  const isWithin = (): boolean => size <= MAX_BODY_BYTES && count <= MAX_CHUNKS;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size <= MAX_BODY_BYTES) chunks.push(chunk);
+    count += 1;
+    if (isWithin()) chunks.push(chunk);
   }
-  return size > MAX_BODY_BYTES ? undefined : Buffer.concat(chunks).toString('utf8');
+  return isWithin() ? Buffer.concat(chunks).toString('utf8') : undefined;
 }
 
 function toHttp(result: Awaited<ReturnType<Handle>>): HttpAnswer {

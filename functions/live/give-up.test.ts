@@ -32,12 +32,20 @@ describe('it goes on', () => {
   test.each<[string, PlanMigration, VmStatus, RunDecision]>([
     ['where no user has given it up', aPlanMigration(), shown(3_600), UNKNOWN],
     ['where the annotation is a copy of another Migration’s', broken('other'), shown(3_600), UNKNOWN],
-    ['where the cluster may only restart', GIVEN_UP, shown(59, {}, 'Waiting'), UNKNOWN],
     ['where it was never shown', GIVEN_UP, shown(0, { conditions: [] }), UNKNOWN],
     ['where both clusters answer: it is canceled', GIVEN_UP, shown(3_600), waiting('Aborting')],
   ])('%s', (_what, ...[migration, vm, decision]) => {
     expect(given(vm, migration, decision)).toBe(decision);
   });
+});
+
+test.each([
+  ['Waiting', 59, 'wait'],
+  ['Waiting', 60, 'ended'],
+  ['Blocked', 59, 'wait'],
+  ['Blocked', 60, 'ended'],
+])('where a cluster has not answered, shown as %s for %i s: %s', (type, since, want) => {
+  expect(given(shown(since, {}, type)).kind).toBe(want);
 });
 
 test.each([

@@ -168,7 +168,9 @@ describe('the record of the attempt', () => {
 
   test.each<[string, number, number]>([
     ['by two clocks that agree', 0, 6_000],
-    ['by a clock that is behind: not less than nothing', -3_600_000, 1_000],
+    ['by a clock that is a second behind: not less than nothing', -6_000, 1_000],
+    ['by a clock that is further behind: as a lock and its repair may last', -6_001, 46_000],
+    ['by a clock that is far behind', -3_600_000, 46_000],
     ['by a clock that is far ahead: not more than a lock and its repair may last', 3_600_000, 46_000],
   ])('the locked time, %s', (_, aheadMs, want) => {
     const { namespace } = unlocked({ ...fenced('failed'), now: NOW + aheadMs });

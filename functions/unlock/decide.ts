@@ -174,11 +174,15 @@ function reasonOf(outcome: LockOutcome, { ended, others }: Lock): Reason {
   return outcome === LOCK_OUTCOME.ourFault ? REASON.lockExpired : REASON.raisedButNotAdmitted;
 }
 
-/** The times are from two servers' clocks, so the result is kept between nothing and what a lock with its repair may last (I7). */
+/**
+ * `lock` and `unlock` may read the time from two API servers. If this one is behind the other, the difference shows nothing, so the
+ * lock counts with what it and its repair may last (docs/adr/0005). It never counts with more (I7).
+ */
 function lockedMsOf({ acquiredAt, expiresAt }: Lock, now: number): number {
   const since = Date.parse(acquiredAt);
   const maxMs = Math.max(0, Date.parse(expiresAt) - since) + REPAIR_MS;
-  return Math.min(Math.max(0, now - since), maxMs) + CLOCK_GRAIN_MS;
+  const seenMs = now - since;
+  return (seenMs < -CLOCK_GRAIN_MS ? maxMs : Math.min(Math.max(0, seenMs), maxMs)) + CLOCK_GRAIN_MS;
 }
 
 /** Only for a raise that was made: another size changes nothing where another component prevented the raise. */

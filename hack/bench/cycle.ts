@@ -75,10 +75,11 @@ export async function migrateAll<T>(
     const object = watching.find('Namespace', namespace);
     return object !== undefined && lockOf(object).kind === 'none';
   };
-  const isOneLauncherEach = ({ namespace, vms }: Tenant): boolean =>
-    watching
-      .all('ResourceQuota', namespace)
-      .every(({ status }) => status?.used?.['pods'] === `${vms.length}`);
+  const isOneLauncherEach = ({ namespace, quotas, vms }: Tenant): boolean =>
+    quotas.every(
+      ({ name }) =>
+        watching.find('ResourceQuota', name, namespace)?.status?.used?.['pods'] === `${vms.length}`,
+    );
   const began = now();
   await Promise.all(all.map((one) => admin.create(FULL_MIGRATIONS, newMigration({ ...one, vmi: one.name }))));
   await until(environment, 'every migration has succeeded', () =>

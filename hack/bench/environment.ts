@@ -11,6 +11,8 @@ import type { Tenant } from '../demo/scenarios.ts';
 import { setUpTenant } from '../demo/tenant.ts';
 import { Traces } from '../demo/traces.ts';
 import { Watching } from '../demo/watching.ts';
+import type { MeasureOptions } from './figures.ts';
+import { inParallel } from './in-parallel.ts';
 import { residentMiB } from './processes.ts';
 import { RequestLog } from './requests.ts';
 
@@ -89,16 +91,21 @@ const computeFor = (launchers: number, moreMilliCpu = 0, moreMebibytes = 0): Res
   'requests.memory': String(launchers * LAUNCHER.bytes + moreMebibytes * 1_024 ** 2),
 });
 
-/** Creates the tenants, five at a time, and starts their VMs. */
+const TENANTS_AT_ONCE = 20;
+const PROGRESS_EVERY = 50;
+
+/** Creates the tenants, some at a time, and starts their VMs. */
 export async function setUpTenants(
   { admin, watching }: Environment,
   tenants: readonly Tenant[],
+  onProgress: MeasureOptions['onProgress'] = () => undefined,
 ): Promise<void> {
-  const signal = AbortSignal.timeout(TIMEOUT_MS);
-  for (let from = 0; from < tenants.length; from += 5) {
-    const five = tenants.slice(from, from + 5);
-    await Promise.all(five.map((tenant) => setUpTenant(tenant, { admin, watching, signal })));
-  }
+  let ready = 0;
+  await inParallel(tenants, TENANTS_AT_ONCE, async (tenant) => {
+    await setUpTenant(tenant, { admin, watching, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    ready += 1;
+    if (ready % PROGRESS_EVERY === 0) onProgress(`${ready} of ${tenants.length} new namespaces`);
+  });
 }
 
 /** In the API server's canonical form. */

@@ -11,7 +11,7 @@ import {
 import type { Detail, Figure, Measurements, MeasureOptions } from './figures.ts';
 import { storeFinishedMigrations } from './finished-migrations.ts';
 import { DEFAULT_LIMITS, setLimits } from './measure-bursts.ts';
-import { countsDetail, runCountsOf } from './profile.ts';
+import { countsDetail, detailsOf, runCountsOf } from './profile.ts';
 import { countsOf, openWatches } from './requests.ts';
 
 /** A larger burst would only measure the wait for this machine's cores. */
@@ -19,7 +19,7 @@ const MAX_AT_ONCE = 100;
 
 /**
  * One migration alone among many namespaces, each with a VMMRQ and a VM; then one migration in each of them at once. Before, it
- * stores `finished` migrations that have ended.
+ * stores `finished` migrations that have ended, in the namespace of the one alone.
  */
 export async function measureScale(
   sizes: readonly number[],
@@ -29,15 +29,19 @@ export async function measureScale(
   const environment = await startEnvironment({ onProgress });
   try {
     await setLimits(environment, DEFAULT_LIMITS);
-    if (finished > 0) await storeFinishedMigrations(environment, finished, { onProgress });
     const figures: Figure[] = [];
     const details: Detail[] = [];
     const tenants = Array.from({ length: Math.max(...sizes) }, (_, index) => blockedTenant(`bench-${index}`));
     let created = 0;
     for (const size of sizes.toSorted((one, other) => one - other)) {
       onProgress(`${size} namespaces`);
-      await setUpTenants(environment, tenants.slice(created, size));
+      await setUpTenants(environment, tenants.slice(created, size), onProgress);
+      if (created === 0 && finished > 0) {
+        const where = { namespace: nameOf(tenants), count: finished };
+        await storeFinishedMigrations(where, environment, { onProgress });
+      }
       created = size;
+      onProgress(`${size} namespaces: ${cycles} cycles`);
       const measured = await measureSize(environment, tenants.slice(0, size), cycles);
       const group = `${size} namespaces with a VMMRQ (at most ${DEFAULT_LIMITS.perCluster} migrations at once)`;
       figures.push(...measured.figures.map((figure) => ({ group, ...figure })));
@@ -55,6 +59,9 @@ interface Measured {
   readonly details: readonly Detail[];
 }
 
+/** The namespace in which one migration runs alone. */
+const nameOf = ([first]: readonly Tenant[]): string => first?.namespace ?? '';
+
 const NOT_MEASURED: Measured = { figures: [], details: [] };
 
 async function measureSize(
@@ -64,20 +71,33 @@ async function measureSize(
 ): Promise<Measured> {
   const alone: Cycle[] = [];
   for (let index = 0; index < cycles; index += 1) {
-    alone.push(await runCycle(environment, tenants[0]?.namespace ?? ''));
+    alone.push(await runCycle(environment, nameOf(tenants)));
   }
-  const counts = alone.map(({ requests }) => requests.length);
   const inEach = tenants.length > MAX_AT_ONCE ? NOT_MEASURED : await measureOneInEach(environment, tenants);
   const memory = await idleGuardMiB(environment);
   const watches = openWatches(environment.cluster.controlPlane.auditLog);
   const figures = [
     { name: 'one alone: blocked → target pod', unit: 'ms', samples: alone.map(blockedToPod) },
-    { name: 'one alone: requests', unit: 'requests', samples: counts },
+    { name: 'one alone: requests', unit: 'requests', samples: alone.map(({ requests }) => requests.length) },
+    ...listFigures(alone),
     ...inEach.figures,
     { name: 'resident memory of the guard, idle again', unit: 'MiB', samples: [memory] },
     { name: 'watches that are open (guard and source)', unit: 'times', samples: [watches] },
   ] as const;
-  return { figures, details: inEach.details };
+  return { figures, details: [...detailsOf(`one alone of ${tenants.length}`, alone), ...inEach.details] };
+}
+
+/** Finished migrations cannot be selected away, so a list without a limit grows with all that are stored. */
+function listFigures(alone: readonly Cycle[]): Measured['figures'] {
+  const lists = alone.map(({ requests }) => requests.filter(({ listsAllMigrations }) => listsAllMigrations));
+  const samples = lists.map(({ length }) => length);
+  const longest = lists.flat().map(({ ms }) => ms);
+  return [
+    { name: 'one alone: lists of migrations without a limit', unit: 'requests', samples, target: 0 },
+    ...(longest.length === 0
+      ? []
+      : [{ name: 'one alone: the longest of them', unit: 'ms', samples: longest, share: 1 } as const]),
+  ];
 }
 
 async function measureOneInEach(environment: Environment, tenants: readonly Tenant[]): Promise<Measured> {

@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
+import { MIGRATIONS } from '../../functions/kubernetes/resources.ts';
 import { Appended } from '../../test/cluster/appended.ts';
 
 /** The fields we read of an audit.k8s.io/v1 Event. */
@@ -35,6 +36,8 @@ export interface ApiRequest {
   readonly code: number;
   /** It writes a Kubernetes Event. */
   readonly isEvent: boolean;
+  /** It lists migrations, and the answer grows with those that are stored: finished ones cannot be selected away. */
+  readonly listsAllMigrations: boolean;
 }
 
 const OURS = `system:serviceaccount:${SYSTEM_NAMESPACE}:`;
@@ -53,16 +56,24 @@ export function requestOf(line: string): ApiRequest | undefined {
   return { at, ms, account, code: entry.responseStatus?.code ?? 0, ...targetOf(entry) };
 }
 
-type RequestTarget = Pick<ApiRequest, 'what' | 'namespace' | 'isEvent'>;
+type RequestTarget = Pick<ApiRequest, 'what' | 'namespace' | 'isEvent' | 'listsAllMigrations'>;
 
 function targetOf({ verb, requestURI, objectRef = {} }: Entry): RequestTarget {
   const { resource = '', subresource, namespace, name = '' } = objectRef;
   const plural = subresource === undefined ? resource : `${resource}/${subresource}`;
+  const what = `${verb} ${plural}`;
   return {
-    what: `${verb} ${plural}${requestURI.includes('dryRun=All') ? ' (dry run)' : ''}`,
+    what: `${what}${requestURI.includes('dryRun=All') ? ' (dry run)' : ''}`,
     namespace: namespace ?? (resource === 'namespaces' ? name : ''),
     isEvent: resource === 'events' && verb === 'create',
+    listsAllMigrations: what === `list ${MIGRATIONS.plural}` && !isBounded(requestURI),
   };
+}
+
+/** Whether the answer has a limit of objects. With resourceVersion 0 the API server answers from memory, and ignores the limit. */
+function isBounded(requestURI: string): boolean {
+  const query = new URL(requestURI, 'https://kubernetes').searchParams;
+  return query.has('limit') && query.get('resourceVersion') !== '0';
 }
 
 /** RFC 3339 with microseconds: Date keeps only milliseconds. */

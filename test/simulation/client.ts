@@ -248,8 +248,11 @@ export class Client implements Cluster {
 
   /** The error of a request that always fails. */
   #broken(call: Call): ApiError | undefined {
-    const code = this.#caller.site === undefined ? undefined : this.#network.broken(call);
-    return code === undefined ? undefined : this.#refusal(call, code);
+    const { site } = this.#caller;
+    const code = site === undefined ? undefined : this.#network.broken(call);
+    if (site === undefined || code === undefined) return undefined;
+    this.#network.faults.count('broken', faultSite(site, call));
+    return this.#refusal(call, code);
   }
 
   #refusal(call: Call, code: number): ApiError {
@@ -259,9 +262,14 @@ export class Client implements Cluster {
 
   #inject(site: string, { isWrite }: Call): InjectedFault | undefined {
     const { faults } = this.#network;
-    return isWrite ? faults.inject(site, CALL_FAULTS) : faults.inject(`${site} reads`, READ_FAULTS);
+    const at = faultSite(site, { isWrite });
+    return isWrite ? faults.inject(at, CALL_FAULTS) : faults.inject(at, READ_FAULTS);
   }
 }
+
+/** Writes and reads are different sites of faults. */
+const faultSite = (site: string, { isWrite }: Pick<Call, 'isWrite'>): string =>
+  isWrite ? site : `${site} reads`;
 
 const NOTHING = (): void => undefined;
 /** A new promise for each call: waiters on a shared one would keep their whole world in memory. */

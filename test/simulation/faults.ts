@@ -9,6 +9,7 @@ export const FAULTS = {
   error: 'the API server answers 500, and does nothing',
   slow: 'the request hangs for seconds on its way, and then arrives',
   freeze: 'the process is suspended for seconds after the answer, and then continues',
+  broken: 'a request fails for good: its kind is gone, or its list is refused',
   drop: 'an event is lost',
   duplicate: 'an event comes twice',
   late: 'an event comes seconds later',
@@ -123,9 +124,14 @@ export class Faults {
     const fault = this.#plan === undefined ? this.#draw(site, among) : this.#planned(at, among);
     if (fault === undefined) return undefined;
     this.happened.push({ at, fault });
+    this.count(fault, site);
+    return { at, fault };
+  }
+
+  /** Counts a hit. `broken` is part of the scenario, so it is counted only, and no plan has it. */
+  count(fault: Fault, site: string): void {
     const hit = `${fault} ${site}`;
     this.hits.set(hit, (this.hits.get(hit) ?? 0) + 1);
-    return { at, fault };
   }
 
   /** Randomness for the details of one fault: they do not depend on the rest of the run. */

@@ -40,6 +40,13 @@ test.each(SITES)('each fault hits often enough at $site', ({ site, faults }) => 
   expect(rare).toEqual([]);
 });
 
+/** Not `raise`, which reads a VMMRQ only for a lock that was taken before the kind went. */
+const BROKEN_AT = ['feasibility', 'lock', 'lower', 'guard'];
+
+test.each(BROKEN_AT)('requests that fail for good hit the reads of %s often enough', (site) => {
+  expect(summary.hits.get(`broken ${site} reads`) ?? 0).toBeGreaterThanOrEqual(MIN_HITS);
+});
+
 test('the runs contain pods that were under way before the proof', () => {
   expectBusy(summary);
   expect(summary.podsOutsideLock).toBeGreaterThan(0);

@@ -49,15 +49,18 @@ export interface Sent {
   readonly path?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** Each byte of the body is a chunk of its own. */
+  readonly isInBytes?: boolean;
 }
 
 /** One HTTP request on its own connection. Rejects when the connection breaks before the complete answer. */
 export async function send(
   port: number,
-  { method = 'POST', path = '/', headers = {}, body = '' }: Sent,
+  { method = 'POST', path = '/', headers = {}, body = '', isInBytes = false }: Sent,
 ): Promise<Answer> {
   const request = httpRequest({ host: '127.0.0.1', port, method, path, headers, agent: false });
-  request.end(body);
+  if (isInBytes) for (const byte of body) request.write(byte);
+  request.end(isInBytes ? '' : body);
   const [response] = (await once(request, 'response')) as [AsyncIterable<Buffer> & Incoming];
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk);

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { WatchedCluster } from '../../test/support/builders/cluster.ts';
 import { aLock, aNamespace, lockedBy, lockedUnreadably } from '../../test/support/builders/namespace.ts';
 import {
+  annotated,
   inNamespace,
   labelled,
   named,
@@ -470,6 +471,19 @@ describe('the quota of a removed lock without a raise', () => {
     fixture.cluster.put(NAMESPACES, aNamespace());
     await fixture.during(0);
     expect(fenced()).toBe(want);
+  });
+
+  test('fenced by the other guard: the guard leaves it unchanged', async () => {
+    fixture.cluster.put(
+      RESOURCE_QUOTAS,
+      annotated(ANNOTATION.lastRelease, 'removed-token-1 failed')(aQuota()),
+    );
+    fixture.cluster.put(NAMESPACES, HELD);
+    const before = inStore();
+    await fixture.during(0);
+    fixture.cluster.put(NAMESPACES, aNamespace());
+    await fixture.during(0);
+    expect(inStore()).toBe(before);
   });
 
   test('the write fails: the guard fences it again and again until it succeeds, also under the next lock', async () => {

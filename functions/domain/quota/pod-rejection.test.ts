@@ -134,12 +134,15 @@ test('podRejectionsOf: of an attachment pod, where the migration waits for that'
   expect(quotasOf()).toEqual(['launcher']);
 });
 
-test('podRejectionsOf: within one second the last written comes first', () => {
-  const written = (quota: string, resourceVersion: string): ReturnType<typeof aFailure> => {
-    const event = aFailure(exceeded(quota, 'pods=1'), -5);
+test.each<[string, number]>([
+  ['within one second', -5],
+  ['also before one whose time is in the future', 3_600],
+])('podRejectionsOf: the last written comes first, %s', (_, after) => {
+  const written = (quota: string, resourceVersion: string, at = -5): ReturnType<typeof aFailure> => {
+    const event = aFailure(exceeded(quota, 'pods=1'), at);
     return { ...event, metadata: { ...event.metadata, resourceVersion } };
   };
-  const events = [written('first', '99'), written('last', '1000'), written('between', '101')];
+  const events = [written('first', '99', after), written('last', '1000'), written('between', '101')];
   const quotas = podRejectionsOf(aCandidate(), aVmi(), events).map((each) =>
     'quota' in each ? each.quota : '',
   );

@@ -115,7 +115,7 @@ export function podRejectionsOf(
   return events
     .filter(({ involvedObject, reason }) => involvedObject.uid === uid && reason === KUBEVIRT.failedCreate)
     .filter((event) => timeOf(event) >= since)
-    .toSorted((one, other) => timeOf(other) - timeOf(one) || writtenAfter(other, one))
+    .toSorted((one, other) => writtenAfter(other, one) || timeOf(other) - timeOf(one))
     .flatMap(({ message = '' }) => parsePodRejection(message, lacks) ?? []);
 }
 
@@ -127,7 +127,10 @@ export const wasRefusedAfter = (
 ): boolean =>
   events.some((event) => vms.includes(event.involvedObject.name ?? '') && timeOf(event) >= at + 1_000);
 
-/** Of one second: resource versions of one kind can be compared (kubernetes KEP-5504). Above 0: `one` was written later. */
+/**
+ * Above 0: `one` was written later. Its time is its author's: from another clock it may be in the future, and would displace all later
+ * Events. Resource versions of one kind can be compared (kubernetes KEP-5504).
+ */
 const writtenAfter = (one: KubernetesEvent, other: KubernetesEvent): number =>
   versionOf(one).localeCompare(versionOf(other));
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { EVENT } from '../../../functions/domain/names.ts';
+import { EVENT, sourceOf } from '../../../functions/domain/names.ts';
+import type { CloudEvent } from '../../cluster/eventing/cloudevent.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import { expectInTime } from '../../support/quiescent.ts';
 import { Measured } from '../../support/measured.ts';
@@ -18,7 +19,7 @@ const ENV = {
 };
 
 let environment: TestEnvironment;
-const measured = new Measured('locked for');
+const measured = new Measured('seconds');
 let dropped: ReturnType<typeof droppedEvents>;
 /** These two tenants wait for the end of their lock while the other tests run. */
 let raised: Tenant;
@@ -43,7 +44,13 @@ afterAll(async () => {
   await environment.stop();
 });
 
-/** Checks that the lock ended within the bound of I3. */
+/** The guard looks at a lock 2 s after it has seen it, and then every 3 s (webhook/watchdog/watchdog.ts). */
+const SAID_AGAIN_MS = 5_000;
+
+/**
+ * Checks that the lock ended within the bound of I3. The Broker loses here also what the guard says again, so only the end of the lock and
+ * the guard's repair help.
+ */
 async function expectEndInTime(tenant: Tenant): Promise<void> {
   await tenant.untilUnlocked();
   measured.add(tenant.name, expectInTime(tenant, LOCK_SECONDS));
@@ -72,6 +79,40 @@ test('namespace.unlocked is lost: the remaining migration still gets its lock', 
   await tenant.untilThrough(0, 1);
   await expectAsBefore(environment.admin, tenant);
 });
+
+/** For each station of a cycle: its Trigger, and the guard's events that lead on from it. The Broker loses all others on that way. */
+const STATIONS: Readonly<Record<string, { trigger: string; saidAgain: readonly string[] }>> = {
+  'locked and not raised': { trigger: 'mtq-raise', saidAgain: [EVENT.namespaceLocked] },
+  'raised and not lowered': {
+    trigger: 'mtq-lower',
+    saidAgain: [EVENT.quotaRaised, EVENT.lockStalled, EVENT.migrationEnded],
+  },
+  'lowered and not unlocked': { trigger: 'mtq-unlock', saidAgain: [EVENT.quotaLowered] },
+};
+
+test.each(Object.entries(STATIONS))(
+  'the event of a station is lost: the guard says it again within 5 s (%s)',
+  async (station, { trigger, saidAgain }) => {
+    const tenant = await newTenant(environment, { name: `lost-to-${trigger}` });
+    const isSaidAgain = ({ attributes: { source, type = '' } }: CloudEvent): boolean =>
+      source === sourceOf('guard') && saidAgain.includes(type);
+    dropped.set(tenant.name, ({ event, trigger: to }) => to === trigger && !isSaidAgain(event));
+    await tenant.migrate();
+    await tenant.untilThrough();
+
+    const first = (isLost: boolean): number =>
+      environment.hops.items.find(
+        (hop) =>
+          hop.namespace === tenant.name && hop.trigger === trigger && (hop.outcome === 'lost') === isLost,
+      )?.at ?? NaN;
+    await environment.hops.until('it was said again', () => !Number.isNaN(first(false)));
+    // By the Broker's own times: how long the test waits for them does not count.
+    const ms = first(false) - first(true);
+    expect(ms).toBeLessThanOrEqual(SAID_AGAIN_MS);
+    measured.add(`${station}: said again after`, ms / 1_000);
+    await expectAsBefore(environment.admin, tenant);
+  },
+);
 
 test.each(['raise', 'lower', 'unlock'])(
   '%s is killed right after the lock, and again right after the raise (F2, F4, F5)',
