@@ -2,7 +2,7 @@ import type { LiveWrite } from '../../../functions/domain/live/decision.ts';
 import type { PlanMigration } from '../../../functions/domain/live/forklift.ts';
 import { LIVE_EVENT, LIVE_KIND } from '../../../functions/domain/live/names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
-import { ApiError } from '../../../functions/kubernetes/errors.ts';
+import { ApiError, Unreachable } from '../../../functions/kubernetes/errors.ts';
 import { JOBS, PLAN_MIGRATIONS, PLANS } from '../../../functions/kubernetes/live-resources.ts';
 import type { PassResult } from '../../../functions/live/begin.ts';
 import type { LiveContext } from '../../../functions/live/context.ts';
@@ -15,10 +15,12 @@ import type { Clusters } from './clusters.ts';
 import { isStarted } from './hooks.ts';
 import { endIn, MIGRATION_AT, PLAN_AT, type Hub } from './hub.ts';
 import { contextOf } from './reach.ts';
+import type { Servers } from './servers.ts';
 
 interface CallsOptions {
   readonly clusters: Clusters;
   readonly hub: Hub;
+  readonly servers: Servers;
   readonly random: Random;
   readonly checked: () => Checked;
   /** Milliseconds that the next request comes later. */
@@ -83,7 +85,7 @@ export class Calls {
 
   /** Resolves when it is over, or its process is gone. */
   async one(): Promise<void> {
-    const { clusters, hub, random, onNote, onViolation } = this.#options;
+    const { clusters, hub, servers, random, onNote, onViolation } = this.#options;
     const { promise: gone, resolve: crash } = Promise.withResolvers<undefined>();
     const { now } = clusters;
     const call: Call = { began: now, readSince: now, hadRecord: false, wrote: undefined, isGone: false };
@@ -91,6 +93,7 @@ export class Calls {
       pause: (isWrite: boolean) => this.#pause(call, isWrite, () => crash(undefined)),
       before: (write: LiveWrite) => this.#before(call, write),
       isLost: () => random.chance(0.5),
+      failureOf: (write: LiveWrite) => servers.failureOf(write),
       onRead: (on: string, kind: string) => {
         if (on !== 'source' || kind !== VMS.kind) return;
         call.readSince = clusters.now;
@@ -107,7 +110,7 @@ export class Calls {
       onNote(`  ${result.message}`);
     } catch (error) {
       // The Broker brings the event again.
-      if (error instanceof ApiError) this.#refused(error);
+      if (error instanceof ApiError || isOfHub(error)) this.#refused(error);
       else onViolation(`L4: the call throws ${String(error)}`);
     } finally {
       this.underWay -= 1;
@@ -188,6 +191,10 @@ async function passOf(hub: Hub, context: LiveContext): Promise<PassResult> {
     );
   return passMigration(MIGRATION_AT, context);
 }
+
+/** A cluster that does not answer is no error of the call. */
+const isOfHub = (error: unknown): error is Unreachable =>
+  error instanceof Unreachable && error.message.includes('hub');
 
 const keyOf = ({ kind = '', metadata }: LiveWrite['object']): string => `${kind} ${metadata.name}`;
 

@@ -19,6 +19,9 @@ import { exchangeTrust } from '../../support/kubevirt/pair.ts';
 import type { Random } from '../random.ts';
 import { simulatePair, type SimulatedPair } from '../two-kubevirts.ts';
 
+/** Whose API server. */
+export type Server = Side | 'hub';
+
 /** How the VM is to run on the source; `running` is the older form of Always. */
 type Strategy = 'Always' | 'RerunOnFailure' | 'Manual' | 'Once' | 'running';
 export const STRATEGIES: readonly Strategy[] = ['Always', 'RerunOnFailure', 'Manual', 'Once', 'running'];
@@ -60,7 +63,7 @@ export class Clusters {
   /** What a user has set it to since. */
   readonly strategiesOfUser: string[] = [];
   /** Reads and writes there are not answered. */
-  readonly away: Record<Side, boolean> = { source: false, target: false };
+  readonly away: Record<Server, boolean> = { source: false, target: false, hub: false };
   isFull = false;
   #writes = 0;
 

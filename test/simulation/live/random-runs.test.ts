@@ -4,6 +4,7 @@ import { DISTURBANCES, USERS } from './disturbances.ts';
 import { HOOK_HITS } from './hooks.ts';
 import { simulateLive, type LiveSummary } from './pool.ts';
 import { NAMESPACE, OWNER } from './seldom.ts';
+import { SERVER_HITS } from './servers.ts';
 
 const RUNS = 200;
 const IS_WRITE = /^(?:create|replace|delete) /;
@@ -32,6 +33,7 @@ test('everything that can happen happens', () => {
     NAMESPACE,
     OWNER,
     ...HOOK_HITS,
+    ...SERVER_HITS,
     ...Object.keys(DISTURBANCES),
     ...Object.keys(USERS),
   ];

@@ -6,6 +6,7 @@ import { calm, DISTURBANCES, USERS } from './disturbances.ts';
 import { Hooks } from './hooks.ts';
 import { Hub } from './hub.ts';
 import { OWNER, Seldom } from './seldom.ts';
+import { Servers } from './servers.ts';
 import { Truth } from './truth.ts';
 
 interface RunResult {
@@ -39,6 +40,7 @@ class Run {
   readonly #hooks: Hooks;
   readonly #hub: Hub;
   readonly #seldom: Seldom;
+  readonly #servers: Servers;
   readonly #calls: Calls;
   readonly #halts: number[] = [];
   readonly #starts: number[] = [];
@@ -60,13 +62,14 @@ class Run {
     this.#hub = new Hub(clusters, this.#hooks.steps);
     this.#hooks.watch(this.#hub);
     this.#seldom = new Seldom({ seed, clusters, hub: this.#hub, onHit: (what) => this.#happens(what) });
+    this.#servers = new Servers({ seed, clusters, onHit: (what) => this.#happens(what) });
     this.#rates = {
       fault: random.pick([0, 0.002, 0.005, 0.01]),
       user: random.pick([0, 0, 0, 0.002, 0.005]),
       call: random.pick([0.05, 0.15, 0.4]),
     };
     this.#calls = new Calls({
-      ...{ clusters, hub: this.#hub, random, halts: this.#halts },
+      ...{ clusters, hub: this.#hub, servers: this.#servers, random, halts: this.#halts },
       checked: () => this.#checked,
       stall: () => this.#seldom.stall(),
       onHit: (hit) => this.#hit(hit),
@@ -78,6 +81,7 @@ class Run {
   async result(): Promise<RunResult> {
     for (let step = 0; step < STEPS && !this.#isOver; step += 1) {
       this.#seldom.step(step);
+      this.#servers.step(step);
       await this.#step();
     }
     await this.#settle();
@@ -156,6 +160,7 @@ class Run {
   /** The faults end. It must become quiet, and then be as it shall be. */
   async #settle(): Promise<void> {
     this.#seldom.calm();
+    this.#servers.calm();
     await calm({ clusters: this.#clusters, hub: this.#hub, random: this.#random });
     this.#calls.isCalm = true;
     let [quiet, idle] = [0, 0];
