@@ -3,17 +3,25 @@ import type { PlanMigration } from '../../../functions/domain/live/forklift.ts';
 import { LIVE_EVENT, LIVE_KIND } from '../../../functions/domain/live/names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import { ApiError, Unreachable } from '../../../functions/kubernetes/errors.ts';
-import { JOBS, PLAN_MIGRATIONS, PLANS } from '../../../functions/kubernetes/live-resources.ts';
+import { JOBS, PLAN_MIGRATIONS } from '../../../functions/kubernetes/live-resources.ts';
 import type { PassResult } from '../../../functions/live/begin.ts';
 import type { LiveContext } from '../../../functions/live/context.ts';
 import { passMigration } from '../../../functions/live/pass.ts';
 import { wake } from '../../../functions/live/wake.ts';
 import { VMS } from '../../cluster/kubevirt/objects.ts';
 import type { Random } from '../random.ts';
-import { brokenBy, brokenByEnd, brokenByJob, haltsSource, isRecorded, type Checked } from './checker.ts';
+import {
+  brokenBy,
+  brokenByEnd,
+  brokenByJob,
+  brokenByReason,
+  haltsSource,
+  isRecorded,
+  type Checked,
+} from './checker.ts';
 import type { Clusters } from './clusters.ts';
 import { isStarted } from './hooks.ts';
-import { endIn, MIGRATION_AT, PLAN_AT, type Hub } from './hub.ts';
+import { endIn, MIGRATION_AT, type Hub } from './hub.ts';
 import { contextOf } from './reach.ts';
 import type { Servers } from './servers.ts';
 
@@ -153,7 +161,9 @@ export class Calls {
       };
     }
     const isStopped = (hub.stoppedAt ?? Infinity) < call.began;
-    const broken = brokenBy({ ...checked(), readSince: call.readSince, isStopped }, write);
+    const { readSince } = call;
+    const isForbidden = (hub.forbiddenAt ?? Infinity) < readSince;
+    const broken = brokenBy({ ...checked(), readSince, isStopped, isForbidden }, write);
     const isHalt = haltsSource(write, clusters);
     // Only a write that was accepted breaks anything.
     return () => {
@@ -177,18 +187,18 @@ export class Calls {
       this.outcome = `${as} ${reason}${leftovers.map((one) => ` ${one.split(' ')[0] ?? ''}`).join('')}`;
       onNote(`    ends: ${as} ${reason} ${leftovers.join(', ')}`);
     }
+    onViolation(brokenByReason(checked(), end));
     if (leftovers.length > 0 || (known !== undefined && known.leftovers.length === 0)) return;
     onViolation(brokenByEnd({ ...checked(), readSince }, end));
   }
 }
 
-/** A Plan that is deleted after its run has an event of its own, and is looked at by the guard until it is gone. */
+/** A Plan or Provider that is deleted after the run has an event of its own. The guard looks at a Plan until it is gone. */
 async function passOf(hub: Hub, context: LiveContext): Promise<PassResult> {
-  if (hub.isLetGo && hub.plan?.metadata.deletionTimestamp !== undefined)
-    await wake(
-      { ...PLAN_AT, type: LIVE_EVENT.sweep, id: 'sweep', kind: PLANS.kind, isChange: false },
-      context,
-    );
+  for (const { kind = '', metadata } of hub.isLetGo ? hub.going : []) {
+    const { namespace = '', name } = metadata;
+    await wake({ namespace, name, type: LIVE_EVENT.sweep, id: 'sweep', kind, isChange: false }, context);
+  }
   return passMigration(MIGRATION_AT, context);
 }
 

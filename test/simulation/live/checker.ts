@@ -31,6 +31,8 @@ export interface Checked {
   readonly hooks: Hooks;
   /** A user has changed, stopped, started or deleted something: it need not be as it was. */
   readonly isTouched: boolean;
+  /** A user has given the run up. */
+  readonly isGivenUp: boolean;
   /** The Migration shows the end of the VM. */
   readonly hasEnded: boolean;
   /** When the run has halted the source VM since a user last touched anything (a removed record does not tell of it), milliseconds. */
@@ -46,12 +48,14 @@ export interface Checked {
 interface CheckedWrite extends Checked {
   /** When the call that writes began to read, milliseconds. */
   readonly readSince: number;
-  /** A user has canceled, archived or deleted the run before the call began. */
+  /** A user has canceled, archived, deleted or given up the run before the call began. */
   readonly isStopped: boolean;
+  /** Its user has lost the rights that it needs before the call began to read. */
+  readonly isForbidden: boolean;
 }
 
 /** What shows an end. */
-type Ending = Omit<CheckedWrite, 'isStopped'>;
+type Ending = Omit<CheckedWrite, 'isStopped' | 'isForbidden'>;
 
 /** An owner starts it again each time: the run does not do so at once, and does not end either. */
 const NOT_AT_ONCE_MS = 5_000;
@@ -67,8 +71,12 @@ export function brokenBy(checked: CheckedWrite, write: LiveWrite): string | unde
   return kind === FULL_VMIS.kind ? (endsSource(checked) ?? startsAgain(checked)) : undefined;
 }
 
-function makes({ isStopped, hooks, isTouched }: CheckedWrite, { on, object }: LiveWrite): string | undefined {
+function makes(
+  { isStopped, isForbidden, hooks, isTouched }: CheckedWrite,
+  { on, object }: LiveWrite,
+): string | undefined {
   if (isStopped) return `L3: ${object.kind ?? ''} is made on the ${on} though the run is to end`;
+  if (isForbidden) return `L6: ${object.kind ?? ''} is made on the ${on} for a user who may not`;
   const isEarly = hooks.steps.includes('PreHook') && !hooks.succeeded.has('PreHook') && !isTouched;
   return isEarly
     ? `L5: ${object.kind ?? ''} is made on the ${on} before the PreHook has succeeded`
@@ -132,8 +140,12 @@ function startsAgain({ clusters, truth, isTouched }: Checked): string | undefine
     : undefined;
 }
 
-function beginsAgain({ clusters, hasEnded, isTouched }: Checked, after: Vm): string | undefined {
+function beginsAgain(
+  { clusters, hasEnded, isForbidden, isTouched }: CheckedWrite,
+  after: Vm,
+): string | undefined {
   const isNew = !isRecorded(clusters.vm('source')) && isRecorded(after);
+  if (isNew && isForbidden && !endsRun(after)) return 'L6: the run begins for a user who may not';
   // Where a user has removed the record, a late call may record the end again, by which nothing begins. The next pass takes it off.
   const isEndAgain = isTouched && endsRun(after);
   return hasEnded && isNew && !isEndAgain ? 'L5: the run begins again after its end was shown' : undefined;
@@ -168,6 +180,10 @@ function haltsAtOnce({ clusters, halts }: Checked): string | undefined {
   const isAtOnce = halts.length > 2 && clusters.now - (halts.at(-2) ?? 0) < NOT_AT_ONCE_MS;
   return isAtOnce ? 'L4: the source is halted again and again, as fast as its owner starts it' : undefined;
 }
+
+/** What an end breaks, also one with something left over. */
+export const brokenByReason = ({ isGivenUp }: Checked, { reason }: ShownEnd): string | undefined =>
+  reason === 'GivenUp' && !isGivenUp ? 'L4: it counts as given up, and no user has done so' : undefined;
 
 /** What an end with nothing left over breaks, when it is reached. What becomes of the VM afterwards is not the run's. */
 export function brokenByEnd(checked: Ending, { as }: ShownEnd): string | undefined {
@@ -240,21 +256,23 @@ function leftWithoutNeed({ clusters, truth, isTouched }: Checked, { reason }: Sh
 /** When nothing happens any more. `said`: what the last call said. */
 export function brokenAtLast(checked: Checked, hub: Hub, said: string): string | undefined {
   const { end, isLetGo } = hub;
-  if (end !== undefined && end.leftovers.length > 0)
-    return isLetGo
-      ? 'L4: the Migration is let go, and something is left over'
-      : leftWithoutNeed(checked, end);
-  if (isLetGo) return brokenByRest(checked, hub);
+  if (isLetGo && hub.going.length > 0) return `L4: the deleted ${kindsOf(hub.going)} does not go`;
+  if (end !== undefined && end.leftovers.length > 0) return brokenByLeftovers(checked, end, isLetGo);
+  if (isLetGo) return brokenByRest(checked);
   return end === undefined
     ? `L4: the run does not end: ${said}`
     : `L4: nothing is left over, and the Migration is held: ${said}`;
 }
 
+/** A run with something left over holds its Migration until a user gives it up. */
+function brokenByLeftovers(checked: Checked, end: ShownEnd, isLetGo: boolean): string | undefined {
+  if (checked.isGivenUp) return isLetGo ? undefined : 'L4: it was given up, and the Migration is held';
+  return isLetGo ? 'L4: the Migration is let go, and something is left over' : leftWithoutNeed(checked, end);
+}
+
 /** Once the Migration is let go. */
-function brokenByRest(checked: Checked, { migration, plan }: Hub): string | undefined {
+function brokenByRest(checked: Checked): string | undefined {
   const { clusters, truth, isTouched } = checked;
-  if ([migration, plan].some((one) => one?.metadata.deletionTimestamp !== undefined))
-    return 'L4: what is deleted does not go';
   if (truth.runs('source') && truth.runs('target') && !isTouched) return 'L1: two copies run at last';
   const left = truth.hasMoved ? [] : leftOnTarget(checked);
   if (left.length > 0) return `L3: at last the target has ${kindsOf(left)}`;

@@ -2,6 +2,7 @@ import { beforeAll, expect, jest, test } from '@jest/globals';
 import { crashAfter } from './calls.ts';
 import { DISTURBANCES, USERS } from './disturbances.ts';
 import { HOOK_HITS } from './hooks.ts';
+import { HUB_USER_HITS } from './hub-users.ts';
 import { simulateLive, type LiveSummary } from './pool.ts';
 import { NAMESPACE, OWNER } from './seldom.ts';
 import { SERVER_HITS } from './servers.ts';
@@ -34,6 +35,7 @@ test('everything that can happen happens', () => {
     OWNER,
     ...HOOK_HITS,
     ...SERVER_HITS,
+    ...HUB_USER_HITS,
     ...Object.keys(DISTURBANCES),
     ...Object.keys(USERS),
   ];

@@ -87,10 +87,11 @@ class Connection implements Pick<Cluster, 'get' | 'list' | 'create' | 'replace' 
   }
 
   async create<T extends KubernetesObject>(type: ResourceType<T>, object: New<T>): Promise<Read<T>> {
+    const { clusters, hub } = this.#parts;
+    const allowed = hub.forbiddenAt === undefined;
     // Without a pause: there is one before the write that it is asked for.
     if (type.kind === 'SubjectAccessReview')
-      return { object: { ...object, status: { allowed: true } } as unknown as T, date: this.#date };
-    const { clusters, hub } = this.#parts;
+      return { object: { ...object, status: { allowed } } as unknown as T, date: this.#date };
     const on = this.#on;
     const write = { verb: 'create', on, object: { ...object, kind: type.kind } } as unknown as LiveWrite;
     return this.#write(write, () =>

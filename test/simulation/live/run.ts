@@ -5,6 +5,7 @@ import { startClusters, type Clusters } from './clusters.ts';
 import { calm, DISTURBANCES, USERS } from './disturbances.ts';
 import { Hooks } from './hooks.ts';
 import { Hub } from './hub.ts';
+import { HubUsers } from './hub-users.ts';
 import { OWNER, Seldom } from './seldom.ts';
 import { Servers } from './servers.ts';
 import { Truth } from './truth.ts';
@@ -41,6 +42,7 @@ class Run {
   readonly #hub: Hub;
   readonly #seldom: Seldom;
   readonly #servers: Servers;
+  readonly #hubUsers: HubUsers;
   readonly #calls: Calls;
   readonly #halts: number[] = [];
   readonly #starts: number[] = [];
@@ -61,8 +63,10 @@ class Run {
     this.#hooks = new Hooks({ seed, clusters, onHit: (what) => this.#happens(what) });
     this.#hub = new Hub(clusters, this.#hooks.steps);
     this.#hooks.watch(this.#hub);
-    this.#seldom = new Seldom({ seed, clusters, hub: this.#hub, onHit: (what) => this.#happens(what) });
-    this.#servers = new Servers({ seed, clusters, onHit: (what) => this.#happens(what) });
+    const seldom = { seed, clusters, hub: this.#hub, onHit: (what: string) => this.#happens(what) };
+    this.#seldom = new Seldom(seldom);
+    this.#servers = new Servers(seldom);
+    this.#hubUsers = new HubUsers(seldom);
     this.#rates = {
       fault: random.pick([0, 0.002, 0.005, 0.01]),
       user: random.pick([0, 0, 0, 0.002, 0.005]),
@@ -82,6 +86,7 @@ class Run {
     for (let step = 0; step < STEPS && !this.#isOver; step += 1) {
       this.#seldom.step(step);
       this.#servers.step(step);
+      this.#hubUsers.step(step);
       await this.#step();
     }
     await this.#settle();
@@ -149,6 +154,7 @@ class Run {
       truth: this.#truth,
       hooks: this.#hooks,
       isTouched: this.#isTouched,
+      isGivenUp: this.#hub.isGivenUp,
       hasEnded: end !== undefined && end.leftovers.length === 0,
       halts: this.#halts,
       starts: this.#starts,
