@@ -64,10 +64,16 @@ const NOT_OVER_MS = 300_000;
 /** What a write of the run would break; undefined: nothing. Asked just before it is sent. */
 export function brokenBy(checked: CheckedWrite, write: LiveWrite): string | undefined {
   const { verb, on, object } = write;
-  const { kind = '' } = object;
   if (verb === 'create') return makes(checked, write);
-  if (on === 'target') return takesForeign(checked, object) ?? deletesOnTarget(checked, write);
-  if (verb === 'replace') return kind === VMS.kind ? replacesSource(checked, object as Vm) : undefined;
+  const isOfVm = on === 'source' && object.kind === VMS.kind;
+  if (verb === 'replace' && isOfVm) return replacesSource(checked, object as Vm);
+  const foreign = on === 'target' ? takesForeign(checked, object) : undefined;
+  return foreign ?? (verb === 'delete' ? deletes(checked, write) : undefined);
+}
+
+function deletes(checked: CheckedWrite, { on, object: { kind = '' } }: LiveWrite): string | undefined {
+  if (kind === FULL_MIGRATIONS.kind) return aborts(checked);
+  if (on === 'target') return deletesOnTarget(checked, kind);
   return kind === FULL_VMIS.kind ? (endsSource(checked) ?? startsAgain(checked)) : undefined;
 }
 
@@ -114,14 +120,21 @@ function takesForeign({ clusters }: Checked, { kind, metadata }: LiveWrite['obje
     : `L6: a ${kind ?? ''} of the target that the run did not make is changed or deleted`;
 }
 
-function deletesOnTarget({ truth }: Checked, { verb, object }: LiveWrite): string | undefined {
-  const { kind = '' } = object;
-  if (verb !== 'delete' || kind === FULL_MIGRATIONS.kind) return undefined;
+/** libvirt refuses it, so that a write which is late does no harm. */
+const aborts = ({ truth, readSince }: CheckedWrite): string | undefined =>
+  truth.isSplit && truth.splitSince < readSince
+    ? 'L2: the migration of a guest in post-copy is aborted'
+    : undefined;
+
+function deletesOnTarget({ clusters, truth }: Checked, kind: string): string | undefined {
+  if (truth.isLost && isMarked(clusters.vm('source')))
+    return `L2: ${kind} of a guest that was seen to leave, and was lost, is deleted`;
   if (truth.runs('target')) return `L2: ${kind} of the copy that runs on the target is deleted`;
   return truth.hasMoved ? `L2: ${kind} with the newest data is deleted` : undefined;
 }
 
 function endsSource({ truth, lastOnTarget, readSince }: CheckedWrite): string | undefined {
+  if (truth.isSplit) return 'L2: the guest is in post-copy, and the VMI of the source is ended';
   if (!truth.hasMoved)
     return truth.runs('source') ? 'L2: the original runs on the source, and its VMI is ended' : undefined;
   // One cluster is read and the other written: no precondition spans both, so the copy on the target may stop in between.
@@ -154,6 +167,10 @@ function beginsAgain(
 export const isRecorded = (vm: Vm | undefined): boolean =>
   vm?.metadata.annotations?.['live.mtq.kubevirt.io/run'] !== undefined;
 
+/** The run has recorded that the guest may be on the target. */
+const isMarked = (vm: Vm | undefined): boolean =>
+  vm?.metadata.annotations?.['live.mtq.kubevirt.io/run']?.includes('"marks":[{') === true;
+
 const endsRun = ({ metadata }: Vm): boolean =>
   metadata.annotations?.['live.mtq.kubevirt.io/run']?.includes('"end":') === true;
 
@@ -168,12 +185,16 @@ function changesSource(checked: CheckedWrite, after: Vm): string | undefined {
     return truth.hasMoved
       ? (haltsAtOnce(checked) ?? endsSource(checked))
       : 'L3: the source is halted before its guest has moved';
-  if (truth.hasMoved) return 'L1: the source is started though its guest has moved';
+  if (hasLeft(truth, before)) return 'L1: the source is started though its guest has moved';
   // A record that was removed is made again with a strategy that a user has set since.
   return [clusters.strategy, ...clusters.strategiesOfUser].includes(strategyIn(after))
     ? undefined
     : 'L3: the source gets another strategy than it had';
 }
+
+/** Also where it was lost then, if the run has seen that: the disks of the target are newer. */
+const hasLeft = (truth: Truth, vm: Vm): boolean =>
+  truth.hasMoved || truth.isSplit || (truth.isLost && isMarked(vm));
 
 function haltsAtOnce({ clusters, halts }: Checked): string | undefined {
   // Once more is no matter: what was written late was read long before.
@@ -201,8 +222,8 @@ export function brokenByEnd(checked: Ending, { as }: ShownEnd): string | undefin
     : `L3: ${as}, and the source VM is ${strategyIn(vm)}`;
 }
 
-function isStrategyKept({ clusters, isTouched, readSince }: Ending, vm: Vm): boolean {
-  if (isTouched || strategyIn(vm) === clusters.strategy) return true;
+function isStrategyKept({ clusters, truth, isTouched, readSince }: Ending, vm: Vm): boolean {
+  if (isTouched || truth.isLost || strategyIn(vm) === clusters.strategy) return true;
   // After a failed attempt KubeVirt halts the VM where its launcher is lost, also a moment before the end is shown.
   return clusters.strategyBy === 'virt-controller' && clusters.strategyAt >= readSince;
 }

@@ -6,6 +6,7 @@ import { calm, DISTURBANCES, USERS } from './disturbances.ts';
 import { Hooks } from './hooks.ts';
 import { Hub } from './hub.ts';
 import { HubUsers } from './hub-users.ts';
+import { PostCopy } from './post-copy.ts';
 import { OWNER, Seldom } from './seldom.ts';
 import { Servers } from './servers.ts';
 import { Truth } from './truth.ts';
@@ -67,6 +68,7 @@ class Run {
     this.#seldom = new Seldom(seldom);
     this.#servers = new Servers(seldom);
     this.#hubUsers = new HubUsers(seldom);
+    new PostCopy({ ...seldom, truth: this.#truth }).watch();
     this.#rates = {
       fault: random.pick([0, 0.002, 0.005, 0.01]),
       user: random.pick([0, 0, 0, 0.002, 0.005]),
