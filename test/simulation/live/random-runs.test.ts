@@ -7,8 +7,9 @@ import { simulateLive, type LiveSummary } from './pool.ts';
 import { NAMESPACE, OWNER } from './seldom.ts';
 import { POST_COPY_HITS } from './post-copy.ts';
 import { SERVER_HITS } from './servers.ts';
+import { SLOW_NODE_HITS } from './slow-nodes.ts';
 
-const RUNS = 200;
+const RUNS = 300;
 const IS_WRITE = /^(?:create|replace|delete) /;
 // They only compute, as those of the protocol.
 jest.setTimeout(30 * 60_000);
@@ -38,6 +39,7 @@ test('everything that can happen happens', () => {
     ...SERVER_HITS,
     ...HUB_USER_HITS,
     ...POST_COPY_HITS,
+    ...SLOW_NODE_HITS,
     ...Object.keys(DISTURBANCES),
     ...Object.keys(USERS),
   ];

@@ -9,6 +9,7 @@ import { HubUsers } from './hub-users.ts';
 import { PostCopy } from './post-copy.ts';
 import { OWNER, Seldom } from './seldom.ts';
 import { Servers } from './servers.ts';
+import { SlowNodes } from './slow-nodes.ts';
 import { Truth } from './truth.ts';
 
 interface RunResult {
@@ -69,6 +70,7 @@ class Run {
     this.#servers = new Servers(seldom);
     this.#hubUsers = new HubUsers(seldom);
     new PostCopy({ ...seldom, truth: this.#truth }).watch();
+    new SlowNodes({ ...seldom, truth: this.#truth }).watch();
     this.#rates = {
       fault: random.pick([0, 0.002, 0.005, 0.01]),
       user: random.pick([0, 0, 0, 0.002, 0.005]),

@@ -43,6 +43,11 @@ export class Truth {
     return this.#arrivedBy !== undefined && (this.#isMarked || this.runs('target'));
   }
 
+  /** It was there once, by whatever KubeVirt has written. */
+  get hasArrived(): boolean {
+    return this.#arrivedBy !== undefined;
+  }
+
   /** The guest is in post-copy: it runs on the target, and is lost where either side ends. */
   get isSplit(): boolean {
     return this.#isAny('post-copy');
