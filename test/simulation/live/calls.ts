@@ -13,8 +13,8 @@ import type { Random } from '../random.ts';
 import {
   brokenBy,
   brokenByEnd,
+  brokenByFirstEnd,
   brokenByJob,
-  brokenByReason,
   haltsSource,
   isRecorded,
   type Checked,
@@ -186,8 +186,8 @@ export class Calls {
     if (known === undefined) {
       this.outcome = `${as} ${reason}${leftovers.map((one) => ` ${one.split(' ')[0] ?? ''}`).join('')}`;
       onNote(`    ends: ${as} ${reason} ${leftovers.join(', ')}`);
+      onViolation(brokenByFirstEnd({ ...checked(), readSince }, end));
     }
-    onViolation(brokenByReason(checked(), end));
     if (leftovers.length > 0 || (known !== undefined && known.leftovers.length === 0)) return;
     onViolation(brokenByEnd({ ...checked(), readSince }, end));
   }

@@ -20,8 +20,10 @@ export type Rule =
   | 'L4'
   /** No step is repeated that was done. */
   | 'L5'
-  /** What the run did not make stays as it is. */
-  | 'L6';
+  /** What the run did not make stays as it is, and it does nothing that its user may not. */
+  | 'L6'
+  /** A VM that is over its quota for good is shown. */
+  | 'L8';
 
 export const ruleOf = (violation: string): string => violation.split(':')[0] ?? '';
 
@@ -202,9 +204,15 @@ function haltsAtOnce({ clusters, halts }: Checked): string | undefined {
   return isAtOnce ? 'L4: the source is halted again and again, as fast as its owner starts it' : undefined;
 }
 
-/** What an end breaks, also one with something left over. */
-export const brokenByReason = ({ isGivenUp }: Checked, { reason }: ShownEnd): string | undefined =>
-  reason === 'GivenUp' && !isGivenUp ? 'L4: it counts as given up, and no user has done so' : undefined;
+/** What an end breaks that is shown first, also one with something left over. */
+export function brokenByFirstEnd(checked: Ending, { as, reason, isOver }: ShownEnd): string | undefined {
+  const { clusters, isGivenUp, isTouched, readSince } = checked;
+  if (reason === 'GivenUp' && !isGivenUp) return 'L4: it counts as given up, and no user has done so';
+  const isExceeded = (clusters.overSince ?? Infinity) < readSince;
+  return as === 'Succeeded' && isExceeded && !isOver && !isTouched
+    ? 'L8: a success, and it is not shown that the namespace is over its quota'
+    : undefined;
+}
 
 /** What an end with nothing left over breaks, when it is reached. What becomes of the VM afterwards is not the run's. */
 export function brokenByEnd(checked: Ending, { as }: ShownEnd): string | undefined {

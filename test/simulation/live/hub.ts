@@ -46,6 +46,8 @@ export interface ShownEnd {
   readonly as: 'Succeeded' | 'Failed' | 'Canceled';
   readonly reason: string;
   readonly leftovers: readonly string[];
+  /** It shows that the VM would not start again, because its namespace is over its quota. */
+  readonly isOver: boolean;
 }
 
 /** The cluster of the Plan and its Migration, whose run has begun: `live` holds both, and has written nothing yet elsewhere. */
@@ -216,7 +218,8 @@ function endOf(vm: VmStatus | undefined): ShownEnd | undefined {
   if (vm?.completed === undefined) return undefined;
   const [as = 'Failed'] = ENDS.filter((type) => has(vm, type));
   const shown = vm.conditions?.find(({ type }: LiveCondition) => type === as);
-  return { as, reason: shown?.reason ?? '', leftovers: shown?.items ?? [] };
+  const isOver = has(vm, LIVE_CONDITION.restartWouldBeRefused);
+  return { as, reason: shown?.reason ?? '', leftovers: shown?.items ?? [], isOver };
 }
 
 const ENDS = [LIVE_CONDITION.succeeded, LIVE_CONDITION.canceled, LIVE_CONDITION.failed] as const;
