@@ -3,7 +3,7 @@ import type { Plan, PlanMigration, PlanVm, VmStatus } from '../domain/live/forkl
 import { isGivenUp } from '../domain/live/break-glass.ts';
 import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_REASON } from '../domain/live/names.ts';
 import { hasOutbox } from '../domain/live/outbox.ts';
-import { hasEnded, isHeld, needsPlan } from '../domain/live/run-state.ts';
+import { hasEnded, isCleared, isHeld, needsPlan } from '../domain/live/run-state.ts';
 import { runSettings } from '../domain/live/settings.ts';
 import { isSameVm, stopOf } from '../domain/live/stop.ts';
 import { named } from '../domain/live/reference.ts';
@@ -15,6 +15,7 @@ import { begin, done, hostsOf, notBegun, readProviders, type PassResult } from '
 import { checkPlan, isForkliftHere } from './check.ts';
 import type { LiveContext } from './context.ts';
 import { endedBefore } from './ended-before.ts';
+import { asShown } from './decide.ts';
 import { found } from './found.ts';
 import { giveUp } from './give-up.ts';
 import { accessOf, hold, providersIn, release, type Held } from './hold.ts';
@@ -191,14 +192,21 @@ const entryOf = (shown: VmStatus, { spec }: Plan): PlanVm => {
 async function moveAll(vms: readonly RunVm[], held: Held, context: LiveContext): Promise<Moved[]> {
   const run = await runOf(held, context);
   const moved =
-    typeof run === 'string'
-      ? vms.map(({ entry }): Moved => ({ entry, decision: unknown(run, held.migration), isMoreDue: false }))
-      : await moveInTurn(vms, run, context);
+    typeof run === 'string' ? vms.map((vm) => unasked(vm, run, held)) : await moveInTurn(vms, run, context);
   const now = context.clock.now().getTime();
   return moved.map((one, index) => {
     const shown = vms[index]?.shown;
     return shown === undefined ? one : { ...one, decision: giveUp(one.decision, { ...held, shown, now }) };
   });
+}
+
+/**
+ * The Providers are let go before the Migration. So one that was deleted is gone where the process ended in between, and nothing is left to
+ * be asked.
+ */
+function unasked({ entry, shown }: RunVm, why: string, { migration, providers }: Held): Moved {
+  const isOver = isCleared(migration) && [providers.source, providers.destination].includes(undefined);
+  return { entry, decision: isOver ? asShown(shown) : unknown(why, migration), isMoreDue: false };
 }
 
 /** A VM that has begun goes on whatever the limit is; one that is not to begin any more needs no turn. */

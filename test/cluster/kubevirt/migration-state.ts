@@ -22,11 +22,17 @@ export function stateAtHandOver(view: MigrationView, rendered: RenderedFor): Rec
     targetNode: target?.spec.nodeName,
     targetPod: target?.metadata.name,
     ...(vmi === undefined ? {} : { targetMemoryOverhead: overheadAsQuantity({ vmi, ...rendered }) }),
-    migrationConfiguration: { ...DEFAULTS, ...migrationLimits(rendered.configuration) },
+    migrationConfiguration: configurationOf(rendered.configuration),
   };
   const isLocal = sideOf(migration) === undefined;
   return isLocal ? { ...withinCluster(view), ...common } : { ...fromOtherCluster(view), ...common };
 }
+
+const configurationOf = (configuration: Configuration): Record<string, unknown> => ({
+  ...DEFAULTS,
+  allowPostCopy: configuration.migrations?.allowPostCopy ?? false,
+  ...migrationLimits(configuration),
+});
 
 function withinCluster({ vmi, source }: MigrationView): Record<string, unknown> {
   const before = Object.keys(vmi?.status?.migrationState ?? {}).map((field) => [field, null] as const);
@@ -63,7 +69,6 @@ const guestOf = ({ metadata: { uid, name, namespace = '' } }: Vmi): TargetState 
 /** KubeVirt's own defaults (facts/kubevirt.md §4). */
 const DEFAULTS = {
   allowAutoConverge: false,
-  allowPostCopy: false,
   allowWorkloadDisruption: false,
   bandwidthPerMigration: '0',
   completionTimeoutPerGiB: 150,

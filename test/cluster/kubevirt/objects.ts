@@ -284,6 +284,7 @@ export interface Configuration {
     parallelMigrationsPerCluster?: number;
     parallelOutboundMigrationsPerNode?: number;
     nodeDrainTaintKey?: string;
+    allowPostCopy?: boolean;
   };
   /** Multiplies the memory overhead of every launcher ("1.5"). */
   additionalGuestMemoryOverheadRatio?: string;

@@ -69,6 +69,8 @@ export interface MigrationState {
   failed?: boolean;
   failureReason?: string;
   abortRequested?: boolean;
+  mode?: 'PreCopy' | 'PostCopy';
+  migrationConfiguration?: { allowPostCopy?: boolean };
   abortStatus?: 'Succeeded' | 'Failed' | 'Aborting';
   targetNodeDomainDetected?: boolean;
   targetNodeDomainReadyTimestamp?: string;

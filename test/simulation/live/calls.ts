@@ -2,23 +2,33 @@ import type { LiveWrite } from '../../../functions/domain/live/decision.ts';
 import type { PlanMigration } from '../../../functions/domain/live/forklift.ts';
 import { LIVE_EVENT, LIVE_KIND } from '../../../functions/domain/live/names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
-import { ApiError } from '../../../functions/kubernetes/errors.ts';
-import { JOBS, PLAN_MIGRATIONS, PLANS } from '../../../functions/kubernetes/live-resources.ts';
+import { ApiError, Unreachable } from '../../../functions/kubernetes/errors.ts';
+import { JOBS, PLAN_MIGRATIONS } from '../../../functions/kubernetes/live-resources.ts';
 import type { PassResult } from '../../../functions/live/begin.ts';
 import type { LiveContext } from '../../../functions/live/context.ts';
 import { passMigration } from '../../../functions/live/pass.ts';
 import { wake } from '../../../functions/live/wake.ts';
 import { VMS } from '../../cluster/kubevirt/objects.ts';
 import type { Random } from '../random.ts';
-import { brokenBy, brokenByEnd, brokenByJob, haltsSource, isRecorded, type Checked } from './checker.ts';
+import {
+  brokenBy,
+  brokenByEnd,
+  brokenByFirstEnd,
+  brokenByJob,
+  haltsSource,
+  isRecorded,
+  type Checked,
+} from './checker.ts';
 import type { Clusters } from './clusters.ts';
 import { isStarted } from './hooks.ts';
-import { endIn, MIGRATION_AT, PLAN_AT, type Hub } from './hub.ts';
+import { endIn, MIGRATION_AT, type Hub } from './hub.ts';
 import { contextOf } from './reach.ts';
+import type { Servers } from './servers.ts';
 
 interface CallsOptions {
   readonly clusters: Clusters;
   readonly hub: Hub;
+  readonly servers: Servers;
   readonly random: Random;
   readonly checked: () => Checked;
   /** Milliseconds that the next request comes later. */
@@ -83,7 +93,7 @@ export class Calls {
 
   /** Resolves when it is over, or its process is gone. */
   async one(): Promise<void> {
-    const { clusters, hub, random, onNote, onViolation } = this.#options;
+    const { clusters, hub, servers, random, onNote, onViolation } = this.#options;
     const { promise: gone, resolve: crash } = Promise.withResolvers<undefined>();
     const { now } = clusters;
     const call: Call = { began: now, readSince: now, hadRecord: false, wrote: undefined, isGone: false };
@@ -91,6 +101,7 @@ export class Calls {
       pause: (isWrite: boolean) => this.#pause(call, isWrite, () => crash(undefined)),
       before: (write: LiveWrite) => this.#before(call, write),
       isLost: () => random.chance(0.5),
+      failureOf: (write: LiveWrite) => servers.failureOf(write),
       onRead: (on: string, kind: string) => {
         if (on !== 'source' || kind !== VMS.kind) return;
         call.readSince = clusters.now;
@@ -107,7 +118,7 @@ export class Calls {
       onNote(`  ${result.message}`);
     } catch (error) {
       // The Broker brings the event again.
-      if (error instanceof ApiError) this.#refused(error);
+      if (error instanceof ApiError || isOfHub(error)) this.#refused(error);
       else onViolation(`L4: the call throws ${String(error)}`);
     } finally {
       this.underWay -= 1;
@@ -150,7 +161,9 @@ export class Calls {
       };
     }
     const isStopped = (hub.stoppedAt ?? Infinity) < call.began;
-    const broken = brokenBy({ ...checked(), readSince: call.readSince, isStopped }, write);
+    const { readSince } = call;
+    const isForbidden = (hub.forbiddenAt ?? Infinity) < readSince;
+    const broken = brokenBy({ ...checked(), readSince, isStopped, isForbidden }, write);
     const isHalt = haltsSource(write, clusters);
     // Only a write that was accepted breaks anything.
     return () => {
@@ -173,21 +186,25 @@ export class Calls {
     if (known === undefined) {
       this.outcome = `${as} ${reason}${leftovers.map((one) => ` ${one.split(' ')[0] ?? ''}`).join('')}`;
       onNote(`    ends: ${as} ${reason} ${leftovers.join(', ')}`);
+      onViolation(brokenByFirstEnd({ ...checked(), readSince }, end));
     }
     if (leftovers.length > 0 || (known !== undefined && known.leftovers.length === 0)) return;
     onViolation(brokenByEnd({ ...checked(), readSince }, end));
   }
 }
 
-/** A Plan that is deleted after its run has an event of its own, and is looked at by the guard until it is gone. */
+/** A Plan or Provider that is deleted after the run has an event of its own. The guard looks at a Plan until it is gone. */
 async function passOf(hub: Hub, context: LiveContext): Promise<PassResult> {
-  if (hub.isLetGo && hub.plan?.metadata.deletionTimestamp !== undefined)
-    await wake(
-      { ...PLAN_AT, type: LIVE_EVENT.sweep, id: 'sweep', kind: PLANS.kind, isChange: false },
-      context,
-    );
+  for (const { kind = '', metadata } of hub.isLetGo ? hub.going : []) {
+    const { namespace = '', name } = metadata;
+    await wake({ namespace, name, type: LIVE_EVENT.sweep, id: 'sweep', kind, isChange: false }, context);
+  }
   return passMigration(MIGRATION_AT, context);
 }
+
+/** A cluster that does not answer is no error of the call. */
+const isOfHub = (error: unknown): error is Unreachable =>
+  error instanceof Unreachable && error.message.includes('hub');
 
 const keyOf = ({ kind = '', metadata }: LiveWrite['object']): string => `${kind} ${metadata.name}`;
 

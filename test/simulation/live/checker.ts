@@ -20,8 +20,10 @@ export type Rule =
   | 'L4'
   /** No step is repeated that was done. */
   | 'L5'
-  /** What the run did not make stays as it is. */
-  | 'L6';
+  /** What the run did not make stays as it is, and it does nothing that its user may not. */
+  | 'L6'
+  /** A VM that is over its quota for good is shown. */
+  | 'L8';
 
 export const ruleOf = (violation: string): string => violation.split(':')[0] ?? '';
 
@@ -31,6 +33,8 @@ export interface Checked {
   readonly hooks: Hooks;
   /** A user has changed, stopped, started or deleted something: it need not be as it was. */
   readonly isTouched: boolean;
+  /** A user has given the run up. */
+  readonly isGivenUp: boolean;
   /** The Migration shows the end of the VM. */
   readonly hasEnded: boolean;
   /** When the run has halted the source VM since a user last touched anything (a removed record does not tell of it), milliseconds. */
@@ -46,12 +50,14 @@ export interface Checked {
 interface CheckedWrite extends Checked {
   /** When the call that writes began to read, milliseconds. */
   readonly readSince: number;
-  /** A user has canceled, archived or deleted the run before the call began. */
+  /** A user has canceled, archived, deleted or given up the run before the call began. */
   readonly isStopped: boolean;
+  /** Its user has lost the rights that it needs before the call began to read. */
+  readonly isForbidden: boolean;
 }
 
 /** What shows an end. */
-type Ending = Omit<CheckedWrite, 'isStopped'>;
+type Ending = Omit<CheckedWrite, 'isStopped' | 'isForbidden'>;
 
 /** An owner starts it again each time: the run does not do so at once, and does not end either. */
 const NOT_AT_ONCE_MS = 5_000;
@@ -60,15 +66,25 @@ const NOT_OVER_MS = 300_000;
 /** What a write of the run would break; undefined: nothing. Asked just before it is sent. */
 export function brokenBy(checked: CheckedWrite, write: LiveWrite): string | undefined {
   const { verb, on, object } = write;
-  const { kind = '' } = object;
   if (verb === 'create') return makes(checked, write);
-  if (on === 'target') return takesForeign(checked, object) ?? deletesOnTarget(checked, write);
-  if (verb === 'replace') return kind === VMS.kind ? replacesSource(checked, object as Vm) : undefined;
+  const isOfVm = on === 'source' && object.kind === VMS.kind;
+  if (verb === 'replace' && isOfVm) return replacesSource(checked, object as Vm);
+  const foreign = on === 'target' ? takesForeign(checked, object) : undefined;
+  return foreign ?? (verb === 'delete' ? deletes(checked, write) : undefined);
+}
+
+function deletes(checked: CheckedWrite, { on, object: { kind = '' } }: LiveWrite): string | undefined {
+  if (kind === FULL_MIGRATIONS.kind) return aborts(checked);
+  if (on === 'target') return deletesOnTarget(checked, kind);
   return kind === FULL_VMIS.kind ? (endsSource(checked) ?? startsAgain(checked)) : undefined;
 }
 
-function makes({ isStopped, hooks, isTouched }: CheckedWrite, { on, object }: LiveWrite): string | undefined {
+function makes(
+  { isStopped, isForbidden, hooks, isTouched }: CheckedWrite,
+  { on, object }: LiveWrite,
+): string | undefined {
   if (isStopped) return `L3: ${object.kind ?? ''} is made on the ${on} though the run is to end`;
+  if (isForbidden) return `L6: ${object.kind ?? ''} is made on the ${on} for a user who may not`;
   const isEarly = hooks.steps.includes('PreHook') && !hooks.succeeded.has('PreHook') && !isTouched;
   return isEarly
     ? `L5: ${object.kind ?? ''} is made on the ${on} before the PreHook has succeeded`
@@ -106,14 +122,21 @@ function takesForeign({ clusters }: Checked, { kind, metadata }: LiveWrite['obje
     : `L6: a ${kind ?? ''} of the target that the run did not make is changed or deleted`;
 }
 
-function deletesOnTarget({ truth }: Checked, { verb, object }: LiveWrite): string | undefined {
-  const { kind = '' } = object;
-  if (verb !== 'delete' || kind === FULL_MIGRATIONS.kind) return undefined;
+/** libvirt refuses it, so that a write which is late does no harm. */
+const aborts = ({ truth, readSince }: CheckedWrite): string | undefined =>
+  truth.isSplit && truth.splitSince < readSince
+    ? 'L2: the migration of a guest in post-copy is aborted'
+    : undefined;
+
+function deletesOnTarget({ clusters, truth }: Checked, kind: string): string | undefined {
+  if (truth.isLost && isMarked(clusters.vm('source')))
+    return `L2: ${kind} of a guest that was seen to leave, and was lost, is deleted`;
   if (truth.runs('target')) return `L2: ${kind} of the copy that runs on the target is deleted`;
   return truth.hasMoved ? `L2: ${kind} with the newest data is deleted` : undefined;
 }
 
 function endsSource({ truth, lastOnTarget, readSince }: CheckedWrite): string | undefined {
+  if (truth.isSplit) return 'L2: the guest is in post-copy, and the VMI of the source is ended';
   if (!truth.hasMoved)
     return truth.runs('source') ? 'L2: the original runs on the source, and its VMI is ended' : undefined;
   // One cluster is read and the other written: no precondition spans both, so the copy on the target may stop in between.
@@ -132,8 +155,12 @@ function startsAgain({ clusters, truth, isTouched }: Checked): string | undefine
     : undefined;
 }
 
-function beginsAgain({ clusters, hasEnded, isTouched }: Checked, after: Vm): string | undefined {
+function beginsAgain(
+  { clusters, hasEnded, isForbidden, isTouched }: CheckedWrite,
+  after: Vm,
+): string | undefined {
   const isNew = !isRecorded(clusters.vm('source')) && isRecorded(after);
+  if (isNew && isForbidden && !endsRun(after)) return 'L6: the run begins for a user who may not';
   // Where a user has removed the record, a late call may record the end again, by which nothing begins. The next pass takes it off.
   const isEndAgain = isTouched && endsRun(after);
   return hasEnded && isNew && !isEndAgain ? 'L5: the run begins again after its end was shown' : undefined;
@@ -141,6 +168,10 @@ function beginsAgain({ clusters, hasEnded, isTouched }: Checked, after: Vm): str
 
 export const isRecorded = (vm: Vm | undefined): boolean =>
   vm?.metadata.annotations?.['live.mtq.kubevirt.io/run'] !== undefined;
+
+/** The run has recorded that the guest may be on the target. */
+const isMarked = (vm: Vm | undefined): boolean =>
+  vm?.metadata.annotations?.['live.mtq.kubevirt.io/run']?.includes('"marks":[{') === true;
 
 const endsRun = ({ metadata }: Vm): boolean =>
   metadata.annotations?.['live.mtq.kubevirt.io/run']?.includes('"end":') === true;
@@ -156,17 +187,31 @@ function changesSource(checked: CheckedWrite, after: Vm): string | undefined {
     return truth.hasMoved
       ? (haltsAtOnce(checked) ?? endsSource(checked))
       : 'L3: the source is halted before its guest has moved';
-  if (truth.hasMoved) return 'L1: the source is started though its guest has moved';
+  if (hasLeft(truth, before)) return 'L1: the source is started though its guest has moved';
   // A record that was removed is made again with a strategy that a user has set since.
   return [clusters.strategy, ...clusters.strategiesOfUser].includes(strategyIn(after))
     ? undefined
     : 'L3: the source gets another strategy than it had';
 }
 
+/** Also where it was lost then, if the run has seen that: the disks of the target are newer. */
+const hasLeft = (truth: Truth, vm: Vm): boolean =>
+  truth.hasMoved || truth.isSplit || (truth.isLost && isMarked(vm));
+
 function haltsAtOnce({ clusters, halts }: Checked): string | undefined {
   // Once more is no matter: what was written late was read long before.
   const isAtOnce = halts.length > 2 && clusters.now - (halts.at(-2) ?? 0) < NOT_AT_ONCE_MS;
   return isAtOnce ? 'L4: the source is halted again and again, as fast as its owner starts it' : undefined;
+}
+
+/** What an end breaks that is shown first, also one with something left over. */
+export function brokenByFirstEnd(checked: Ending, { as, reason, isOver }: ShownEnd): string | undefined {
+  const { clusters, isGivenUp, isTouched, readSince } = checked;
+  if (reason === 'GivenUp' && !isGivenUp) return 'L4: it counts as given up, and no user has done so';
+  const isExceeded = (clusters.overSince ?? Infinity) < readSince;
+  return as === 'Succeeded' && isExceeded && !isOver && !isTouched
+    ? 'L8: a success, and it is not shown that the namespace is over its quota'
+    : undefined;
 }
 
 /** What an end with nothing left over breaks, when it is reached. What becomes of the VM afterwards is not the run's. */
@@ -185,8 +230,8 @@ export function brokenByEnd(checked: Ending, { as }: ShownEnd): string | undefin
     : `L3: ${as}, and the source VM is ${strategyIn(vm)}`;
 }
 
-function isStrategyKept({ clusters, isTouched, readSince }: Ending, vm: Vm): boolean {
-  if (isTouched || strategyIn(vm) === clusters.strategy) return true;
+function isStrategyKept({ clusters, truth, isTouched, readSince }: Ending, vm: Vm): boolean {
+  if (isTouched || truth.isLost || strategyIn(vm) === clusters.strategy) return true;
   // After a failed attempt KubeVirt halts the VM where its launcher is lost, also a moment before the end is shown.
   return clusters.strategyBy === 'virt-controller' && clusters.strategyAt >= readSince;
 }
@@ -240,21 +285,23 @@ function leftWithoutNeed({ clusters, truth, isTouched }: Checked, { reason }: Sh
 /** When nothing happens any more. `said`: what the last call said. */
 export function brokenAtLast(checked: Checked, hub: Hub, said: string): string | undefined {
   const { end, isLetGo } = hub;
-  if (end !== undefined && end.leftovers.length > 0)
-    return isLetGo
-      ? 'L4: the Migration is let go, and something is left over'
-      : leftWithoutNeed(checked, end);
-  if (isLetGo) return brokenByRest(checked, hub);
+  if (isLetGo && hub.going.length > 0) return `L4: the deleted ${kindsOf(hub.going)} does not go`;
+  if (end !== undefined && end.leftovers.length > 0) return brokenByLeftovers(checked, end, isLetGo);
+  if (isLetGo) return brokenByRest(checked);
   return end === undefined
     ? `L4: the run does not end: ${said}`
     : `L4: nothing is left over, and the Migration is held: ${said}`;
 }
 
+/** A run with something left over holds its Migration until a user gives it up. */
+function brokenByLeftovers(checked: Checked, end: ShownEnd, isLetGo: boolean): string | undefined {
+  if (checked.isGivenUp) return isLetGo ? undefined : 'L4: it was given up, and the Migration is held';
+  return isLetGo ? 'L4: the Migration is let go, and something is left over' : leftWithoutNeed(checked, end);
+}
+
 /** Once the Migration is let go. */
-function brokenByRest(checked: Checked, { migration, plan }: Hub): string | undefined {
+function brokenByRest(checked: Checked): string | undefined {
   const { clusters, truth, isTouched } = checked;
-  if ([migration, plan].some((one) => one?.metadata.deletionTimestamp !== undefined))
-    return 'L4: what is deleted does not go';
   if (truth.runs('source') && truth.runs('target') && !isTouched) return 'L1: two copies run at last';
   const left = truth.hasMoved ? [] : leftOnTarget(checked);
   if (left.length > 0) return `L3: at last the target has ${kindsOf(left)}`;

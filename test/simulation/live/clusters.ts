@@ -1,6 +1,7 @@
 import type { DataVolume } from '../../../functions/domain/live/kubevirt.ts';
 import { LIVE_KIND } from '../../../functions/domain/live/names.ts';
-import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import type { KubernetesObject, ResourceQuota } from '../../../functions/domain/objects.ts';
+import { parseQuantity } from '../../../functions/domain/quantity.ts';
 import { ApiError } from '../../../functions/kubernetes/errors.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
@@ -18,6 +19,9 @@ import type { LauncherPod, Vm, Vmi, Vmim } from '../../cluster/kubevirt/types.ts
 import { exchangeTrust } from '../../support/kubevirt/pair.ts';
 import type { Random } from '../random.ts';
 import { simulatePair, type SimulatedPair } from '../two-kubevirts.ts';
+
+/** Whose API server. */
+export type Server = Side | 'hub';
 
 /** How the VM is to run on the source; `running` is the older form of Always. */
 type Strategy = 'Always' | 'RerunOnFailure' | 'Manual' | 'Once' | 'running';
@@ -60,8 +64,10 @@ export class Clusters {
   /** What a user has set it to since. */
   readonly strategiesOfUser: string[] = [];
   /** Reads and writes there are not answered. */
-  readonly away: Record<Side, boolean> = { source: false, target: false };
+  readonly away: Record<Server, boolean> = { source: false, target: false, hub: false };
   isFull = false;
+  /** Since when the target's namespace has been over its quota, milliseconds; undefined: it is not. */
+  overSince: number | undefined;
   #writes = 0;
 
   constructor(pair: SimulatedPair, strategy: Strategy) {
@@ -69,6 +75,8 @@ export class Clusters {
     this.strategy = strategy;
     pair.stores.target.onChange(({ type, object }) => {
       if (type === 'ADDED' && object.kind === DATA_VOLUMES.kind) this.#later(() => this.#populate(object));
+      if (object.kind === RESOURCE_QUOTAS.kind)
+        this.overSince = isExceeded(object as ResourceQuota) ? (this.overSince ?? this.now) : undefined;
     });
     for (const side of ['source', 'target'] as const)
       pair.stores[side].onChange(({ type, object }) => {
@@ -218,6 +226,11 @@ export class Clusters {
 /** A write that admission refuses. */
 const refusal = (message: string, now: number): ApiError =>
   new ApiError('create', { code: 422, reason: 'Invalid', message }, new Date(now));
+
+const isExceeded = ({ spec, status }: ResourceQuota): boolean =>
+  Object.entries(spec.hard ?? {}).some(
+    ([key, hard]) => parseQuantity(status?.used?.[key] ?? '0') > parseQuantity(hard),
+  );
 
 const isOver = ({ status }: { status?: { phase?: string } }): boolean =>
   ['Succeeded', 'Failed'].includes(status?.phase ?? '');

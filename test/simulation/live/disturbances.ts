@@ -189,7 +189,7 @@ export const USERS: Readonly<Record<string, Disturbance>> = {
 /** The faults end: everything answers, fits and is connected again. */
 export async function calm(scene: Scene): Promise<void> {
   const { clusters } = scene;
-  Object.assign(clusters.away, { source: false, target: false });
+  Object.assign(clusters.away, { source: false, target: false, hub: false });
   if (cuts.has(clusters)) toggleNetwork(scene);
   await clusters.limit(false);
 }

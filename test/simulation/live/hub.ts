@@ -3,6 +3,7 @@ import type {
   LiveCondition,
   Plan,
   PlanMigration,
+  Provider,
   VmStatus,
 } from '../../../functions/domain/live/forklift.ts';
 import { has } from '../../../functions/domain/live/conditions.ts';
@@ -15,7 +16,7 @@ import {
 } from '../../../functions/domain/live/names.ts';
 import type { RunId } from '../../../functions/domain/live/run-names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
-import { PLAN_MIGRATIONS, PLANS } from '../../../functions/kubernetes/live-resources.ts';
+import { PLAN_MIGRATIONS, PLANS, PROVIDERS } from '../../../functions/kubernetes/live-resources.ts';
 import {
   aHook,
   aNetworkMap,
@@ -45,6 +46,8 @@ export interface ShownEnd {
   readonly as: 'Succeeded' | 'Failed' | 'Canceled';
   readonly reason: string;
   readonly leftovers: readonly string[];
+  /** It shows that the VM would not start again, because its namespace is over its quota. */
+  readonly isOver: boolean;
 }
 
 /** The cluster of the Plan and its Migration, whose run has begun: `live` holds both, and has written nothing yet elsewhere. */
@@ -52,10 +55,14 @@ export class Hub {
   readonly store: Store;
   readonly admin: ModelCluster;
   readonly run: RunId;
-  /** When a user has canceled, archived or deleted it, milliseconds; undefined: none has. */
+  /** When a user has canceled, archived, deleted or given it up, milliseconds; undefined: none has. */
   stoppedAt: number | undefined;
+  /** Since when its user has none of the rights that it needs, milliseconds; undefined: has all. */
+  forbiddenAt: number | undefined;
   /** The target namespace is being deleted, and never goes. */
   isNamespaceGoing = false;
+  /** The Migration as it was last, also once it is gone. */
+  #last: PlanMigration | undefined;
 
   /** `hooks`: the steps of the VM that have one. */
   constructor(clusters: Clusters, hooks: readonly HookReference['step'][] = []) {
@@ -79,6 +86,7 @@ export class Hub {
     this.#fill(clusters, new Date(now).toISOString(), hooks);
     this.#collectGarbage();
     this.store.onChange(() => {
+      this.#last = this.migration ?? this.#last;
       if (this.#isToStop) this.stoppedAt ??= clusters.now;
     });
   }
@@ -91,8 +99,23 @@ export class Hub {
     return this.store.get({ kind: PLANS.kind, ...PLAN_AT });
   }
 
+  get providers(): readonly Provider[] {
+    return this.store.list(PROVIDERS.kind);
+  }
+
+  /** A user has given the run up, by the uid of its Migration. */
+  get isGivenUp(): boolean {
+    return this.#last?.metadata.annotations?.[LIVE_ANNOTATION.breakGlass] === this.run.migration;
+  }
+
+  /** What has been deleted, and is there still. */
+  get going(): readonly KubernetesObject[] {
+    const held = [this.migration, this.plan, ...this.providers].filter((one) => one !== undefined);
+    return held.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
+  }
+
   get end(): ShownEnd | undefined {
-    return endIn(this.migration);
+    return endIn(this.#last);
   }
 
   /** Nothing is done any more. */
@@ -111,8 +134,8 @@ export class Hub {
 
   get #isToStop(): boolean {
     const { migration, plan } = this;
-    const isDeleted = [migration, plan].some((one) => one?.metadata.deletionTimestamp !== undefined);
-    return isDeleted || plan?.spec.archived === true || migration?.spec.cancel !== undefined;
+    const isCanceled = plan?.spec.archived === true || migration?.spec.cancel !== undefined;
+    return isCanceled || this.isGivenUp || this.going.length > 0;
   }
 
   #fill(clusters: Clusters, time: string, steps: readonly HookReference['step'][]): void {
@@ -195,7 +218,8 @@ function endOf(vm: VmStatus | undefined): ShownEnd | undefined {
   if (vm?.completed === undefined) return undefined;
   const [as = 'Failed'] = ENDS.filter((type) => has(vm, type));
   const shown = vm.conditions?.find(({ type }: LiveCondition) => type === as);
-  return { as, reason: shown?.reason ?? '', leftovers: shown?.items ?? [] };
+  const isOver = has(vm, LIVE_CONDITION.restartWouldBeRefused);
+  return { as, reason: shown?.reason ?? '', leftovers: shown?.items ?? [], isOver };
 }
 
 const ENDS = [LIVE_CONDITION.succeeded, LIVE_CONDITION.canceled, LIVE_CONDITION.failed] as const;

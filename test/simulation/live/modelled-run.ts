@@ -4,6 +4,7 @@ import type {
   PlanMigration,
   Provider,
 } from '../../../functions/domain/live/forklift.ts';
+import type { VirtualMachine } from '../../../functions/domain/live/kubevirt.ts';
 import {
   FORKLIFT_KIND,
   LIVE_ANNOTATION,
@@ -45,6 +46,7 @@ import {
   aVm,
   itsVmi,
 } from '../../support/builders/live.ts';
+import { seconds } from '../../support/builders/object.ts';
 
 type Side = 'source' | 'destination';
 const SIDES: readonly Side[] = ['source', 'destination'];
@@ -349,6 +351,22 @@ export class ModelledRun {
     }) as unknown as ApiServer;
   }
 }
+
+/** What a run of the plan holds, by kind and name. */
+export const HELD = [
+  'Migration migration',
+  'Plan plan',
+  ...['Provider destination', 'Provider source', 'Secret destination', 'Secret source'],
+];
+
+/** Parts of records. */
+export const MARK = { mark: 'GuestReady', at: seconds(0) } as const;
+export const END = { as: 'Failed', reason: 'TransferFailed', message: 'it failed', at: seconds(0) } as const;
+
+export const always = (vm: VirtualMachine): VirtualMachine => ({
+  ...vm,
+  spec: { ...vm.spec, runStrategy: 'Always' },
+});
 
 const MAX_TURNS = 20;
 const TYPE_OF = {

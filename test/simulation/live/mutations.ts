@@ -37,6 +37,12 @@ const LEFTOVERS_UNSEEN = [
   edit(HOLD, 'if (hasLeftovers(current)) return false;', ''),
 ];
 
+/** Each with what shows it. Those that are left out are seen with another one, or with the arrival. */
+const MARKS = [
+  ['guestReady', 'isGuestReady(sent) || isGuestReady(received)'],
+  ['postCopy', 'isPostCopy(sides)'],
+] as const;
+
 export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'nothing but the arrival is a mark of the cut-over',
@@ -46,6 +52,13 @@ export const MUTATIONS: readonly LiveMutation[] = [
       CUT_OVER,
       'return Object.values(MARK).filter((mark) => marks[mark]);',
       'return Object.values(MARK).filter(() => false);',
+    ),
+  ),
+  ...MARKS.map(([mark, seen]) =>
+    mutation(
+      `${mark} is no mark of the cut-over`,
+      ['L1', 'L2', 'L3'],
+      edit(CUT_OVER, `[MARK.${mark}]: ${seen},`, `[MARK.${mark}]: false,`),
     ),
   ),
   mutation(
@@ -239,6 +252,57 @@ export const MUTATIONS: readonly LiveMutation[] = [
       'functions/live/without-plan.ts',
       'if (isUnderWay(migration) && !isOver)',
       'if (isUnderWay(migration))',
+    ),
+  ),
+  mutation(
+    'the deletion of a Provider is no cancel',
+    ['L3'],
+    edit(STOP, 'access.filter(({ metadata }) =>', "access.filter(({ metadata, kind }) => kind === '' &&"),
+  ),
+  mutation(
+    'the Migration of a Provider that went first is held for ever',
+    ['L4'],
+    edit(
+      PASS,
+      'const isOver = isCleared(migration) &&',
+      "const isOver = why === '' && isCleared(migration) &&",
+    ),
+  ),
+  mutation(
+    'a user gives the run up by any value',
+    ['L4'],
+    edit(
+      'functions/domain/live/break-glass.ts',
+      'metadata.annotations?.[LIVE_ANNOTATION.breakGlass] === metadata.uid;',
+      'metadata.annotations?.[LIVE_ANNOTATION.breakGlass] !== undefined;',
+    ),
+  ),
+  mutation(
+    'a run that is given up holds its Migration',
+    ['L4'],
+    edit(
+      PASS,
+      'const isLeft = isGivenUp(migration);',
+      "const isLeft = isGivenUp(migration) && plan.kind === '';",
+    ),
+  ),
+  mutation(
+    'a write that is refused is waited for without end',
+    ['L4'],
+    edit(DEADLINES, 'refused: 15 * MINUTE,', 'refused: 15_000_000 * MINUTE,'),
+  ),
+  mutation(
+    'the rights of the user are not asked for again',
+    ['L6'],
+    edit(MOVE, 'if (rights.length === 0) return undefined;', 'if (rights.length >= 0) return undefined;'),
+  ),
+  mutation(
+    'a VM that is over its quota for good is not shown',
+    ['L8'],
+    edit(
+      'functions/live/status/vm.ts',
+      "const over = snapshot?.target.over ?? '';",
+      "const over = '' as string;",
     ),
   ),
   ...['migration', 'plan'].map((one) =>

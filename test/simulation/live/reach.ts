@@ -18,15 +18,13 @@ import type {
 import { ApiError, Unreachable } from '../../../functions/kubernetes/errors.ts';
 import type { LiveContext } from '../../../functions/live/context.ts';
 import { listed } from '../model/listed.ts';
-import type { Side } from '../../cluster/kubevirt/decentralized/sides.ts';
 import { VMS } from '../../cluster/kubevirt/objects.ts';
 import { timestamp } from '../model/metadata.ts';
 import { selects } from '../model/selectors.ts';
 import type { Store } from '../model/store.ts';
-import type { Clusters } from './clusters.ts';
+import type { Clusters, Server } from './clusters.ts';
 import { sideAt, type Hub } from './hub.ts';
-
-export type Server = Side | 'hub';
+import type { Failure } from './servers.ts';
 
 /** What one call of `live` does at an API server. */
 export interface CallEvents {
@@ -36,6 +34,7 @@ export interface CallEvents {
   readonly before: (write: LiveWrite) => () => void;
   /** Of half the writes to an API server that is away the answer is lost, of the others the request. */
   readonly isLost: () => boolean;
+  readonly failureOf: (write: LiveWrite) => Failure | undefined;
   readonly onRead: (on: Server, kind: string) => void;
 }
 
@@ -88,10 +87,11 @@ class Connection implements Pick<Cluster, 'get' | 'list' | 'create' | 'replace' 
   }
 
   async create<T extends KubernetesObject>(type: ResourceType<T>, object: New<T>): Promise<Read<T>> {
+    const { clusters, hub } = this.#parts;
+    const allowed = hub.forbiddenAt === undefined;
     // Without a pause: there is one before the write that it is asked for.
     if (type.kind === 'SubjectAccessReview')
-      return { object: { ...object, status: { allowed: true } } as unknown as T, date: this.#date };
-    const { clusters, hub } = this.#parts;
+      return { object: { ...object, status: { allowed } } as unknown as T, date: this.#date };
     const on = this.#on;
     const write = { verb: 'create', on, object: { ...object, kind: type.kind } } as unknown as LiveWrite;
     return this.#write(write, () =>
@@ -127,23 +127,25 @@ class Connection implements Pick<Cluster, 'get' | 'list' | 'create' | 'replace' 
     const { events } = this.#parts;
     await events.pause(true);
     const isAway = this.#isAway;
-    if (isAway && events.isLost()) throw new Unreachable('the request is lost');
+    if (isAway && events.isLost()) throw new Unreachable(`the request to the ${this.#on} is lost`);
     const accepted = events.before(write);
+    const failure = isAway ? undefined : events.failureOf(write);
+    if (failure?.hasEffect === false) throw failure.error;
     const answer = (await send()) as Read<T> | undefined;
     accepted();
-    if (isAway) throw new Unreachable('the answer is lost');
+    if (isAway) throw new Unreachable(`the answer of the ${this.#on} is lost`);
+    if (failure !== undefined) throw failure.error;
     await events.pause(true);
     return answer ?? { object: write.object as T, date: this.#date };
   }
 
   async #arrive(isWrite: boolean): Promise<void> {
     await this.#parts.events.pause(isWrite);
-    if (this.#isAway) throw new Unreachable('no answer');
+    if (this.#isAway) throw new Unreachable(`no answer of the ${this.#on}`);
   }
 
   get #isAway(): boolean {
-    const on = this.#on;
-    return on !== 'hub' && this.#parts.clusters.away[on];
+    return this.#parts.clusters.away[this.#on];
   }
 
   get #store(): Store {

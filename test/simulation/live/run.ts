@@ -5,7 +5,11 @@ import { startClusters, type Clusters } from './clusters.ts';
 import { calm, DISTURBANCES, USERS } from './disturbances.ts';
 import { Hooks } from './hooks.ts';
 import { Hub } from './hub.ts';
+import { HubUsers } from './hub-users.ts';
+import { PostCopy } from './post-copy.ts';
 import { OWNER, Seldom } from './seldom.ts';
+import { Servers } from './servers.ts';
+import { SlowNodes } from './slow-nodes.ts';
 import { Truth } from './truth.ts';
 
 interface RunResult {
@@ -39,6 +43,8 @@ class Run {
   readonly #hooks: Hooks;
   readonly #hub: Hub;
   readonly #seldom: Seldom;
+  readonly #servers: Servers;
+  readonly #hubUsers: HubUsers;
   readonly #calls: Calls;
   readonly #halts: number[] = [];
   readonly #starts: number[] = [];
@@ -59,14 +65,19 @@ class Run {
     this.#hooks = new Hooks({ seed, clusters, onHit: (what) => this.#happens(what) });
     this.#hub = new Hub(clusters, this.#hooks.steps);
     this.#hooks.watch(this.#hub);
-    this.#seldom = new Seldom({ seed, clusters, hub: this.#hub, onHit: (what) => this.#happens(what) });
+    const seldom = { seed, clusters, hub: this.#hub, onHit: (what: string) => this.#happens(what) };
+    this.#seldom = new Seldom(seldom);
+    this.#servers = new Servers(seldom);
+    this.#hubUsers = new HubUsers(seldom);
+    new PostCopy({ ...seldom, truth: this.#truth }).watch();
+    new SlowNodes({ ...seldom, truth: this.#truth }).watch();
     this.#rates = {
       fault: random.pick([0, 0.002, 0.005, 0.01]),
       user: random.pick([0, 0, 0, 0.002, 0.005]),
       call: random.pick([0.05, 0.15, 0.4]),
     };
     this.#calls = new Calls({
-      ...{ clusters, hub: this.#hub, random, halts: this.#halts },
+      ...{ clusters, hub: this.#hub, servers: this.#servers, random, halts: this.#halts },
       checked: () => this.#checked,
       stall: () => this.#seldom.stall(),
       onHit: (hit) => this.#hit(hit),
@@ -78,6 +89,8 @@ class Run {
   async result(): Promise<RunResult> {
     for (let step = 0; step < STEPS && !this.#isOver; step += 1) {
       this.#seldom.step(step);
+      this.#servers.step(step);
+      this.#hubUsers.step(step);
       await this.#step();
     }
     await this.#settle();
@@ -145,6 +158,7 @@ class Run {
       truth: this.#truth,
       hooks: this.#hooks,
       isTouched: this.#isTouched,
+      isGivenUp: this.#hub.isGivenUp,
       hasEnded: end !== undefined && end.leftovers.length === 0,
       halts: this.#halts,
       starts: this.#starts,
@@ -156,6 +170,7 @@ class Run {
   /** The faults end. It must become quiet, and then be as it shall be. */
   async #settle(): Promise<void> {
     this.#seldom.calm();
+    this.#servers.calm();
     await calm({ clusters: this.#clusters, hub: this.#hub, random: this.#random });
     this.#calls.isCalm = true;
     let [quiet, idle] = [0, 0];

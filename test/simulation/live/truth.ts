@@ -1,3 +1,4 @@
+import type { TransferState } from '../../cluster/kubevirt/decentralized/node-steps.ts';
 import type { Side } from '../../cluster/kubevirt/decentralized/sides.ts';
 import { FULL_MIGRATIONS, FULL_VMIS } from '../../cluster/kubevirt/objects.ts';
 import type { LauncherPod, Vmi } from '../../cluster/kubevirt/types.ts';
@@ -10,11 +11,15 @@ export class Truth {
   #isMarked = false;
   /** The VMIM of the target by which the guest has arrived. */
   #arrivedBy: string | undefined;
+  /** Since when the VMI on the source says that its guest is in post-copy, milliseconds; Infinity: it has not said so. */
+  splitSince = Infinity;
   /** Launchers whose guest has left. */
   readonly #left = new Set<string>();
   /** Launchers to which the guest has come within the source. */
   readonly #holding = new Set<string>();
   readonly #received = new Set<string>();
+  /** The VMI on the source whose guest has left. */
+  #leftVmi: string | undefined;
 
   constructor(clusters: Clusters) {
     this.#clusters = clusters;
@@ -22,6 +27,10 @@ export class Truth {
     stores.target.onChange(({ kind, type, object }) => {
       if (kind === FULL_MIGRATIONS.kind && type === 'ADDED') this.#received.add(object.metadata.uid);
       if (kind === FULL_VMIS.kind && isReady(object as Vmi)) this.#isMarked = true;
+    });
+    stores.source.onChange(({ kind, object }) => {
+      const isSplit = kind === FULL_VMIS.kind && (object as Vmi).status?.migrationState?.mode === 'PostCopy';
+      if (isSplit) this.splitSince = Math.min(this.splitSince, clusters.now);
     });
     transfers.onChange(() => this.#look());
   }
@@ -34,6 +43,21 @@ export class Truth {
     return this.#arrivedBy !== undefined && (this.#isMarked || this.runs('target'));
   }
 
+  /** It was there once, by whatever KubeVirt has written. */
+  get hasArrived(): boolean {
+    return this.#arrivedBy !== undefined;
+  }
+
+  /** The guest is in post-copy: it runs on the target, and is lost where either side ends. */
+  get isSplit(): boolean {
+    return this.#isAny('post-copy');
+  }
+
+  /** It was lost in post-copy. KubeVirt cannot bring it back, on either side. */
+  get isLost(): boolean {
+    return this.#isAny('lost');
+  }
+
   /** A guest of the VM runs in a launcher there. */
   runs(side: Side): boolean {
     return this.#clusters.pods(side).some((pod) => this.#hasGuest(side, pod));
@@ -44,13 +68,16 @@ export class Truth {
     const receives = metadata.labels?.['kubevirt.io/migrationJobUID'] ?? '';
     if (receives === '') return true;
     if (side === 'source') return this.#holds(metadata);
-    return !this.#received.has(receives) || this.#clusters.pair.transfers.stateOf(receives) === 'done';
+    const state = this.#clusters.pair.transfers.stateOf(receives);
+    return !this.#received.has(receives) || state === 'done' || state === 'post-copy';
   }
 
   /** Whether the guest has come here by a migration within its cluster. The stand-in migrates also a VMI whose guest has left. */
   #holds({ uid, name }: LauncherPod['metadata']): boolean {
-    const { completed, failed, targetPod } = this.#clusters.vmi('source')?.status?.migrationState ?? {};
-    if (completed === true && failed !== true && targetPod === name && !this.hasMoved) this.#holding.add(uid);
+    const vmi = this.#clusters.vmi('source');
+    const { completed, failed, targetPod } = vmi?.status?.migrationState ?? {};
+    const isLeft = this.hasMoved || vmi?.metadata.uid === this.#leftVmi;
+    if (completed === true && failed !== true && targetPod === name && !isLeft) this.#holding.add(uid);
     return this.#holding.has(uid);
   }
 
@@ -58,8 +85,13 @@ export class Truth {
     if (this.#arrivedBy !== undefined) return;
     const { transfers } = this.#clusters.pair;
     this.#arrivedBy = [...this.#received].find((id) => transfers.stateOf(id) === 'done');
-    if (this.#arrivedBy === undefined) return;
+    if (this.#leftVmi !== undefined || !(this.isSplit || this.#arrivedBy !== undefined)) return;
+    this.#leftVmi = this.#clusters.vmi('source')?.metadata.uid ?? '';
     for (const { metadata } of this.#clusters.pods('source')) this.#left.add(metadata.uid);
+  }
+
+  #isAny(state: TransferState): boolean {
+    return [...this.#received].some((id) => this.#clusters.pair.transfers.stateOf(id) === state);
   }
 }
 

@@ -90,6 +90,7 @@ export class GuestTravel {
     const id = transferIdOf(vmi);
     // libvirt first: a guest that has arrived cannot be called back.
     if (step === 'abort-sending' && !transfers.abort(id)) return;
+    if (step === 'go-post-copy' && !transfers.goPostCopy(id)) return;
     const { cluster, vmis } = this.#world;
     const merge = crossPatch(step, vmi, this.#now());
     // It may die meanwhile, and the transfer with it.

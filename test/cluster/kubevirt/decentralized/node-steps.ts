@@ -5,12 +5,16 @@ import type { LauncherPod, MigrationState, Vmi } from '../types.ts';
 import { isHandedToNode, isReceiver, sideIn } from './sides.ts';
 import type { Timings } from '../node-steps.ts';
 
-/** How far a guest is on its way: under way, arrived, or lost with one of its launchers. */
-export type TransferState = 'running' | 'done' | 'broken' | 'aborted';
+/**
+ * How far a guest is on its way: under way, arrived, or called back; `broken` by the end of a launcher while the guest was whole on the
+ * source. In `post-copy` it runs on the target and the rest of its memory is on the source, so that it is `lost` with either launcher.
+ */
+export type TransferState = 'running' | 'post-copy' | 'done' | 'broken' | 'lost' | 'aborted';
 
 /** Steps that patch the VMI. */
 export type CrossVmiStep =
   | 'send'
+  | 'go-post-copy'
   | 'abort-sending'
   | 'mark-lost'
   | 'prepare-receiver'
@@ -27,6 +31,7 @@ export type CrossStep = CrossVmiStep | CrossPodStep;
 /** Which of the nodes' timings a step takes. */
 export const TIMING_OF_CROSSING: Readonly<Record<CrossStep, keyof Timings>> = {
   send: 'handlerMs',
+  'go-post-copy': 'migrationMs',
   transfer: 'migrationMs',
   'abort-sending': 'handlerMs',
   leave: 'leaveMs',
@@ -80,13 +85,21 @@ function sourceStep({ vmi, launchers, transfer }: CrossView): CrossStep | undefi
   if (transfer === 'done') return isAlive(launcher) ? 'leave' : undefined;
   if (state.completed === true) return undefined;
   if (vmi.status?.phase === 'Failed') return hasStarted ? 'mark-lost' : undefined;
-  return isAlive(launcher) ? sendingStep(state, hasStarted) : undefined;
+  return isAlive(launcher) ? sendingStep(state, transfer) : undefined;
 }
 
-function sendingStep(state: MigrationState, hasStarted: boolean): CrossStep | undefined {
-  if (hasStarted) return state.abortRequested === true ? 'abort-sending' : 'transfer';
+function sendingStep(state: MigrationState, transfer: TransferState | undefined): CrossStep | undefined {
+  if (state.startTimestamp !== undefined) return startedStep(state, transfer);
   const isOurs = state.migrationUid === state.sourceState?.migrationUID;
   return isOurs && state.targetNodeAddress !== undefined ? 'send' : undefined;
+}
+
+/** libvirt calls no guest back from post-copy. */
+function startedStep(state: MigrationState, transfer: TransferState | undefined): CrossStep {
+  const isTooLate = transfer === 'post-copy' || transfer === 'lost';
+  if (state.abortRequested === true && !isTooLate) return 'abort-sending';
+  const mayGo = state.migrationConfiguration?.allowPostCopy === true && transfer !== 'broken';
+  return mayGo && state.mode !== 'PostCopy' ? 'go-post-copy' : 'transfer';
 }
 
 function targetStep({ vmi, launchers, transfer }: CrossView): CrossStep | undefined {
@@ -101,7 +114,7 @@ function targetStep({ vmi, launchers, transfer }: CrossView): CrossStep | undefi
 function receivingStep(state: MigrationState, transfer: TransferState | undefined): CrossStep | undefined {
   if (state.endTimestamp !== undefined) return 'complete';
   if (transfer === 'done') return 'receive';
-  if (transfer === 'broken') return 'break-receiver';
+  if (transfer === 'broken' || transfer === 'lost') return 'break-receiver';
   if (state.targetNodeAddress === undefined) return 'prepare-receiver';
   const isExpected = state.startTimestamp !== undefined && state.targetNodeDomainDetected !== true;
   return isExpected ? 'detect-guest' : undefined;
@@ -128,6 +141,7 @@ const inState = (migrationState: MigrationState): Change => ({ status: { migrati
 
 const CHANGES: Readonly<Record<CrossVmiStep, (vmi: Vmi, now: string) => Change>> = {
   send: (_, now) => inState({ mode: 'PreCopy', startTimestamp: now }),
+  'go-post-copy': () => inState({ mode: 'PostCopy' }),
   'abort-sending': (_, now) =>
     inState({
       abortStatus: 'Succeeded',

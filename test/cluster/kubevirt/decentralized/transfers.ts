@@ -6,6 +6,12 @@ interface Transfer {
   readonly launchers: Set<string>;
 }
 
+/** What comes of it in each state; left out: it is too late. */
+const NEXT: Partial<Record<TransferState, Partial<Record<TransferState, TransferState>>>> = {
+  running: { 'post-copy': 'post-copy', done: 'done', broken: 'broken', aborted: 'aborted' },
+  'post-copy': { done: 'done', broken: 'lost' },
+};
+
 /**
  * The guests on their way between clusters, which libvirt at both ends knows whatever the controllers know. The nodes of all
  * clusters share one object. By the UID of the target's VMIM.
@@ -52,6 +58,12 @@ export class Transfers {
     this.#end(id, 'done');
   }
 
+  /** False: it has ended before. */
+  goPostCopy(id: string): boolean {
+    this.#end(id, 'post-copy');
+    return ['post-copy', 'lost'].includes(this.stateOf(id) ?? '');
+  }
+
   /** False: it is too late. */
   abort(id: string): boolean {
     this.#end(id, 'aborted');
@@ -66,8 +78,9 @@ export class Transfers {
 
   #end(id: string, state: TransferState): void {
     const transfer = this.#transfers.get(id) ?? { state: 'running', launchers: new Set() };
-    if (transfer.state !== 'running') return;
-    this.#transfers.set(id, { ...transfer, state });
+    const next = NEXT[transfer.state]?.[state];
+    if (next === undefined) return;
+    this.#transfers.set(id, { ...transfer, state: next });
     this.#tell();
   }
 

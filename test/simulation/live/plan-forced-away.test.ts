@@ -1,0 +1,93 @@
+import { describe, expect, test } from '@jest/globals';
+import { aPlan } from '../../support/builders/live.ts';
+import { conditionsOf, HELD, ModelledRun } from './modelled-run.ts';
+import { PLANS, PROVIDERS } from '../../../functions/kubernetes/live-resources.ts';
+
+describe('a Plan that was deleted in spite of its finalizer', () => {
+  const force = async (run: ModelledRun): Promise<void> => {
+    await run.patchPlan({ metadata: { finalizers: null } });
+    await run.hub.delete(PLANS, { namespace: 'tenant', name: 'plan' });
+    await run.changed('Plan', 'plan', 'delete');
+  };
+  const REST = HELD.filter((one) => one !== 'Plan plan');
+
+  test('while VMs move: the run says how it is given up, and then lists what it may have left', async () => {
+    const run = await ModelledRun.start();
+    await run.sweep();
+    await force(run);
+    const { uid } = (await run.migration()).metadata;
+    expect((await run.migration()).status?.conditions).toContainEqual(
+      expect.objectContaining({ suggestion: expect.stringContaining(`break-glass=${uid}`) }),
+    );
+    expect((await run.held()).sort()).toEqual(REST);
+    await run.breakGlass();
+    await run.changed('Migration');
+    expect(await run.held()).toEqual([]);
+    const { status } = await run.migration();
+    expect(conditionsOf(status)).toContain('Failed');
+    expect(status?.leftovers).toContain('perhaps the record of VirtualMachine vms/web');
+    expect(await run.isRecorded()).toBe(true);
+  });
+
+  test.each<[string, (run: ModelledRun) => Promise<unknown>]>([
+    ['', () => Promise.resolve()],
+    [' without its finalizer', (run) => run.patchMigration({ metadata: { finalizers: null } })],
+    [
+      ' without finalizer and owner',
+      (run) => run.patchMigration({ metadata: { finalizers: null, ownerReferences: null } }),
+    ],
+  ])('while VMs move: another Plan of its name ends the run%s', async (_what, change) => {
+    const run = await ModelledRun.start();
+    await run.sweep();
+    await force(run);
+    await change(run);
+    await run.hub.create(
+      PLANS,
+      aPlan((plan) => ({ ...plan, spec: { ...plan.spec, targetNamespace: 'other' } })),
+    );
+    await run.changed('Plan');
+    expect(conditionsOf((await run.migration()).status?.vms?.[0])).toEqual(['Canceled Modified']);
+    expect(await run.isRecorded()).toBe(false);
+    expect(await run.held()).toEqual([]);
+  });
+
+  const deleteProvider = async (run: ModelledRun): Promise<void> => {
+    await run.hub.delete(PROVIDERS, { namespace: 'tenant', name: 'source' });
+    await run.changed('Provider', 'source');
+  };
+  const providersOn = async ({ hub }: ModelledRun): Promise<string[]> =>
+    (await hub.list(PROVIDERS, {})).items.map(({ metadata }) => metadata.name).sort();
+
+  test('while VMs move: a Provider that is deleted stays until the Plan is there again, and its run has ended', async () => {
+    const run = await ModelledRun.start();
+    await run.sweep();
+    await force(run);
+    await deleteProvider(run);
+    expect((await run.held()).sort()).toEqual(REST);
+    await run.hub.create(PLANS, aPlan());
+    await run.changed('Plan');
+    expect(conditionsOf((await run.migration()).status?.vms?.[0])).toEqual(['Canceled Deleted']);
+    expect(await run.isRecorded()).toBe(false);
+    expect(await run.held()).toEqual([]);
+    expect(await providersOn(run)).toEqual(['destination']);
+  });
+
+  test('while VMs move: a Provider that is deleted goes when the run is given up', async () => {
+    const run = await ModelledRun.start();
+    await run.sweep();
+    await force(run);
+    await deleteProvider(run);
+    await run.breakGlass();
+    await run.changed('Migration');
+    expect(await run.held()).toEqual([]);
+    expect(await providersOn(run)).toEqual(['destination']);
+  });
+
+  test('before VMs move: nothing is held', async () => {
+    const run = await ModelledRun.prepare();
+    await run.hold('migration', 'source');
+    await force(run);
+    expect(await run.held()).toEqual([]);
+    expect(conditionsOf((await run.migration()).status)).toEqual(['PlanNotValid NotFound']);
+  });
+});
