@@ -73,9 +73,10 @@ export function brokenBy(checked: CheckedWrite, write: LiveWrite): string | unde
   return foreign ?? (verb === 'delete' ? deletes(checked, write) : undefined);
 }
 
-function deletes(checked: CheckedWrite, { on, object: { kind = '' } }: LiveWrite): string | undefined {
+function deletes(checked: CheckedWrite, { on, object }: LiveWrite): string | undefined {
+  const { kind } = object;
   if (kind === FULL_MIGRATIONS.kind) return aborts(checked);
-  if (on === 'target') return deletesOnTarget(checked, kind);
+  if (on === 'target') return deletesOnTarget(checked, object);
   return kind === FULL_VMIS.kind ? (endsSource(checked) ?? startsAgain(checked)) : undefined;
 }
 
@@ -128,11 +129,12 @@ const aborts = ({ truth, readSince }: CheckedWrite): string | undefined =>
     ? 'L2: the migration of a guest in post-copy is aborted'
     : undefined;
 
-function deletesOnTarget({ clusters, truth }: Checked, kind: string): string | undefined {
+function deletesOnTarget({ clusters, truth }: Checked, object: LiveWrite['object']): string | undefined {
+  const { kind = '' } = object;
   if (truth.isLost && isMarked(clusters.vm('source')))
     return `L2: ${kind} of a guest that was seen to leave, and was lost, is deleted`;
   if (truth.runs('target')) return `L2: ${kind} of the copy that runs on the target is deleted`;
-  return truth.hasMoved ? `L2: ${kind} with the newest data is deleted` : undefined;
+  return truth.hasMoved && !truth.isEmpty(object) ? `L2: ${kind} with the newest data is deleted` : undefined;
 }
 
 function endsSource({ truth, lastOnTarget, readSince }: CheckedWrite): string | undefined {

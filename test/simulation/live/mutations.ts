@@ -154,17 +154,12 @@ export const MUTATIONS: readonly LiveMutation[] = [
     edit(END_SOURCE, '(record.generation ?? Infinity)', 'Infinity'),
   ),
   mutation(
-    'the run ends while KubeVirt stops the source VM, which it has halted',
-    ['L3'],
-    edit(UNDO, "decision.kind === 'done' && isGoingDown", "decision.kind !== 'done' && isGoingDown"),
-  ),
-  mutation(
     'a VM of the older form stays down',
     ['L4'],
     edit(
       'functions/domain/live/proofs.ts',
       'if (running !== true || ',
-      'if (record.attempt < 99 || running !== true || ',
+      'if (running === true || running !== true || ',
     ),
   ),
   mutation(
@@ -230,15 +225,6 @@ export const MUTATIONS: readonly LiveMutation[] = [
     'a Plan that was deleted is held for ever',
     ['L4'],
     edit(HOLD, 'if (plan !== undefined && ', 'if (plan === undefined && '),
-  ),
-  mutation(
-    'a Plan that a late call holds is held for ever',
-    ['L4'],
-    edit(
-      'functions/live/wake.ts',
-      'if (isHeldBack(plan)) return releaseDeleted(plan, context);',
-      "if (isHeldBack(plan) && plan.metadata.name === '') return releaseDeleted(plan, context);",
-    ),
   ),
   mutation(
     'the Migration is let go though another call has found something left over',
@@ -330,11 +316,6 @@ export const MUTATIONS: readonly LiveMutation[] = [
     'a hook counts as succeeded at once',
     ['L5'],
     edit(HOOK, 'if ((job.status?.succeeded ?? 0) > 0)', 'if ((job.status?.succeeded ?? 0) >= 0)'),
-  ),
-  mutation(
-    'the Job of a hook runs as soon as a late call has made it',
-    ['L5'],
-    edit('functions/domain/live/hook-job.ts', 'spec: { suspend: true, ', 'spec: { suspend: false, '),
   ),
   mutation(
     'a hook runs again once its Job is gone',

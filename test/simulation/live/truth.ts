@@ -2,7 +2,8 @@ import type { TransferState } from '../../cluster/kubevirt/decentralized/node-st
 import type { Side } from '../../cluster/kubevirt/decentralized/sides.ts';
 import { FULL_MIGRATIONS, FULL_VMIS } from '../../cluster/kubevirt/objects.ts';
 import type { LauncherPod, Vmi } from '../../cluster/kubevirt/types.ts';
-import type { Clusters } from './clusters.ts';
+import type { LiveWrite } from '../../../functions/domain/live/decision.ts';
+import { DATA_VOLUMES, type Clusters } from './clusters.ts';
 
 /** Where the guest really is, whatever the objects say: by the launchers' processes, and by what libvirt knows of transfers. */
 export class Truth {
@@ -20,6 +21,8 @@ export class Truth {
   readonly #received = new Set<string>();
   /** The VMI on the source whose guest has left. */
   #leftVmi: string | undefined;
+  /** Volumes of the target to which the guest has come: uids. One that a late call makes after that is empty. */
+  #volumes: ReadonlySet<string> = new Set();
 
   constructor(clusters: Clusters) {
     this.#clusters = clusters;
@@ -58,6 +61,11 @@ export class Truth {
     return this.#isAny('lost');
   }
 
+  /** Whether the volume of the target is empty, though the guest has moved. */
+  isEmpty({ kind, metadata }: LiveWrite['object']): boolean {
+    return kind === DATA_VOLUMES.kind && !this.#volumes.has(metadata.uid ?? '');
+  }
+
   /** A guest of the VM runs in a launcher there. */
   runs(side: Side): boolean {
     return this.#clusters.pods(side).some((pod) => this.#hasGuest(side, pod));
@@ -85,8 +93,10 @@ export class Truth {
     if (this.#arrivedBy !== undefined) return;
     const { transfers } = this.#clusters.pair;
     this.#arrivedBy = [...this.#received].find((id) => transfers.stateOf(id) === 'done');
+    if (this.#arrivedBy !== undefined)
+      this.#volumes = new Set(this.#clusters.all('target', DATA_VOLUMES).map(({ metadata }) => metadata.uid));
     if (this.#leftVmi !== undefined || !(this.isSplit || this.#arrivedBy !== undefined)) return;
-    this.#leftVmi = this.#clusters.vmi('source')?.metadata.uid ?? '';
+    this.#leftVmi = this.#clusters.vmi('source')?.metadata.uid;
     for (const { metadata } of this.#clusters.pods('source')) this.#left.add(metadata.uid);
   }
 
