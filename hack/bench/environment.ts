@@ -7,12 +7,12 @@ import {
   type LocalCluster,
   type LocalClusterOptions,
 } from '../../test/cluster/cluster.ts';
+import { mapAtMost } from '../../kubectl/cluster/map-at-most.ts';
 import type { Tenant } from '../demo/scenarios.ts';
 import { setUpTenant } from '../demo/tenant.ts';
 import { Traces } from '../demo/traces.ts';
 import { Watching } from '../demo/watching.ts';
 import type { MeasureOptions } from './figures.ts';
-import { inParallel } from './in-parallel.ts';
 import { residentMiB } from './processes.ts';
 import { RequestLog } from './requests.ts';
 
@@ -101,7 +101,7 @@ export async function setUpTenants(
   onProgress: MeasureOptions['onProgress'] = () => undefined,
 ): Promise<void> {
   let ready = 0;
-  await inParallel(tenants, TENANTS_AT_ONCE, async (tenant) => {
+  await mapAtMost(TENANTS_AT_ONCE, tenants, async (tenant) => {
     await setUpTenant(tenant, { admin, watching, signal: AbortSignal.timeout(TIMEOUT_MS) });
     ready += 1;
     if (ready % PROGRESS_EVERY === 0) onProgress(`${ready} of ${tenants.length} new namespaces`);

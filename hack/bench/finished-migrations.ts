@@ -1,7 +1,7 @@
 import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { FULL_MIGRATIONS, newMigration } from '../../test/cluster/kubevirt/objects.ts';
+import { mapAtMost } from '../../kubectl/cluster/map-at-most.ts';
 import type { MeasureOptions } from './figures.ts';
-import { inParallel } from './in-parallel.ts';
 import { until, untilQuiet, type Environment } from './environment.ts';
 
 /** For those that the measured namespace does not take. */
@@ -41,7 +41,7 @@ export async function storeFinishedMigrations(
   if (places.some((place) => place.namespace === ELSEWHERE))
     await admin.create(NAMESPACES, { metadata: { name: ELSEWHERE } });
   let stored = 0;
-  await inParallel(places, AT_ONCE, async (place) => {
+  await mapAtMost(AT_ONCE, places, async (place) => {
     const { metadata, spec } = newMigration({ ...place, vmi: 'gone' });
     await admin.create(FULL_MIGRATIONS, { metadata: { ...metadata, finalizers: [KEPT] }, spec });
     const merge = { status: { phase: 'Succeeded' } };

@@ -117,7 +117,7 @@ const BELOW = {
   webhook: ['functions'],
   kubectl: ['functions', 'package.json'],
   examples: [],
-  hack: ['functions', 'webhook', 'test/cluster', 'test/support'],
+  hack: ['functions', 'webhook', 'kubectl', 'test/cluster', 'test/support'],
   'test/cluster': ['functions', 'webhook'],
   'test/support': ['functions', 'webhook', 'kubectl', 'test/cluster'],
   'test/rights': ['functions', 'test/cluster', 'test/support'],
