@@ -277,13 +277,32 @@ describe('the cut-over', () => {
     [
       'lets go of it where a user has deleted the VM on the target',
       firstAttempt(
-        {
-          source: { vmims: [sent('Failed')] },
-          target: { vm: undefined, vmi: undefined, vmims: [received('Failed')] },
-        },
+        { source: { vmims: [sent('Failed')] }, target: { vm: undefined, vmi: undefined, vmims: [] } },
         { marks: MARKS, end: END },
       ),
       'Failed CutOverUndecided',
+    ],
+    [
+      'waits then for a VMIM that KubeVirt may still remove',
+      firstAttempt(
+        {
+          source: { vmims: [sent('Failed')] },
+          target: { vm: undefined, vmi: undefined, vmims: [going(-1)(received('Failed'))] },
+        },
+        { marks: MARKS, end: END },
+      ),
+      'wait Aborting',
+    ],
+    [
+      'takes the finalizers of one off that it never removes',
+      firstAttempt(
+        {
+          source: { vmims: [sent('Failed')] },
+          target: { vm: undefined, vmi: undefined, vmims: [going(-3_600)(received('Failed'))] },
+        },
+        { marks: MARKS, end: END },
+      ),
+      `replace VirtualMachineInstanceMigration ${received('Failed').metadata.name} on target`,
     ],
     [
       'does not where the VM on the target is only off: it may have the newest data',

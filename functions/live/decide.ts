@@ -1,3 +1,4 @@
+import { forgetAll } from '../domain/live/abort.ts';
 import { has } from '../domain/live/conditions.ts';
 import { hasArrived, marksOf } from '../domain/live/cut-over.ts';
 import { isUndoLate } from '../domain/live/deadlines.ts';
@@ -13,8 +14,8 @@ import {
 import type { VmStatus } from '../domain/live/forklift.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_CONDITION, LIVE_REASON, type LiveReason } from '../domain/live/names.ts';
-import { generationOn, isTargetUp } from '../domain/live/end-source.ts';
-import { isOver, isWantedRunning, receiverOf, vmimOf } from '../domain/live/proofs.ts';
+import { generationOn, isOff, isSettled } from '../domain/live/end-source.ts';
+import { isWantedRunning, receiverOf, vmimOf } from '../domain/live/proofs.ts';
 import {
   isPastCutOver,
   recordOf,
@@ -230,25 +231,17 @@ function finish({ record, source }: RecordedRun): RunDecision {
 }
 
 /** Past the cut-over, and not to be decided by itself. A VM that has arrived is where it shall be. */
-function stuck(run: RecordedRun, { reason, message }: Fail): RunDecision {
-  const { record, source } = run;
+function stuck(run: RecordedRun, failure: Fail): RunDecision {
+  const { record, source, target } = run;
   const as = record.end?.as ?? 'Failed';
-  if (record.arrivedAt === undefined && isSettled(run))
-    return { ...over(as, { reason, message }), release: release(source.vm) };
-  const made = record.arrivedAt === undefined ? madeReceiver(run) : [];
-  return over(as, { reason, message }, leftOf(run, made));
+  if (record.arrivedAt !== undefined) return over(as, failure, leftOf(run, []));
+  if (!isSettled(run)) return over(as, failure, leftOf(run, madeReceiver(run)));
+  const left = unlessRefused(forgetAll(run), run.hub);
+  if (left.kind === 'fail') return over(as, left, leftOf(run, [...source.vmims, ...target.vmims]));
+  return left.kind === 'done'
+    ? { ...over(as, failure), release: release(source.vm) }
+    : { step: TRANSFER.name, ...left };
 }
-
-/** Somebody has done by hand what the message asks for: the VM on the target is gone, or it runs and the one on the source is off. */
-function isSettled(run: RecordedRun): boolean {
-  const { source, target } = run;
-  if (![...source.vmims, ...target.vmims].every(isOver)) return false;
-  if (isTargetUp(run)) return isOff(source.vm) && source.vmi === undefined;
-  // One on the target that is only off may have the newest data.
-  return target.vm === undefined && target.vmi === undefined && target.pods.length === 0;
-}
-
-const isOff = ({ spec }: VirtualMachine): boolean => spec.runStrategy === 'Halted' || spec.running === false;
 
 const isUp = (source: RecordedRun['source']): boolean =>
   source.vmi?.status?.phase === 'Running' || isWantedRunning(source);

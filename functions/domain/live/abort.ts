@@ -145,6 +145,18 @@ export const forget = (
     ? removeFinalizers(on, vmim)
     : undefined;
 
+/** Of VMIMs that are over: done when none is left whose VMI is gone. */
+export function forgetAll({ source, target }: RecordedRun): StepDecision {
+  const sides = [
+    ['source', source],
+    ['target', target],
+  ] as const;
+  const left = sides.flatMap(([on, side]) =>
+    side.vmi === undefined ? side.vmims.map((vmim) => forget(on, vmim, side) ?? waiting(vmim)) : [],
+  );
+  return left.find(({ kind }) => kind === 'write') ?? left[0] ?? DONE;
+}
+
 const removeFinalizers = (on: 'source' | 'target', vmim: Vmim): StepDecision =>
   write(`taking the finalizers of ${vmim.metadata.name} away, which KubeVirt never removes`, {
     verb: 'replace',

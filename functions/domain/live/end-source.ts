@@ -4,7 +4,7 @@ import { LIMIT_MS, timeOf } from './deadlines.ts';
 import { DONE, wait, write, type StepDecision, type Wait } from './decision.ts';
 import type { VirtualMachine } from './kubevirt.ts';
 import { LIVE_REASON } from './names.ts';
-import { isUp, receiverOf, strategyOwners, vmimOf, writtenAt } from './proofs.ts';
+import { isOver, isUp, receiverOf, strategyOwners, vmimOf, writtenAt } from './proofs.ts';
 import { strategyOf, withRecord, withStrategy } from './run-record.ts';
 import type { RecordedRun, RunSnapshot } from './run-snapshot.ts';
 import { shownName } from './shown.ts';
@@ -127,3 +127,15 @@ function removeVmim({ source, record, run }: RecordedRun): StepDecision {
 /** Whether the guest runs on the target now. */
 export const isTargetUp = (snapshot: RunSnapshot): boolean =>
   receiverOf(snapshot) !== undefined && runsOnTarget(snapshot.target);
+
+/** Somebody has done by hand what the message asks for: the VM on the target is gone, or it runs and the one on the source is off. */
+export function isSettled(run: RecordedRun): boolean {
+  const { source, target } = run;
+  if (![...source.vmims, ...target.vmims].every(isOver)) return false;
+  if (isTargetUp(run)) return isOff(source.vm) && source.vmi === undefined;
+  // One on the target that is only off may have the newest data.
+  return target.vm === undefined && target.vmi === undefined && target.pods.length === 0;
+}
+
+export const isOff = ({ spec }: VirtualMachine): boolean =>
+  spec.runStrategy === 'Halted' || spec.running === false;

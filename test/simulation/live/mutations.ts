@@ -62,11 +62,6 @@ export const MUTATIONS: readonly LiveMutation[] = [
     ),
   ),
   mutation(
-    'a failed migration counts as completed',
-    ['L2', 'L3'],
-    edit(CUT_OVER, 'state?.completed === true && state.failed !== true;', 'state?.completed === true;'),
-  ),
-  mutation(
     'the VMI of the source is deleted before its strategy is changed',
     ['L1'],
     edit(
