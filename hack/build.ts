@@ -51,8 +51,8 @@ export async function bundlePlugin(outdir: string = join(DIST, 'kubectl')): Prom
  * Node's own modules without an import statement, which reads every export of them: of node:http also those that load undici, half of a
  * cold start and 8 MiB (nodejs/node#59686).
  */
-const LAZY_BUILTINS: Plugin = {
-  name: 'lazy-builtins',
+const BUILTINS_WITHOUT_IMPORT: Plugin = {
+  name: 'builtins-without-import',
   setup(built) {
     const namespace = 'builtin';
     built.onResolve({ filter: /./ }, ({ path, kind }) =>
@@ -75,7 +75,7 @@ async function bundleInto(outdir: string, options: BuildOptions): Promise<void> 
     platform: 'node',
     format: 'esm',
     target: 'node24',
-    plugins: [LAZY_BUILTINS],
+    plugins: [BUILTINS_WITHOUT_IMPORT],
     legalComments: 'none',
     metafile: true,
     // debug (a dependency of express) tries to load it, but only development tools install it.

@@ -137,5 +137,6 @@ export function isSettled(run: RecordedRun): boolean {
   return target.vm === undefined && target.vmi === undefined && target.pods.length === 0;
 }
 
+/** Whether KubeVirt leaves the VM off, by its spec. */
 export const isOff = ({ spec }: VirtualMachine): boolean =>
   spec.runStrategy === 'Halted' || spec.running === false;

@@ -38,6 +38,6 @@ test.each<[string, RunSnapshot]>([
   ['has not begun', aRun({ target: OWN })],
   ['goes on', aRecordedRun(aRecord(), { target: OWN })],
   ['is past its cut-over', aRecordedRun(recorded({ end: END, arrivedAt: seconds(0) }), { target: OWN })],
-])('nothing is said to stay of a VM that %s', (_what, snapshot) => {
+])('lists nothing that stays of a VM that %s', (_what, snapshot) => {
   expect(staysOf(snapshot)).toEqual([]);
 });
