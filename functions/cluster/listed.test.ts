@@ -10,7 +10,7 @@ import {
   exceeded,
   keepingState,
 } from '../../test/support/builders/pod-rejection.ts';
-import { aSnapshot, aVmmrq, giving, RULES } from '../../test/support/builders/snapshot.ts';
+import { aSnapshot, aView, aVmmrq, giving, RULES } from '../../test/support/builders/snapshot.ts';
 import { anyMigrations, anyPods } from '../../test/support/builders/listed.ts';
 import { kept } from '../../test/support/builders/oversized.ts';
 import { assess } from '../domain/verdict/assessment.ts';
@@ -23,11 +23,13 @@ import { podUsage } from '../domain/sizing/pod-usage.ts';
 import { quotaCoversPod } from '../domain/quota/scopes.ts';
 import type { Migration } from '../domain/objects.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
+import { viewSchema } from '../domain/view.ts';
 import {
   LISTED_CLAIMS,
   LISTED_EVENTS,
   LISTED_LIMIT_RANGES,
   LISTED_MIGRATIONS,
+  LISTED_MIGRATIONS_TO_COME,
   LISTED_PODS,
   LISTED_VMIS,
 } from './listed.ts';
@@ -124,6 +126,17 @@ describe('trimmed lists lead to the same decisions as whole lists', () => {
     );
     // Not every run is about nothing.
     expect(reasons.size).toBeGreaterThan(5);
+  });
+
+  test('verdicts with the migrations that the guard has, without those that ended', () => {
+    fc.assert(
+      fc.property(aNamespaceAsRead, (snapshot) => {
+        const known = kept(LISTED_MIGRATIONS_TO_COME, snapshot.migrations);
+        const { migrations = [] } = viewSchema.parse(aView({ migrations: known }));
+        expect(assess({ ...snapshot, migrations }, RULES)).toEqual(assess(snapshot, RULES));
+      }),
+      { numRuns: 500 },
+    );
   });
 });
 

@@ -1,11 +1,13 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { WatchedCluster } from '../../test/support/builders/cluster.ts';
 import { aMigration, aVmi, refusedAt } from '../../test/support/builders/kubevirt.ts';
+import { named } from '../../test/support/builders/object.ts';
 import { aNamespace } from '../../test/support/builders/namespace.ts';
 import { aView, aVmmrq } from '../../test/support/builders/snapshot.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
+import type { View } from '../domain/view.ts';
 import { MIGRATIONS, NAMESPACES, VMIS, VMMRQS } from '../kubernetes/resources.ts';
-import { readSnapshot } from './snapshot.ts';
+import { readSnapshot, type SnapshotRequest } from './snapshot.ts';
 
 const RULES = { kubevirtNamespace: 'kubevirt', lockSeconds: 30 };
 const SIZES = ['get virtualmachineinstances vm0', 'list events'];
@@ -17,12 +19,17 @@ interface Reading {
   readonly snapshot: NamespaceSnapshot | undefined;
 }
 
-async function reading(expected: readonly string[]): Promise<Reading> {
+function aCluster(): WatchedCluster {
   const cluster = new WatchedCluster();
   cluster.put(NAMESPACES, aNamespace());
   cluster.put(MIGRATIONS, aMigration(refusedAt(-1)));
   cluster.put(VMMRQS, aVmmrq());
   cluster.put(VMIS, aVmi());
+  return cluster;
+}
+
+async function reading(expected: readonly string[]): Promise<Reading> {
+  const cluster = aCluster();
   const view = (): Promise<NamespaceSnapshot['view']> => Promise.resolve(aView());
   const read = readSnapshot(cluster.asCluster(), { name: 'tenant', rules: RULES, view, expected });
   const first = [...cluster.asked];
@@ -53,4 +60,26 @@ test.each([
   expect(later).toEqual(further);
   // A list leaves out the kind of its items.
   expect(snapshot?.vmis.get('vm0')?.metadata.uid).toBe('uid-of-vm0');
+});
+
+describe('with lists that may lag', () => {
+  const MIGRATIONS_LISTED = 'list virtualmachineinstancemigrations';
+  const inView = aMigration(named('in-view'), refusedAt(-1));
+
+  test.each<[string, Pick<SnapshotRequest, 'mayLag'> & { readonly view: View | undefined }, string]>([
+    [
+      'the guard’s view has the migrations',
+      { mayLag: true, view: aView({ migrations: [inView] }) },
+      'in-view',
+    ],
+    ['too many for the view', { mayLag: true, view: aView() }, 'mig0'],
+    ['no guard', { mayLag: true, view: undefined }, 'mig0'],
+    ['lists that may not lag', { mayLag: false, view: aView({ migrations: [inView] }) }, 'mig0'],
+  ])('%s', async (_, { view, ...how }, want) => {
+    const cluster = aCluster();
+    const request = { name: 'tenant', rules: RULES, view: () => Promise.resolve(view), ...how };
+    const snapshot = await readSnapshot(cluster.asCluster(), request);
+    expect(snapshot?.migrations.map(({ metadata }) => metadata.name)).toEqual([want]);
+    expect(cluster.asked.includes(MIGRATIONS_LISTED)).toBe(want === 'mig0');
+  });
 });

@@ -18,7 +18,7 @@ import { parsePodRejection } from '../domain/quota/pod-rejection.ts';
 import type { NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
 import { namespaceBlocker } from '../domain/verdict/namespace-precondition.ts';
 import type { View } from '../domain/view.ts';
-import type { Read, Reader } from '../kubernetes/cluster.ts';
+import { fromWatchCache, type Read, type Reader } from '../kubernetes/cluster.ts';
 import { isNotFound } from '../kubernetes/errors.ts';
 import {
   LISTED_CLAIMS,
@@ -43,6 +43,8 @@ export interface SnapshotRequest {
   readonly known?: Read<Namespace>;
   /** Its migrations, where they have been listed already. */
   readonly listed?: readonly Migration[];
+  /** For a decision that is verified before anything is written: lists of the API server's watch cache, migrations of the guard's view. */
+  readonly mayLag?: boolean;
   /** Names of VMIs of which a migration is probably blocked: what its size depends on is read at once, not in a round of its own. */
   readonly expected?: readonly string[];
 }
@@ -52,14 +54,16 @@ export interface SnapshotRequest {
  * blocked and no namespace precondition rules out all of them. undefined: the namespace is gone.
  */
 export async function readSnapshot(
-  cluster: Reader,
+  api: Reader,
   request: SnapshotRequest,
 ): Promise<NamespaceSnapshot | undefined> {
   const { name, rules, known, listed, expected = [] } = request;
+  const cluster = request.mayLag === true ? fromWatchCache(api) : api;
+  const asked = request.view(name);
   const [namespace, view, migrations, quotas, vmmrqs, pods, vmis, events] = await Promise.all([
     known ?? ignoreNotFound(cluster.get(NAMESPACES, { name })),
-    request.view(name),
-    listed ?? cluster.list(LISTED_MIGRATIONS, { namespace: name }).then(({ items }) => items),
+    asked,
+    readMigrations(cluster, request, asked),
     cluster.list(RESOURCE_QUOTAS, { namespace: name }),
     cluster.list(VMMRQS, { namespace: name }),
     isNonePending(listed) ? NOT_READ : readPods(cluster, name),
@@ -82,6 +86,16 @@ export async function readSnapshot(
     : candidatesAmong(migrations, pods.items).map(({ migration }) => migration);
   if (blocked.length === 0) return { ...outer, ...NO_OPTIONAL_READS };
   return { ...outer, ...(await readOptional(cluster, blocked, { ...outer, early: { vmis, events } })) };
+}
+
+/** Of the view, where it will do: a list has all that ended too, of which KubeVirt keeps five of each VM. */
+async function readMigrations(
+  cluster: Reader,
+  { name, listed, mayLag }: SnapshotRequest,
+  view: Promise<View | undefined>,
+): Promise<readonly Migration[]> {
+  const known = listed ?? (mayLag === true ? (await view)?.migrations : undefined);
+  return known ?? (await cluster.list(LISTED_MIGRATIONS, { namespace: name })).items;
 }
 
 /** The cluster-wide VMMRQs that select the namespace. Where the guard knows that there are none, they cost no request. */

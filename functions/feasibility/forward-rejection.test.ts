@@ -113,7 +113,7 @@ describe('a migration that waits for a migration slot', () => {
     namespace: 'tenant',
     migrations: [{ name: 'mig0', uid: 'uid-of-mig0' }],
   };
-  const queued = { waiting: ['uid-of-mig0'], queued: ['uid-of-mig0'], status: false };
+  const queued = { queued: ['uid-of-mig0'], status: false };
   const free = { ...queued, queued: [] };
 
   test('gets no request and no lock while the guard sees no slot for it', async () => {

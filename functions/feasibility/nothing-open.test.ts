@@ -1,9 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { aMigration, inPhase } from '../../test/support/builders/kubevirt.ts';
-import type { Change } from '../../test/support/builders/object.ts';
+import { named, type Change } from '../../test/support/builders/object.ts';
 import { aView, aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { KubernetesObject, Migration } from '../domain/objects.ts';
+import type { View } from '../domain/view.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import { parseEventObject } from '../eventing/event-object.ts';
 import { hasNothingOpen, closedBy } from './nothing-open.ts';
@@ -40,12 +41,17 @@ describe('migrations that an event settles', () => {
   });
 });
 
-test.each<[string, { waiting?: string[]; status?: boolean }, boolean]>([
-  ['nothing waits', {}, true],
-  ['only what the event settles waits, as far as the guard has heard', { waiting: ['uid-of-mig0'] }, true],
-  ['another migration waits', { waiting: ['uid-of-mig0', 'uid-of-mig1'] }, false],
-  ['a VMMRQ’s status reports something as ongoing', { status: true }, false],
-])('%s: closed %#', (_, open, want) => {
-  const view = aView({ open: { waiting: [], queued: [], status: false, ...open } });
-  expect(hasNothingOpen(view, ['uid-of-mig0'])).toBe(want);
+test.each<[string, Partial<View>, boolean]>([
+  ['nothing waits', { migrations: [] }, true],
+  ['only what the event settles waits, as far as the guard has heard', { migrations: [aMigration()] }, true],
+  ['another migration waits', { migrations: [aMigration(), aMigration(named('mig1'))] }, false],
+  ['another migration runs', { migrations: [aMigration(named('mig1'), inPhase('Running'))] }, true],
+  ['there are too many for the view', {}, false],
+  [
+    'a VMMRQ’s status reports something as ongoing',
+    { migrations: [], open: { queued: [], status: true } },
+    false,
+  ],
+])('%s: closed %#', (_, different, want) => {
+  expect(hasNothingOpen(aView(different), ['uid-of-mig0'])).toBe(want);
 });

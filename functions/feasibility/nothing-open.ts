@@ -1,4 +1,4 @@
-import { isRejectedByQuota } from '../domain/migration.ts';
+import { isPending, isRejectedByQuota } from '../domain/migration.ts';
 import { EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { View } from '../domain/view.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
@@ -21,8 +21,9 @@ export function closedBy({
 }
 
 /**
- * Whether no other migration of the namespace waits and no status report is due, as far as the guard sees. If its view is
- * late, its resync looks again.
+ * Whether no other migration of the namespace is Pending and no status report is due, as far as the guard sees: no condition
+ * reports an attachment pod that a quota refuses. If its view is late, its resync looks again.
  */
-export const hasNothingOpen = ({ open }: View, closed: readonly string[]): boolean =>
-  !open.status && open.waiting.every((uid) => closed.includes(uid));
+export const hasNothingOpen = ({ open, migrations }: View, closed: readonly string[]): boolean =>
+  !open.status &&
+  migrations?.every((each) => !isPending(each) || closed.includes(each.metadata.uid)) === true;

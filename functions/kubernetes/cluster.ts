@@ -117,7 +117,7 @@ export interface Cluster {
 export type Reader = Pick<Cluster, 'get' | 'list'>;
 
 /** Lists from the API server's watch cache: good for a decision that is verified before anything is written. */
-export const fromWatchCache = (cluster: Cluster): Reader => ({
+export const fromWatchCache = (cluster: Reader): Reader => ({
   get: (type, at) => cluster.get(type, at),
   list: (type, where) => cluster.list(type, where, { resourceVersion: '0' }),
 });

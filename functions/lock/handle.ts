@@ -4,12 +4,11 @@ import type { StepRequest } from '../eventing/step-request.ts';
 import { liveLock, type Lock } from '../domain/lock.ts';
 import { EVENT, REASON, type Reason } from '../domain/names.ts';
 import type { Namespace } from '../domain/objects.ts';
-import { fromWatchCache, type Reader } from '../kubernetes/cluster.ts';
 import { isConflict, isRejected, refusalOf, Unreachable, type ApiError } from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
 import { release, reserve } from '../cluster/reservations.ts';
 import { writeEvents } from '../cluster/report.ts';
-import { ignoreNotFound, readSnapshot } from '../cluster/snapshot.ts';
+import { ignoreNotFound, readSnapshot, type SnapshotRequest } from '../cluster/snapshot.ts';
 import { rulesOf, type Outcome, type Step, type StepContext } from '../host/step.ts';
 import {
   continueWith,
@@ -47,15 +46,15 @@ const OF_NAMESPACE: readonly Reason[] = [
   REASON.namespaceTerminating,
 ];
 
-/** A refusal may stem from stale lists of the watch cache. It would end the chain of events, so live lists must confirm it. */
+/** A refusal may stem from lists or a view that lag. It would end the chain of events, so live lists must confirm it. */
 const mayBeStale = ({ kind, reason }: LockDecision): boolean =>
   (kind === 'leave' || kind === 'repair') && !OF_NAMESPACE.includes(reason);
 
 /** undefined: a conflict, or the result of the write is unknown. Read again. */
 async function attempt(request: StepRequest, context: StepContext): Promise<Outcome | undefined> {
-  let decision = await decideFor(request, fromWatchCache(context.cluster), context);
+  let decision = await decideFor(request, { mayLag: true }, context);
   if (decision !== undefined && mayBeStale(decision))
-    decision = await decideFor(request, context.cluster, context);
+    decision = await decideFor(request, { mayLag: false }, context);
   if (decision === undefined) return GONE;
   if (decision.kind !== 'acquire') return answer(request, decision);
   const { namespace } = request;
@@ -64,10 +63,10 @@ async function attempt(request: StepRequest, context: StepContext): Promise<Outc
   return full === undefined ? acquire(decision, context) : answer(request, leaveBecauseOf(full));
 }
 
-/** Reads the namespace live and the lists through `reader`. `raise` detects what a stale list hid. */
+/** Reads the namespace live. `raise` detects what lists that lag did not show. */
 async function decideFor(
   request: StepRequest,
-  reader: Reader,
+  how: Pick<SnapshotRequest, 'mayLag'>,
   context: StepContext,
 ): Promise<LockDecision | undefined> {
   const { namespace: name, vmis: expected = [] } = request;
@@ -77,7 +76,8 @@ async function decideFor(
   // An existing lock needs no further reads: the events of one cycle arrive in twos and threes.
   const live = liveLock(known.object, known.date.getTime());
   if (live !== undefined) return continueWith(live);
-  const snapshot = await readSnapshot(reader, { name, rules, known, expected, view: context.view });
+  const { cluster, view } = context;
+  const snapshot = await readSnapshot(cluster, { name, rules, known, expected, view, ...how });
   if (snapshot === undefined) return undefined;
   return decide(snapshot, assess(snapshot, rules), {
     lockSeconds: rules.lockSeconds,

@@ -1,13 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import { EVENT, REASON } from '../../functions/domain/names.ts';
 import type { KubernetesObject, ResourceList, ResourceQuota } from '../../functions/domain/objects.ts';
+import type { View } from '../../functions/domain/view.ts';
 import { feasibility } from '../../functions/feasibility/handle.ts';
 import type { Outcome } from '../../functions/host/step.ts';
 import { lock } from '../../functions/lock/handle.ts';
 import { anExpiredLock, lockedBy } from '../support/builders/namespace.ts';
 import { aGrant, holding } from '../support/builders/quota.ts';
+import { aView } from '../support/builders/snapshot.ts';
 import { quota, TENANT, tenantNamespace, vmmrq } from './objects.ts';
-import { aBlockedTenant, FULL, give, GIVES, runStep } from './one-step.ts';
+import { aBlockedTenant, BLOCKED, FULL, give, GIVES, runStep } from './one-step.ts';
 
 test('feasibility does not trust a "no" from an old watch cache', async () => {
   const model = aBlockedTenant({ behind: () => 1 });
@@ -38,7 +40,10 @@ interface Seen {
 }
 
 /** The answer of lock when the last of these objects is stored, and its lists still show the one before. */
-async function lockAfter(objects: readonly KubernetesObject[]): Promise<Seen> {
+async function lockAfter(
+  objects: readonly KubernetesObject[],
+  view: View | undefined = aView(),
+): Promise<Seen> {
   let lists = 0;
   const model = aBlockedTenant({
     behind: () => 1,
@@ -49,11 +54,9 @@ async function lockAfter(objects: readonly KubernetesObject[]): Promise<Seen> {
   });
   give(model);
   for (const object of objects) model.store.put(object);
-  const outcome = await runStep(lock, model, {
-    type: EVENT.migrationFeasible,
-    id: 'event-1',
-    namespace: TENANT,
-  });
+  const reached = { ...model, context: { view: () => Promise.resolve(view) } };
+  const about = { id: 'event-1', namespace: TENANT };
+  const outcome = await runStep(lock, reached, { type: EVENT.migrationFeasible, ...about });
   return { outcome, lists };
 }
 
@@ -72,6 +75,11 @@ describe('lock locks by the live lists when in the watch cache', () => {
     expect(outcome.reply).toMatchObject({ type: EVENT.namespaceLocked, token: 'token' });
   });
 
+  test('the guard’s view lacks the migration', async () => {
+    const { outcome } = await lockAfter([FULL_QUOTA, FULL_QUOTA], aView({ migrations: [] }));
+    expect(outcome.reply).toMatchObject({ type: EVENT.namespaceLocked, migrations: [{ name: 'mig0' }] });
+  });
+
   test('both lists say no, it does not lock', async () => {
     const poor = vmmrq('more', 'uid-of-more', TOO_LITTLE);
     const { outcome } = await lockAfter([poor, poor]);
@@ -88,6 +96,12 @@ describe('lock lists everything once', () => {
     expect(outcome.reply?.type).toBe(EVENT.namespaceLocked);
     // Migrations, quotas, VMMRQs, pods, and Events.
     expect(lists).toBe(5);
+  });
+
+  test('but the migrations, where the guard’s view has them', async () => {
+    const { outcome, lists } = await lockAfter([FULL_QUOTA, FULL_QUOTA], aView({ migrations: [BLOCKED] }));
+    expect(outcome.reply).toMatchObject({ type: EVENT.namespaceLocked, migrations: [{ name: 'mig0' }] });
+    expect(lists).toBe(4);
   });
 
   test('when only the live namespace says no, by an expired lock', async () => {

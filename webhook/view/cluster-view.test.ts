@@ -110,7 +110,8 @@ describe('the view', () => {
       others: false,
       served: false,
       clusterWide: false,
-      open: { waiting: [], queued: [], status: false },
+      migrations: [],
+      open: { queued: [], status: false },
       kubevirt: { overheadRatio: '1', autoLimits: expect.any(Boolean), drainTaint: 'kubevirt.io/drain' },
     });
   });
@@ -186,17 +187,17 @@ describe('the view', () => {
     [
       'no migration waits, and no VMMRQ exists',
       (): void => undefined,
-      { served: false, open: { waiting: [], queued: [], status: false } },
+      { served: false, migrations: [], open: { queued: [], status: false } },
     ],
     [
       'a Pending migration without a condition',
       (): void => cluster.put(MIGRATIONS, aMigration(withCondition())),
-      { open: { waiting: ['uid-of-mig0'] } },
+      { migrations: [{ metadata: { uid: 'uid-of-mig0' } }] },
     ],
     [
       'a migration that a quota refuses',
       (): void => cluster.put(MIGRATIONS, aMigration()),
-      { open: { waiting: ['uid-of-mig0'], queued: [], status: false } },
+      { migrations: [{ metadata: { uid: 'uid-of-mig0' } }], open: { queued: [], status: false } },
     ],
     [
       'a refused migration that no slot is left for',
@@ -206,17 +207,20 @@ describe('the view', () => {
         cluster.put(MIGRATIONS, aMigration());
         cluster.put(MIGRATIONS, aMigration(named('unrefused'), withCondition()));
       },
-      { open: { waiting: ['uid-of-mig0', 'uid-of-unrefused'], queued: ['uid-of-mig0'] } },
+      {
+        migrations: [{ metadata: { uid: 'uid-of-mig0' } }, { metadata: { uid: 'uid-of-unrefused' } }],
+        open: { queued: ['uid-of-mig0'] },
+      },
     ],
     [
       'a running migration',
       (): void => cluster.put(MIGRATIONS, inPhase('Running')(aMigration())),
-      { open: { waiting: [] } },
+      { migrations: [{ status: { phase: 'Running' } }] },
     ],
     [
       'a migration of another namespace',
       (): void => cluster.put(MIGRATIONS, aMigration(inNamespace('other'))),
-      { open: { waiting: [] } },
+      { migrations: [] },
     ],
     [
       'a VMMRQ without a status',
@@ -277,6 +281,17 @@ describe('the view', () => {
     cluster.remove(CLUSTER_VMMRQS, aClusterVmmrq());
     await advance();
     expect(view.viewOf('any')).toMatchObject({ served: false, clusterWide: false });
+  });
+
+  test('has the migrations of the namespace, up to a hundred', async () => {
+    for (let index = 0; index < 100; index += 1)
+      cluster.put(MIGRATIONS, aMigration(named(`mig${String(index)}`)));
+    start();
+    await advance();
+    expect(view.viewOf('tenant').migrations).toHaveLength(100);
+    cluster.put(MIGRATIONS, aMigration(named('one-more')));
+    await advance();
+    expect(view.viewOf('tenant')).not.toHaveProperty('migrations');
   });
 
   test('names no other namespace', async () => {

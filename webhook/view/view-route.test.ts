@@ -3,7 +3,10 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { aMigration } from '../../test/support/builders/kubevirt.ts';
+import { kept } from '../../test/support/builders/oversized.ts';
 import { aView } from '../../test/support/builders/snapshot.ts';
+import { LISTED_MIGRATIONS_TO_COME } from '../../functions/cluster/listed.ts';
 import { readView } from '../../functions/cluster/view.ts';
 import type { View } from '../../functions/domain/view.ts';
 import { viewRoute, type ViewSource } from './view-route.ts';
@@ -37,7 +40,8 @@ afterEach(async () => {
 
 test('a function reads the same view that the guard answers', async () => {
   const view = aView({
-    open: { waiting: ['uid-of-mig0'], queued: [], status: true },
+    migrations: kept(LISTED_MIGRATIONS_TO_COME, [aMigration()]),
+    open: { queued: [], status: true },
     incumbent: 'remove it',
   });
   source.views.set('tenant', view);

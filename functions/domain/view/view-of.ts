@@ -1,11 +1,11 @@
 import { MAX_ENTRIES } from '../bounded.ts';
 import { lockOf } from '../lock.ts';
-import { isPending, isRejectedByQuota } from '../migration.ts';
+import { isRejectedByQuota } from '../migration.ts';
 import { CONDITION } from '../names.ts';
-import type { KubernetesObject, KubeVirt, Namespace, Vmmrq } from '../objects.ts';
+import type { KubernetesObject, KubeVirt, Migration, Namespace, Vmmrq } from '../objects.ts';
 import { drainTaintOf } from '../policy/purpose.ts';
 import { hasAutoLimits } from '../sizing/auto-limits.ts';
-import type { View } from '../view.ts';
+import { MAX_MIGRATIONS_IN_VIEW, type View } from '../view.ts';
 import {
   hasOtherWaiters,
   isQueued,
@@ -59,6 +59,7 @@ export function viewOf(input: ViewInput, namespace: string): View {
   const state = stateOf(input);
   const incumbent = incumbentOf(input, namespace);
   const left = slotsLeft(state, namespace);
+  const own = state.migrations.filter(({ metadata }) => metadata.namespace === namespace);
   const ratio = input.kubevirt?.spec?.configuration?.additionalGuestMemoryOverheadRatio;
   return {
     left,
@@ -66,7 +67,11 @@ export function viewOf(input: ViewInput, namespace: string): View {
     others: hasOtherWaiters(state, namespace),
     served: isServed(state, namespace),
     clusterWide: input.clusterVmmrqs.length > 0,
-    open: openIn(namespace, input, { state, left }),
+    ...(own.length > MAX_MIGRATIONS_IN_VIEW ? {} : { migrations: own }),
+    open: {
+      queued: queuedAmong(own, state, left),
+      status: input.vmmrqs.some((vmmrq) => vmmrq.metadata.namespace === namespace && !hasReportedAll(vmmrq)),
+    },
     kubevirt: {
       overheadRatio: ratio ?? '1',
       autoLimits: hasAutoLimits(input.kubevirt),
@@ -76,20 +81,11 @@ export function viewOf(input: ViewInput, namespace: string): View {
   };
 }
 
-function openIn(
-  namespace: string,
-  { vmmrqs }: ViewInput,
-  { state, left }: { readonly state: ClusterState; readonly left: View['left'] },
-): View['open'] {
-  const own = ({ metadata }: KubernetesObject): boolean => metadata.namespace === namespace;
-  const waiting = state.migrations.filter((each) => own(each) && isPending(each));
-  const queued = waiting.filter((each) => isRejectedByQuota(each) && isQueued(state, left, each));
-  return {
-    waiting: waiting.slice(0, MAX_ENTRIES).map(uidOf),
-    queued: queued.slice(0, MAX_ENTRIES).map(uidOf),
-    status: vmmrqs.some((vmmrq) => own(vmmrq) && !hasReportedAll(vmmrq)),
-  };
-}
+const queuedAmong = (own: readonly Migration[], state: ClusterState, left: View['left']): string[] =>
+  own
+    .filter((each) => isRejectedByQuota(each) && isQueued(state, left, each))
+    .slice(0, MAX_ENTRIES)
+    .map(uidOf);
 
 const uidOf = ({ metadata }: KubernetesObject): string => metadata.uid;
 

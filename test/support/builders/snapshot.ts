@@ -84,7 +84,7 @@ export const aView = (different: Partial<View> = {}): View => ({
   others: false,
   served: true,
   clusterWide: false,
-  open: { waiting: [], queued: [], status: false },
+  open: { queued: [], status: false },
   kubevirt: { overheadRatio: '1', autoLimits: true, drainTaint: 'kubevirt.io/drain' },
   ...different,
 });

@@ -223,7 +223,7 @@ export class FuzzNamespace {
       others: false,
       served: true,
       clusterWide: false,
-      open: { waiting: [], queued: [], status: false },
+      open: { queued: [], status: false },
       kubevirt: {
         overheadRatio: ratio ?? '1',
         autoLimits: hasAutoLimits(kubevirt),
