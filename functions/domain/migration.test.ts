@@ -273,6 +273,14 @@ test.each([
   expect(isFinal(aMigration(inPhase(phase)))).toBe(final);
 });
 
+test.each<[string, Migration['spec'], boolean]>([
+  ['is sent', { sendTo: { migrationID: 'a' } }, false],
+  ['receives', { receive: { migrationID: 'a' } }, true],
+  ['is sent to itself', { sendTo: { migrationID: 'a' }, receive: { migrationID: 'a' } }, true],
+])('isRunning: one that %s, while Scheduling', (_, spec, running) => {
+  expect(isRunning({ ...aMigration(inPhase('Scheduling')), spec })).toBe(running);
+});
+
 test('isReceiving: not a migration that is sent to itself', () => {
   const toItself = aMigration(receiving('a'), (one) => ({
     ...one,

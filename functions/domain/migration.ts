@@ -11,10 +11,11 @@ export const referenceOf = ({ metadata }: Migration): Reference => ({
 export const isFinal = ({ status }: Migration): boolean =>
   status?.phase === 'Failed' || status?.phase === 'Succeeded';
 
-/** KubeVirt's own IsRunning (types.go): past Pending, not yet final. */
-export function isRunning({ status }: Migration): boolean {
-  const running = ['', 'Pending', 'WaitingForSync', 'Synchronizing', 'Failed', 'Succeeded'];
-  return !running.includes(status?.phase ?? '');
+/** KubeVirt's own IsRunning (facts/kubevirt.md §1.1): past Pending, not yet final. A sending migration also waits while Scheduling. */
+export function isRunning(migration: Migration): boolean {
+  const phase = migration.status?.phase ?? '';
+  const waiting = ['', 'Pending', 'WaitingForSync', 'Synchronizing', 'Failed', 'Succeeded'];
+  return !waiting.includes(phase) && !(phase === 'Scheduling' && isSending(migration));
 }
 
 /**
@@ -195,6 +196,10 @@ export function sourceAttachmentOf(
  */
 export const isReceiving = ({ spec: { receive, sendTo } }: Migration): boolean =>
   receive !== undefined && (receive.migrationID === undefined || receive.migrationID !== sendTo?.migrationID);
+
+/** The sending side (KubeVirt IsDecentralizedSource). */
+const isSending = ({ spec: { receive, sendTo } }: Migration): boolean =>
+  sendTo !== undefined && receive?.migrationID !== sendTo.migrationID;
 
 const PRIORITY: Readonly<Record<string, number>> = {
   'system-critical': 100,
