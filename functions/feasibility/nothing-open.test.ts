@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { aMigration, inPhase } from '../../test/support/builders/kubevirt.ts';
+import { aMigration, inPhase, withCondition } from '../../test/support/builders/kubevirt.ts';
 import { named, type Change } from '../../test/support/builders/object.ts';
 import { aView, aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
@@ -46,6 +46,21 @@ test.each<[string, Partial<View>, boolean]>([
   ['only what the event settles waits, as far as the guard has heard', { migrations: [aMigration()] }, true],
   ['another migration waits', { migrations: [aMigration(), aMigration(named('mig1'))] }, false],
   ['another migration runs', { migrations: [aMigration(named('mig1'), inPhase('Running'))] }, true],
+  [
+    'without a VMMRQ, another one is Pending that no quota refused',
+    { served: false, migrations: [aMigration(named('mig1'), withCondition())] },
+    true,
+  ],
+  [
+    'without a VMMRQ, a quota refuses another one',
+    { served: false, migrations: [aMigration(named('mig1'))] },
+    false,
+  ],
+  [
+    'with a VMMRQ, another one is Pending that no quota refused',
+    { migrations: [aMigration(named('mig1'), withCondition())] },
+    false,
+  ],
   ['there are too many for the view', {}, false],
   [
     'a VMMRQ’s status reports something as ongoing',

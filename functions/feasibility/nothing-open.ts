@@ -21,9 +21,11 @@ export function closedBy({
 }
 
 /**
- * Whether no other migration of the namespace is Pending and no status report is due, as far as the guard sees: no condition
- * reports an attachment pod that a quota refuses. If its view is late, its resync looks again.
+ * Whether no other migration of the namespace waits and no status report is due, as far as the guard sees. With a VMMRQ each one in
+ * Pending may wait: no condition reports an attachment pod that a quota refuses. If its view is late, its resync looks again.
  */
-export const hasNothingOpen = ({ open, migrations }: View, closed: readonly string[]): boolean =>
+export const hasNothingOpen = ({ open, migrations, served }: View, closed: readonly string[]): boolean =>
   !open.status &&
-  migrations?.every((each) => !isPending(each) || closed.includes(each.metadata.uid)) === true;
+  migrations?.every(
+    (each) => closed.includes(each.metadata.uid) || !(served ? isPending(each) : isRejectedByQuota(each)),
+  ) === true;
