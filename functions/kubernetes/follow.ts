@@ -10,8 +10,8 @@ export interface Follower<T> {
   readonly onChange: (object: T) => void;
   /** Deleted, or no longer selected; the whole object, even where `type` trims. */
   readonly onGone: (object: T) => void;
-  /** The list or the watch failed; it is retried after a pause. */
-  readonly onError: (error: unknown) => void;
+  /** The list or the watch failed; it is retried after a pause. `isLost`: a list is needed first, so any change may have been missed. */
+  readonly onError: (error: unknown, isLost: boolean) => void;
 }
 
 export interface Followed<T extends KubernetesObject> {
@@ -105,7 +105,7 @@ class Following<T extends KubernetesObject> {
         this.#version = undefined;
         this.#follower.onList([]);
         return true;
-      } else this.#follower.onError(error);
+      } else this.#follower.onError(error, this.#version === undefined);
     }
     return false;
   }
@@ -116,7 +116,7 @@ class Following<T extends KubernetesObject> {
       // Without a version #listAndWatch lists.
       if (this.#isStopped() || this.#version === undefined) continue;
       await this.#list().catch((error: unknown) => {
-        if (!this.#isStopped()) this.#follower.onError(error);
+        if (!this.#isStopped()) this.#follower.onError(error, this.#version === undefined);
       });
     }
   }

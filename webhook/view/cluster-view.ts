@@ -85,6 +85,12 @@ export class ClusterView {
     this.#findNodes(migration);
   }
 
+  /** It has neither ended nor been cancelled. */
+  isToCome(uid: string): boolean {
+    const migration = this.migrations.get(uid);
+    return migration !== undefined && migration.metadata.deletionTimestamp === undefined;
+  }
+
   dropMigration(uid: string): void {
     this.migrations.delete(uid);
     this.#nodes.delete(uid);

@@ -23,7 +23,7 @@ export interface WatchesOptions {
   readonly onClusterVmmrq: () => void;
   /** Called when KubeVirt's limits of parallel migrations have changed. */
   readonly onLimits: () => void;
-  /** Called once, when every kind has been listed. */
+  /** Called when every kind has been listed, again where a list failed meanwhile. */
   readonly onReady: () => void;
 }
 
@@ -161,7 +161,9 @@ export class Watches {
         },
         onChange,
         onGone,
-        onError: (error) => {
+        onError: (error, isLost) => {
+          // An old view may say for ever that no slot is left; without one, fresh refusals still get their lock.
+          if (isLost) this.#listed.delete(type.plural);
           const problem = describeError(error);
           this.#problems.set(type.plural, problem);
           log('warn', `watching ${type.plural} again: ${problem}`);

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { WatchedCluster } from '../../test/support/builders/cluster.ts';
 import { aMigration, inPhase } from '../../test/support/builders/kubevirt.ts';
 import { aLock, aNamespace, lockedBy } from '../../test/support/builders/namespace.ts';
-import { inNamespace, metadata, named } from '../../test/support/builders/object.ts';
+import { beingDeleted, inNamespace, metadata, named } from '../../test/support/builders/object.ts';
 import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
 import type { KubeVirt } from '../../functions/domain/objects.ts';
@@ -85,4 +85,41 @@ test('raised limits of KubeVirt notify a migration that waits for a slot', async
   cluster.put(KUBEVIRTS, limitedTo(2));
   await jest.advanceTimersByTimeAsync(0);
   expect(forASlot()).toHaveLength(1);
+});
+
+test('gives no view while a kind that it has lost cannot be listed', async () => {
+  const tooLong = new ApiError('list', { code: 500, reason: 'InternalError' }, new Date());
+  cluster.put(MIGRATIONS, aMigration());
+  running = watch.run(stop.signal);
+  await jest.advanceTimersByTimeAsync(1_000);
+  expect(watch.viewOf('tenant')?.migrations).toHaveLength(1);
+  // The server no longer has the version that the watch was at.
+  cluster.break(MIGRATIONS, new Error('away'));
+  cluster.failLists(MIGRATIONS, tooLong);
+  cluster.put(MIGRATIONS, aMigration(named('mig1')));
+  cluster.forget();
+  await jest.advanceTimersByTimeAsync(1_000);
+  // The watch alone cannot be continued yet: the view may be a moment old.
+  expect(watch.viewOf('tenant')?.migrations).toHaveLength(1);
+  cluster.restoreWatch(MIGRATIONS);
+  cluster.failLists(MIGRATIONS, tooLong);
+  await jest.advanceTimersByTimeAsync(10_000);
+  expect(watch.viewOf('tenant')).toBeUndefined();
+  cluster.restoreWatch(MIGRATIONS);
+  await jest.advanceTimersByTimeAsync(20_000);
+  expect(watch.viewOf('tenant')?.migrations).toHaveLength(2);
+});
+
+test.each<[string, () => void, number]>([
+  ['had ended', (): void => undefined, 1],
+  ['had been cancelled', (): void => cluster.put(MIGRATIONS, aMigration(beingDeleted())), 1],
+  ['is to come', (): void => cluster.put(MIGRATIONS, aMigration()), 0],
+])('a lock of a migration that %s before: migration.ended %#', async (_, put, want) => {
+  put();
+  running = watch.run(stop.signal);
+  await jest.advanceTimersByTimeAsync(1_000);
+  const migrations = [{ name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0' }];
+  cluster.put(NAMESPACES, aNamespace(lockedBy(aLock({ migrations }))));
+  await jest.advanceTimersByTimeAsync(0);
+  expect(posted.filter(({ type }) => type === EVENT.migrationEnded)).toHaveLength(want);
 });

@@ -38,6 +38,7 @@ export class ClusterWatch implements ViewSource {
     const watchdog = new Watchdog(settings, {
       ...options,
       onLock: (namespace) => view.setLock(namespace),
+      hasEnded: (uid) => this.#isReady && !view.isToCome(uid),
       onUnlocked: (name) => {
         view.held.delete(name);
         slotNotifier.freed();

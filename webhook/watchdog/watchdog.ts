@@ -48,6 +48,8 @@ export interface WatchdogOptions {
   /** The watchdog reports every lock to `onLock`, and every lock that is gone to `onUnlocked`. */
   readonly onLock?: (namespace: Namespace) => void;
   readonly onUnlocked?: (name: string) => void;
+  /** Whether a migration that the watchdog knows by a lock has been cancelled or has ended; left out: never. */
+  readonly hasEnded?: (uid: string) => boolean;
   /** Called after each list of the locked namespaces, so first when every lock is known. */
   readonly onListed?: () => void;
 }
@@ -56,7 +58,8 @@ export interface WatchdogOptions {
 const RESEND_MS = { first: 2_000, next: 3_000 } as const;
 /** The longest time that a watch may miss changes without an error. */
 const LIST_EVERY_MS = 10_000;
-const MAX_WAIT_MS = 10_000;
+/** Waits between attempts that fail. */
+const nextMs = doubling(10_000);
 const STALL_AGAIN_MS = 2_000;
 /** The lock and the raised quota arrive on two watches, and either may be late. */
 const ORPHAN_MS = 2_000;
@@ -152,10 +155,7 @@ export class Watchdog {
     const { lock } = known;
     // No raise can land, and the fence would be refused for ever.
     if (isRefusedByPolicy(lock)) return;
-    this.#timers.start(fenceKey(name, lock.token), () => this.#fence(name, lock), {
-      firstMs: 0,
-      nextMs: doubling(MAX_WAIT_MS),
-    });
+    this.#timers.start(fenceKey(name, lock.token), () => this.#fence(name, lock), { firstMs: 0, nextMs });
   }
 
   /** Until it succeeds: the raise may be delayed for as long as the API server is away. */
@@ -199,12 +199,14 @@ export class Watchdog {
     const now = this.#options.clock.elapsed();
     const watched = watchedLock(state, known, { now, raised });
     this.#locks.set(name, watched);
+    // Before it saw the lock, it reported their ends to nobody.
+    for (const { uid } of watched.lock?.migrations ?? [])
+      if (this.#options.hasEnded?.(uid) === true) this.migrationEnded(uid);
     this.#timers.start(`${lockKey(name)}station`, () => this.#resendEvent(name), {
       firstMs: RESEND_MS.first,
       nextMs: () => RESEND_MS.next,
     });
     const dueMs = dueInMs(state, now - watched.since);
-    const nextMs = doubling(MAX_WAIT_MS);
     this.#timers.start(`${lockKey(name)}expired`, () => this.#post(expiredEvent(name, token, identity)), {
       firstMs: Math.max(0, dueMs),
       nextMs,
@@ -247,7 +249,7 @@ export class Watchdog {
         this.#watchStall(namespace, token);
     this.#timers.start(`${key}orphan`, () => this.#onOrphan(uid, namespace), {
       firstMs: ORPHAN_MS,
-      nextMs: doubling(MAX_WAIT_MS),
+      nextMs,
     });
   }
 
