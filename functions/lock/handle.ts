@@ -1,14 +1,16 @@
 import { assess } from '../domain/verdict/assessment.ts';
+import { lastAttemptOf } from '../domain/verdict/attempt.ts';
 import type { OurEvent } from '../domain/events.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import { liveLock, type Lock } from '../domain/lock.ts';
-import { EVENT, REASON, type Reason } from '../domain/names.ts';
+import { EVENT, LOCK_OUTCOME, REASON, type Reason } from '../domain/names.ts';
 import type { Namespace } from '../domain/objects.ts';
+import type { Read } from '../kubernetes/cluster.ts';
 import { isConflict, isRejected, refusalOf, Unreachable, type ApiError } from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
 import { release, reserve } from '../cluster/reservations.ts';
 import { writeEvents } from '../cluster/report.ts';
-import { ignoreNotFound, readSnapshot, type SnapshotRequest } from '../cluster/snapshot.ts';
+import { ignoreNotFound, readSnapshot } from '../cluster/snapshot.ts';
 import { rulesOf, type Outcome, type Step, type StepContext } from '../host/step.ts';
 import {
   continueWith,
@@ -63,10 +65,13 @@ async function attempt(request: StepRequest, context: StepContext): Promise<Outc
   return full === undefined ? acquire(decision, context) : answer(request, leaveBecauseOf(full));
 }
 
-/** Reads the namespace live. `raise` detects what lists that lag did not show. */
+/**
+ * Reads the namespace live. `raise` detects quotas that have changed since, but not migrations that ended: after a lock that admitted
+ * nothing, so that a guard that hears nothing any more does not cause the next one too, nothing may lag.
+ */
 async function decideFor(
   request: StepRequest,
-  how: Pick<SnapshotRequest, 'mayLag'>,
+  how: { readonly mayLag: boolean },
   context: StepContext,
 ): Promise<LockDecision | undefined> {
   const { namespace: name, vmis: expected = [] } = request;
@@ -77,13 +82,20 @@ async function decideFor(
   const live = liveLock(known.object, known.date.getTime());
   if (live !== undefined) return continueWith(live);
   const { cluster, view } = context;
-  const snapshot = await readSnapshot(cluster, { name, rules, known, expected, view, ...how });
+  const mayLag = how.mayLag && !wasInVain(known);
+  const snapshot = await readSnapshot(cluster, { name, rules, known, expected, view, mayLag });
   if (snapshot === undefined) return undefined;
   return decide(snapshot, assess(snapshot, rules), {
     lockSeconds: rules.lockSeconds,
     // A new token in each round: the last write may have succeeded, and a user may have removed that lock since (I6).
     token: context.newToken(),
   });
+}
+
+/** The last lock of the namespace admitted nothing. */
+function wasInVain({ object, date }: Read<Namespace>): boolean {
+  const last = lastAttemptOf(object, date.getTime());
+  return last !== undefined && last.outcome !== LOCK_OUTCOME.admitted;
 }
 
 const GONE: Outcome = { reason: REASON.nothingBlocked, message: 'the namespace is gone' };

@@ -1,11 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
-import { EVENT, REASON } from '../../functions/domain/names.ts';
-import type { KubernetesObject, ResourceList, ResourceQuota } from '../../functions/domain/objects.ts';
+import { EVENT, LOCK_OUTCOME, REASON } from '../../functions/domain/names.ts';
+import type {
+  KubernetesObject,
+  Namespace,
+  ResourceList,
+  ResourceQuota,
+} from '../../functions/domain/objects.ts';
 import type { View } from '../../functions/domain/view.ts';
 import { feasibility } from '../../functions/feasibility/handle.ts';
 import type { Outcome } from '../../functions/host/step.ts';
 import { lock } from '../../functions/lock/handle.ts';
-import { anExpiredLock, lockedBy } from '../support/builders/namespace.ts';
+import { afterAttempt, anAttempt, anExpiredLock, lockedBy } from '../support/builders/namespace.ts';
 import { aGrant, holding } from '../support/builders/quota.ts';
 import { aView } from '../support/builders/snapshot.ts';
 import { quota, TENANT, tenantNamespace, vmmrq } from './objects.ts';
@@ -102,6 +107,17 @@ describe('lock lists everything once', () => {
     const { outcome, lists } = await lockAfter([FULL_QUOTA, FULL_QUOTA], aView({ migrations: [BLOCKED] }));
     expect(outcome.reply).toMatchObject({ type: EVENT.namespaceLocked, migrations: [{ name: 'mig0' }] });
     expect(lists).toBe(4);
+  });
+
+  test('with the migrations after a lock in vain', async () => {
+    const gone = { ...BLOCKED, metadata: { ...BLOCKED.metadata, name: 'gone', uid: 'uid-of-gone' } };
+    const view = aView({ migrations: [gone, BLOCKED] });
+    const attempt = anAttempt({ outcome: LOCK_OUTCOME.gaveWay, reason: REASON.ended });
+    const tried = afterAttempt(attempt)(tenantNamespace('uid-of-tenant'));
+    const named = async (namespace: Namespace): Promise<unknown> =>
+      (await lockAfter([namespace, FULL_QUOTA], view)).outcome.reply?.migrations?.map(({ name }) => name);
+    expect(await named(tenantNamespace('uid-of-tenant'))).toContain('gone');
+    expect(await named(tried)).toEqual(['mig0']);
   });
 
   test('when only the live namespace says no, by an expired lock', async () => {
