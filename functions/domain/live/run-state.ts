@@ -50,8 +50,14 @@ export const isMigrationAsSeen = (migration: PlanMigration): boolean => {
 };
 
 /** What has changed of it since it was looked at is its status. */
-export const isPlanLookedAt = ({ metadata, status }: Plan): boolean =>
-  metadata.deletionTimestamp === undefined && status?.observedGeneration === metadata.generation;
+export const isLookedAt = ({
+  metadata,
+  status,
+}: KubernetesObject & { readonly status?: { readonly observedGeneration?: number } }): boolean =>
+  status?.observedGeneration !== undefined && status.observedGeneration === metadata.generation;
+
+export const isPlanLookedAt = (plan: Plan): boolean =>
+  plan.metadata.deletionTimestamp === undefined && isLookedAt(plan);
 
 /** A run of it is under way, which has seen the spec as it is: it was neither archived nor deleted. */
 export const isPlanAsSeen = ({ metadata, status }: Plan): boolean =>

@@ -64,6 +64,8 @@ export class ModelledRun {
   isBrokerAway = false;
   /** These do not answer. */
   readonly away = new Set<Side>();
+  /** Why. */
+  whyAway = (): string => 'no answer';
   /** To the two clusters, oldest first. */
   readonly requests: string[] = [];
   /** What each accepts. */
@@ -319,7 +321,7 @@ export class ModelledRun {
     if (side === undefined) throw new Error(`no cluster has the URL ${url}`);
     return this.#api(side, (verb, object, { kind }) => {
       this.requests.push(`${verb} ${kind} on ${side}`);
-      if (this.away.has(side)) return new Unreachable('no answer');
+      if (this.away.has(side)) return new Unreachable(this.whyAway());
       const status = { code: 401, reason: 'Unauthorized', message: 'Unauthorized' };
       if (token !== this.tokens[side]) return new ApiError('the request', status, new Date(this.now));
       return side === 'source' && verb === 'replace' ? this.refusesPut(object) : undefined;
