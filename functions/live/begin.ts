@@ -169,7 +169,7 @@ const isAtEnd = ({ migration, plan }: Pair): boolean =>
 async function letGo({ migration, plan }: Pair, context: LiveContext): Promise<void> {
   if (!isHeld(migration)) return;
   const providers = providersIn(await readProviders(plan, context));
-  await release({ migration, plan, providers }, context.hub);
+  await release({ migration, plan, providers }, context);
 }
 
 /** Why no run of the plan begins any more; undefined: one may. */

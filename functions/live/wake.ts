@@ -106,12 +106,11 @@ function checkOf(plan: Plan): ((plan: Plan, context: LiveContext) => Promise<unk
 
 /** A late call may hold it, which read the Migration before another one released everything: then nobody else releases it. */
 async function releaseDeleted(plan: Plan, context: LiveContext): Promise<void> {
-  const { hub } = context;
-  const { items } = await hub.list(PLAN_MIGRATIONS, {});
+  const { items } = await context.hub.list(PLAN_MIGRATIONS, {});
   // One whose finalizer a user took off goes on all the same.
   if (items.some((migration) => isOfPlan(migration, plan) && isUnderWay(migration))) return;
   const providers = providersIn(await readProviders(plan, context));
-  await release({ migration: undefined, plan, providers }, hub);
+  await release({ migration: undefined, plan, providers }, context);
 }
 
 async function ofPlan(
@@ -138,7 +137,7 @@ async function ofPlan(
 async function releaseProvider(at: MigrationAt, context: LiveContext): Promise<void> {
   const read = await readProvider(at, context);
   if (read !== undefined && isHeldBack(read.provider))
-    await release({ migration: undefined, plan: undefined, providers: [read] }, context.hub);
+    await release({ migration: undefined, plan: undefined, providers: [read] }, context);
 }
 
 /**

@@ -68,6 +68,10 @@ export class ModelledRun {
   whyAway = (): string => 'no answer';
   /** To the two clusters, oldest first. */
   readonly requests: string[] = [];
+  /** The Role of the namespace is there. */
+  mayReadSecrets = true;
+  /** Of the log. */
+  readonly warnings: string[] = [];
   /** What each accepts. */
   readonly tokens: Record<Side, string> = { source: 'token', destination: 'token' };
   /** What the source says to a PUT; undefined: it takes it. */
@@ -79,10 +83,14 @@ export class ModelledRun {
   private constructor(models: ModelledRun['models']) {
     this.models = models;
     this.#handle = newLiveFunction({
-      hub: this.#api('hub', () => undefined),
+      hub: this.#api('hub', (_verb, _object, { kind }) =>
+        kind === SECRETS.kind && !this.mayReadSecrets ? FORBIDDEN : undefined,
+      ),
       remotes: { allowLoopback: false, at: (remote) => this.#remote(remote) },
       clock: { now: () => new Date(this.now), elapsed: () => 0, after: () => () => undefined },
-      log: () => undefined,
+      log: (level, message, fields) => {
+        if (level === 'warn') this.warnings.push(`${message} ${JSON.stringify(fields)}`);
+      },
       post: (event) => this.#post(event),
       maxVmsInFlight: 20,
     });
@@ -370,6 +378,7 @@ export const always = (vm: VirtualMachine): VirtualMachine => ({
   spec: { ...vm.spec, runStrategy: 'Always' },
 });
 
+const FORBIDDEN = new ApiError('the request', { code: 403, reason: 'Forbidden' }, new Date(0));
 const MAX_TURNS = 20;
 const TYPE_OF = {
   ...{ Migration: PLAN_MIGRATIONS, Plan: PLANS, Provider: PROVIDERS },
