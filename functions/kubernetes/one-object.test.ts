@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
 import { expect, test } from '@jest/globals';
-import { TooMuch } from './errors.ts';
-import { OBJECT_BYTES, Objects } from './one-object.ts';
+import { TooMuch, Unreachable } from './errors.ts';
+import { OBJECT_BYTES, Objects, parseAnswer } from './one-object.ts';
 
 const KIB = 1024;
 const SILENCE_MS = 4_000;
@@ -79,4 +79,10 @@ test('an object that is larger than any should be is an error', async () => {
   const { message, end } = anAnswer(OBJECT_BYTES);
   end();
   await expect(new Objects().read(message)).rejects.toThrow(TooMuch);
+});
+
+test('of an answer that is no JSON, the error shows nothing', () => {
+  const parse = (): unknown => parseAnswer(Buffer.from('canary'));
+  expect(parse).toThrow(Unreachable);
+  expect(parse).not.toThrow(/canary/);
 });

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Turns } from '../runtime/turns.ts';
-import { TooMuch } from './errors.ts';
+import { TooMuch, Unreachable } from './errors.ts';
 import { readWithin } from './transport.ts';
 
 /** What the API server has stored as 1.5 MiB may be six times that as JSON ("<" is sent as "\\u003c"). */
@@ -28,9 +28,18 @@ export class Objects {
     try {
       const body = await readWithin(message, mayAllocate);
       if (body === undefined) throw new TooMuch('one object is larger than any should be');
-      return JSON.parse(body.toString('utf8')) as T;
+      return parseAnswer<T>(body);
     } finally {
       end?.();
     }
+  }
+}
+
+/** Rejects with Unreachable where it is no JSON. The error of the parser would show a part of it. */
+export function parseAnswer<T>(body: Buffer): T {
+  try {
+    return JSON.parse(body.toString('utf8')) as T;
+  } catch {
+    throw new Unreachable('the answer is not JSON, so not of an API server');
   }
 }

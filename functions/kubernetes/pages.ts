@@ -1,7 +1,7 @@
 import { Turns } from '../runtime/turns.ts';
 import type { ListOptions, ReadList } from './cluster.ts';
 import { isGone, TooMuch, Unreachable } from './errors.ts';
-import { OBJECT_BYTES } from './one-object.ts';
+import { OBJECT_BYTES, parseAnswer } from './one-object.ts';
 import { readWithin, type Response } from './transport.ts';
 import type { Trimmed } from './trim.ts';
 
@@ -161,7 +161,7 @@ async function readPage<T>(
   const { message, date } = await ask();
   const body = await readWithin(message, mayAllocate);
   if (body === undefined || (body.length > FEW_BYTES && hasMoreParts(body, maxParts))) return undefined;
-  return { page: JSON.parse(body.toString('utf8')) as Page<T>, bytes: body.length, date };
+  return { page: parseAnswer<Page<T>>(body), bytes: body.length, date };
 }
 
 function hasMoreParts(body: Buffer, maxParts: number): boolean {

@@ -9,11 +9,12 @@ import { readAll, Transport } from './transport.ts';
 const { serving, ca } = newServingCertificate();
 const SILENCE_MS = 200;
 
-/** In a thread of its own, because a test blocks this one. `/silent` gets no answer, `/broken` the half of one. */
+/** In a thread of its own, because a test blocks this one. `/silent` gets no answer, `/broken` the half of one, `/refused` what is secret. */
 const SERVER = `
   const { parentPort, workerData } = require('node:worker_threads');
   const server = require('node:https').createServer(workerData, (request, response) => {
     if (request.url === '/broken') response.write('answ');
+    else if (request.url === '/refused') response.writeHead(502, 'of the server').end('{"token":"canary"}');
     else if (request.url !== '/silent') response.end('answer');
   });
   server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));
@@ -78,4 +79,8 @@ test('Transport gives up a server whose name nobody resolves', async () => {
 
 test('Transport gives up a server that is silent', async () => {
   await expect(get('/silent')).rejects.toThrow(Unreachable);
+});
+
+test('Transport shows nothing of a refusal that no API server has written', async () => {
+  await expect(get('/refused')).rejects.toThrow(/^GET \/refused: HTTP 502 Bad Gateway$/);
 });

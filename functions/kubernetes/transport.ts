@@ -1,5 +1,5 @@
 import https from 'node:https';
-import { Agent, type ClientRequest, type IncomingMessage } from 'node:http';
+import { Agent, STATUS_CODES, type ClientRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Access } from './access.ts';
 import { ApiError, Unreachable, type Status } from './errors.ts';
@@ -187,7 +187,10 @@ async function eachChunk(message: IncomingMessage, accept: Accept): Promise<bool
   return true;
 }
 
-/** A proxy in front of the API server sends no metav1.Status: keep its text. */
+/**
+ * What is no metav1.Status is of a proxy, or of any server that a Provider names, and is not shown: it may be secret, or another text each
+ * time.
+ */
 function toStatus(text: string, code: number): Status {
   try {
     const parsed: unknown = JSON.parse(text);
@@ -197,5 +200,5 @@ function toStatus(text: string, code: number): Status {
   } catch {
     // Not JSON: fall through.
   }
-  return { code, message: text.slice(0, 500) };
+  return { code, message: `HTTP ${String(code)} ${STATUS_CODES[code] ?? ''}`.trim() };
 }

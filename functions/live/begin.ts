@@ -7,7 +7,7 @@ import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_FINALIZER, LIVE_REASON } from '../domain/live/names.ts';
 import type { SourceView } from '../domain/live/plan-view.ts';
 import { requesterOf } from '../domain/live/requester.ts';
-import { migrationBefore } from '../domain/live/queue.ts';
+import { migrationBefore, queuedBehind } from '../domain/live/queue.ts';
 import { isHeld } from '../domain/live/run-state.ts';
 import {
   cannot,
@@ -169,7 +169,7 @@ const isAtEnd = ({ migration, plan }: Pair): boolean =>
 async function letGo({ migration, plan }: Pair, context: LiveContext): Promise<void> {
   if (!isHeld(migration)) return;
   const providers = providersIn(await readProviders(plan, context));
-  await release({ migration, plan, providers }, context.hub);
+  await release({ migration, plan, providers }, context);
 }
 
 /** Why no run of the plan begins any more; undefined: one may. */
@@ -204,7 +204,9 @@ async function notNow({ migration, plan }: Pair, context: LiveContext): Promise<
   if (migration.status?.started !== undefined) return undefined;
   const { items } = await hub.list(PLAN_MIGRATIONS, {});
   const first = migrationBefore(migration, plan, items);
-  return first === undefined ? undefined : done(`waiting for the end of Migration ${first.metadata.name}`);
+  if (first === undefined) return undefined;
+  await showProblem(migration, queuedBehind(first), context);
+  return done(`waiting for the end of Migration ${first.metadata.name}`);
 }
 
 /** Says so once, where an admin looks. */

@@ -1,5 +1,12 @@
 import { critical, nextConditions, type Finding } from '../domain/live/conditions.ts';
-import type { LiveCondition, NamedReference, Plan, Provider } from '../domain/live/forklift.ts';
+import type {
+  LiveCondition,
+  NamedReference,
+  NetworkMap,
+  Plan,
+  Provider,
+  StorageMap,
+} from '../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../domain/live/names.ts';
 import type { PlanView } from '../domain/live/plan-view.ts';
 import { named } from '../domain/live/reference.ts';
@@ -109,7 +116,7 @@ export async function checkStorageMap(
 ): Promise<void> {
   const map = await found(checking.hub.get(STORAGE_MAPS, named(at)));
   if (map === undefined) return;
-  const { source, destination } = providers ?? (await readProviders(map.spec.provider, checking));
+  const { source, destination } = providers ?? (await readProviders(map, checking));
   const [from, to] = await Promise.all([
     namesIn(source?.cluster, STORAGE_CLASSES),
     namesIn(destination?.cluster, STORAGE_CLASSES),
@@ -125,7 +132,7 @@ export async function checkNetworkMap(
 ): Promise<void> {
   const map = await found(checking.hub.get(NETWORK_MAPS, named(at)));
   if (map === undefined) return;
-  const { source, destination } = providers ?? (await readProviders(map.spec.provider, checking));
+  const { source, destination } = providers ?? (await readProviders(map, checking));
   const isOfPods = mappedNetworks(map).length === 0;
   const [from, to] = await Promise.all([
     isOfPods ? undefined : namesIn(source?.cluster, NETWORK_ATTACHMENTS),
@@ -140,13 +147,16 @@ export async function checkHook(at: NamedReference, checking: Checking): Promise
   if (hook !== undefined) await conclude(HOOKS, { object: hook, findings: hookFindings(hook) }, checking);
 }
 
-const readProviders = async (
-  { source, destination }: Plan['spec']['provider'],
+async function readProviders(
+  { metadata: { namespace = '' }, spec: { provider } }: StorageMap | NetworkMap,
   checking: Checking,
-): Promise<PlanProviders> => {
-  const [from, to] = await Promise.all([readProvider(source, checking), readProvider(destination, checking)]);
-  return { source: from, destination: to };
-};
+): Promise<PlanProviders> {
+  const [source, destination] = await Promise.all([
+    readProvider({ namespace, ...named(provider.source) }, checking),
+    readProvider({ namespace, ...named(provider.destination) }, checking),
+  ]);
+  return { source, destination };
+}
 
 /** A plan, and whether it can run. */
 export interface CheckedPlan {
@@ -167,7 +177,7 @@ export async function checkPlan(plan: Plan, checking: Checking): Promise<Checked
   const hooks = (vms ?? []).flatMap((vm) => vm.hooks ?? []).map(({ hook }) => hook);
   await checkNamed(map?.storage, (at) => checkStorageMap(at, checking, providers), namespace);
   await checkNamed(map?.network, (at) => checkNetworkMap(at, checking, providers), namespace);
-  const each = new Map(hooks.map((hook) => [`${hook.namespace ?? namespace}/${hook.name ?? ''}`, hook]));
+  const each = new Map(hooks.map((hook) => [`${hook.namespace || namespace}/${hook.name ?? ''}`, hook]));
   for (const hook of each.values()) await checkNamed(hook, (at) => checkHook(at, checking), namespace);
   const { view, findings } = await findingsOf(plan, providers, checking);
   const checked = await conclude(PLANS, { object: plan, findings }, checking);

@@ -1,5 +1,6 @@
 import type { NamedReference, Provider } from '../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../domain/live/names.ts';
+import { named } from '../domain/live/reference.ts';
 import type { ApiServer, Cluster } from '../kubernetes/cluster.ts';
 import { ApiError, describeError } from '../kubernetes/errors.ts';
 import { PROVIDERS, SECRETS, type Secret } from '../kubernetes/live-resources.ts';
@@ -43,7 +44,7 @@ export async function readProvider(
 
 /** Only of the provider's own namespace. */
 async function readSecret({ metadata, spec }: Provider, hub: Cluster): Promise<Secret | undefined> {
-  const { name = '', namespace = metadata.namespace } = spec.secret ?? {};
+  const { name, namespace = metadata.namespace } = named(spec.secret ?? {});
   if (name === '' || namespace === undefined || namespace !== metadata.namespace) return undefined;
   // The Role of a namespace that is being deleted is gone: then the cluster cannot be asked, and the run says so.
   return ifAllowed(found(hub.get(SECRETS, { namespace, name })), undefined);

@@ -18,12 +18,13 @@ import {
   type Different,
 } from '../../test/support/builders/live-run.ts';
 import { aLauncher } from '../../test/support/builders/kubevirt.ts';
-import { aHook, aRecord, aVm, itsVmi } from '../../test/support/builders/live.ts';
-import { annotated, NOW, seconds, withUid } from '../../test/support/builders/object.ts';
+import { aHook, aRecord, aVm, itsVmi, RUN } from '../../test/support/builders/live.ts';
+import { annotated, metadata, NOW, seconds, withUid } from '../../test/support/builders/object.ts';
 import type { VmStatus } from '../domain/live/forklift.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import type { RunRecord } from '../domain/live/run-record.ts';
-import type { RunSnapshot } from '../domain/live/run-snapshot.ts';
+import { runLabels } from '../domain/live/run-names.ts';
+import type { Job, RunSnapshot } from '../domain/live/run-snapshot.ts';
 import { decide } from './decide.ts';
 import { ITINERARY } from './steps.ts';
 
@@ -525,4 +526,22 @@ test('the itinerary has the steps of the proposal, in its order', () => {
     'PostHook',
     'Completed',
   ]);
+});
+
+test.each([
+  ['runs is suspended while the VMIMs go', {}, 'Undo: replace Job posthook on hub'],
+  [
+    'has ended stays as it is',
+    { conditions: [{ type: 'Failed', status: 'True' }] },
+    'Completed: wait CleaningUp',
+  ],
+])('a PostHook that took too long, and %s', (_what, status, wanted) => {
+  const labels = runLabels(RUN);
+  const job: Job = { kind: 'Job', metadata: { ...metadata('posthook'), labels }, status };
+  const run = aRecordedRun(recorded({ ...past(), end: { ...END, reason: 'HookFailed' } }), {
+    hub: { hooks: [{ step: 'PostHook', hook: aHook(), job }] },
+    source: OFF,
+    target: { ...THERE, vmims: [going()(received('Succeeded'))] },
+  });
+  expect(`${stepOf(run)}${summary(decide(run))}`).toBe(wanted);
 });

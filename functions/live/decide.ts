@@ -13,11 +13,14 @@ import {
 } from '../domain/live/decision.ts';
 import type { VmStatus } from '../domain/live/forklift.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
+import { suspendHooks } from '../domain/live/hook-step.ts';
 import { LIVE_CONDITION, LIVE_REASON, type LiveReason } from '../domain/live/names.ts';
 import { generationOn, isOff, isSettled } from '../domain/live/end-source.ts';
+import { madeObjects, madeReceiver } from '../domain/live/made-objects.ts';
 import { isWantedRunning, receiverOf, vmimOf } from '../domain/live/proofs.ts';
 import {
   isPastCutOver,
+  recordIn,
   recordOf,
   withMarks,
   withoutRecord,
@@ -62,6 +65,18 @@ export interface Ended {
  * the run goes forward whatever is requested, and the VM on the target is never deleted.
  */
 export function decide(snapshot: RunSnapshot): RunDecision {
+  const decision = decideVm(snapshot);
+  const isEnding = decision.kind === 'ended' || recordIn(snapshot)?.end !== undefined;
+  return isEnding && decision.kind !== 'write' ? (stopHooks(snapshot) ?? decision) : decision;
+}
+
+/** undefined: none runs, or that is refused for long. */
+function stopHooks(snapshot: RunSnapshot): RunDecision | undefined {
+  const decision = unlessRefused(suspendHooks(snapshot), snapshot.hub);
+  return decision.kind === 'write' ? { step: 'Undo', ...decision } : undefined;
+}
+
+function decideVm(snapshot: RunSnapshot): RunDecision {
   const { vm } = snapshot.source;
   if (vm === undefined) return withoutSource(snapshot);
   const state = recordOf(vm, snapshot.run);
@@ -273,21 +288,6 @@ const leftOf = ({ source }: RecordedRun, made: readonly KubernetesObject[]): str
   `the record of ${shown(source.vm)}`,
   ...made.map(shown),
 ];
-
-/** What this run has made, and is there still. */
-const madeObjects = (snapshot: RunSnapshot): readonly KubernetesObject[] => [
-  ...snapshot.source.vmims,
-  ...snapshot.target.vmims,
-  ...madeReceiver(snapshot),
-  ...(snapshot.target.made?.volumes ?? []),
-  ...(snapshot.target.made?.unused ?? []),
-];
-
-/** The VM on the target, if this run made it. */
-function madeReceiver(snapshot: RunSnapshot): readonly KubernetesObject[] {
-  const receiver = receiverOf(snapshot);
-  return receiver === undefined ? [] : [receiver];
-}
 
 const release = (vm: RecordedRun['source']['vm']): readonly LiveWrite[] => [
   { verb: 'replace', on: 'source', object: withoutRecord(vm) },

@@ -4,10 +4,13 @@ import { named } from '../domain/live/reference.ts';
 import { hasLeftovers, isHeld, isUnderWay, needsPlan } from '../domain/live/run-state.ts';
 import type { KubernetesObject, OwnerReference } from '../domain/objects.ts';
 import type { Cluster, ResourceType } from '../kubernetes/cluster.ts';
+import type { Log } from '../runtime/log.ts';
 import { PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS } from '../kubernetes/live-resources.ts';
 import { found, ifAllowed } from './found.ts';
 import type { FoundProvider } from './connect.ts';
+import type { LiveContext } from './context.ts';
 import type { PlanProviders } from './read-plan.ts';
+import { isHost } from './validate/providers.ts';
 
 /** What a run needs until its end. */
 export interface Held {
@@ -87,7 +90,7 @@ interface Released {
  */
 export async function release(
   { migration, plan, providers: released }: Released,
-  hub: Cluster,
+  { hub, log }: Releasing,
 ): Promise<boolean> {
   const { items } = await hub.list(PLAN_MIGRATIONS, {});
   const isOwn = ({ metadata }: PlanMigration): boolean => metadata.uid === migration?.metadata.uid;
@@ -101,7 +104,7 @@ export async function release(
   const plans = others.flatMap(([, one]) => (one?.spec.type === 'live' ? one : []));
   // Only its Plan says which Providers a run needs: while that is gone, it may be any.
   if (!others.some(([other, one]) => one === undefined && needsPlan(other)))
-    await releaseProviders(released, { needed: new Set(plans.flatMap(providersOf)), hub });
+    await releaseProviders(released, { needed: new Set(plans.flatMap(providersOf)), hub, log });
   if (plan !== undefined && !plans.some(({ metadata }) => metadata.uid === plan.metadata.uid))
     await letGo(hub, PLANS, plan);
   return migration === undefined || letGoMigration(hub, migration);
@@ -120,14 +123,18 @@ const withPlans = (
     }),
   );
 
-interface Needed {
+type Releasing = Pick<LiveContext, 'hub' | 'log'>;
+
+interface Needed extends Releasing {
   /** By other runs: namespaces and names of Providers. */
   readonly needed: ReadonlySet<string>;
-  readonly hub: Cluster;
 }
 
-async function releaseProviders(providers: readonly FoundProvider[], { needed, hub }: Needed): Promise<void> {
-  for (const secret of await heldSecrets(providers, { needed, hub })) await letGo(hub, SECRETS, secret);
+async function releaseProviders(
+  providers: readonly FoundProvider[],
+  { needed, hub, log }: Needed,
+): Promise<void> {
+  for (const secret of await heldSecrets(providers, { needed, hub, log })) await letGo(hub, SECRETS, secret);
   for (const { provider } of providers)
     if (!needed.has(keyOf(provider))) await letGo(hub, PROVIDERS, provider);
 }
@@ -146,7 +153,7 @@ const keyOf = ({ metadata }: Provider): string => `${metadata.namespace ?? ''}/$
  */
 async function heldSecrets(
   providers: readonly FoundProvider[],
-  { needed, hub }: Needed,
+  { needed, hub, log }: Needed,
 ): Promise<KubernetesObject[]> {
   const own = providers.flatMap(({ secretObject }) => secretObject ?? []);
   const namespaces = new Set(providers.map(({ provider }) => provider.metadata.namespace ?? ''));
@@ -154,16 +161,16 @@ async function heldSecrets(
     [...namespaces].map(async (namespace) => {
       const [all, secrets] = await Promise.all([
         hub.list(PROVIDERS, { namespace }),
-        // Where no Role allows it, none can be let go.
-        ifAllowed(hub.list(SECRETS, { namespace, labelSelector: `${LIVE_LABEL.provider}=true` }), NONE),
+        ifAllowed(hub.list(SECRETS, { namespace, labelSelector: `${LIVE_LABEL.provider}=true` }), undefined),
       ]);
+      if (secrets === undefined) sayWhatStays(namespace, providers, log);
       const ofOthers = all.items.filter((provider) => needed.has(keyOf(provider)));
       const isNeeded = ({ metadata }: KubernetesObject): boolean =>
         ofOthers.some(({ spec }) => spec.secret?.name === metadata.name);
       const ofProviders = own.filter(({ metadata }) => metadata.namespace === namespace);
       // Those of the providers may have been read before they were held.
       const each = new Map(
-        [...secrets.items.filter(isHeld), ...ofProviders].map((one) => [one.metadata.uid, one]),
+        [...(secrets?.items ?? []).filter(isHeld), ...ofProviders].map((one) => [one.metadata.uid, one]),
       );
       return [...each.values()].filter((secret) => !isNeeded(secret));
     }),
@@ -171,7 +178,18 @@ async function heldSecrets(
   return held.flat();
 }
 
-const NONE = { items: [] as readonly KubernetesObject[] };
+/** The Role that allows it is gone before a Secret with a finalizer where their namespace is deleted. Nothing else names the Secret then. */
+function sayWhatStays(namespace: string, providers: readonly FoundProvider[], log: Log): void {
+  const secrets = providers
+    .filter(({ provider }) => provider.metadata.namespace === namespace && !isHost(provider))
+    .map(({ provider }) => named(provider.spec.secret ?? {}).name);
+  if (secrets.length === 0) return;
+  log(
+    'warn',
+    `no Role lets live read Secrets of namespace ${namespace}: take the finalizer ${LIVE_FINALIZER} off these by hand`,
+    { secrets: [...new Set(secrets)].join(', ') },
+  );
+}
 
 async function letGo<T extends KubernetesObject>(
   hub: Cluster,

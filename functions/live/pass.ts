@@ -68,9 +68,9 @@ async function afterEnd(migration: PlanMigration, context: LiveContext): Promise
 }
 
 /** One that was created with the finalizer, from a copy, would never go. A run whose plan was changed to another type stays held. */
-async function ofOtherType(migration: PlanMigration, { hub }: LiveContext): Promise<PassResult> {
+async function ofOtherType(migration: PlanMigration, context: LiveContext): Promise<PassResult> {
   if (isHeld(migration) && !needsPlan(migration))
-    await release({ migration, plan: undefined, providers: [] }, hub);
+    await release({ migration, plan: undefined, providers: [] }, context);
   return done('the plan is not for live migrations');
 }
 
@@ -122,7 +122,7 @@ async function goOn({ migration, plan: read }: Pair, context: LiveContext): Prom
   if ([...first.values()].some(({ kind }) => kind !== 'written') || isAnyChanged(again))
     return { message: 'the records of the VMs are to be taken off', isMoreDue: true };
   if (!isOver) return stillOpen(moved, migration);
-  const isLetGo = await release({ ...held, providers: providersIn(held.providers) }, hub);
+  const isLetGo = await release({ ...held, providers: providersIn(held.providers) }, context);
   return isLetGo
     ? done('the Migration has ended')
     : { message: 'something was found that the run left over', isMoreDue: true };

@@ -1,10 +1,12 @@
+import { has } from '../domain/live/conditions.ts';
 import type { NamedReference, Plan, PlanMigration } from '../domain/live/forklift.ts';
-import { FORKLIFT_KIND, LIVE_KIND } from '../domain/live/names.ts';
+import { FORKLIFT_KIND, LIVE_CONDITION, LIVE_KIND } from '../domain/live/names.ts';
 import { named } from '../domain/live/reference.ts';
 import {
   hasEnded,
   isArchived,
   isHeldBack,
+  isLookedAt,
   isMigrationAsSeen,
   isOfPlan,
   isOfUse,
@@ -16,8 +18,16 @@ import {
   isWaiting,
 } from '../domain/live/run-state.ts';
 import type { LiveRequest } from '../eventing/live-events.ts';
-import type { Reader } from '../kubernetes/cluster.ts';
-import { PLAN_MIGRATIONS, PLANS } from '../kubernetes/live-resources.ts';
+import type { KubernetesObject } from '../domain/objects.ts';
+import type { Reader, ResourceType } from '../kubernetes/cluster.ts';
+import {
+  HOOKS,
+  NETWORK_MAPS,
+  PLAN_MIGRATIONS,
+  PLANS,
+  PROVIDERS,
+  STORAGE_MAPS,
+} from '../kubernetes/live-resources.ts';
 import { readProviders } from './begin.ts';
 import {
   checkHook,
@@ -29,6 +39,7 @@ import {
   showArchived,
 } from './check.ts';
 import { checkMoved } from './check-moved.ts';
+import { readProvider } from './connect.ts';
 import type { LiveContext } from './context.ts';
 import { found } from './found.ts';
 import { providersIn, release } from './hold.ts';
@@ -39,16 +50,23 @@ export async function wake(request: LiveRequest, context: LiveContext): Promise<
   const { kind } = request;
   if (kind === FORKLIFT_KIND.migration.kind) return ofMigration(request, context);
   if (kind === FORKLIFT_KIND.plan.kind) return ofPlan(request, context);
-  if (CHECKED.has(kind)) return ofReferred(request, context);
+  const referred = REFERRED.find(({ type }) => type.kind === kind);
+  if (referred !== undefined) return ofReferred(request, referred, context);
   return unfinished(context.hub, (migration) => concerns(migration, request));
 }
 
-const CHECKED = new Map<string, (at: NamedReference, context: LiveContext) => Promise<unknown>>([
-  [FORKLIFT_KIND.provider.kind, ofProvider],
-  [FORKLIFT_KIND.storageMap.kind, (at, context) => checkStorageMap(at, context)],
-  [FORKLIFT_KIND.networkMap.kind, (at, context) => checkNetworkMap(at, context)],
-  [FORKLIFT_KIND.hook.kind, checkHook],
-]);
+/** What plans name. */
+interface Referred {
+  readonly type: ResourceType<KubernetesObject & { status?: { observedGeneration?: number } }>;
+  readonly check: (at: MigrationAt, context: LiveContext) => Promise<unknown>;
+}
+
+const REFERRED: readonly Referred[] = [
+  { type: PROVIDERS, check: checkProvider },
+  { type: STORAGE_MAPS, check: (at, context) => checkStorageMap(at, context) },
+  { type: NETWORK_MAPS, check: (at, context) => checkNetworkMap(at, context) },
+  { type: HOOKS, check: checkHook },
+];
 
 /**
  * What a run writes into the statuses of its Migration and Plan comes back as events of them, which say nothing new. One that is over
@@ -88,12 +106,11 @@ function checkOf(plan: Plan): ((plan: Plan, context: LiveContext) => Promise<unk
 
 /** A late call may hold it, which read the Migration before another one released everything: then nobody else releases it. */
 async function releaseDeleted(plan: Plan, context: LiveContext): Promise<void> {
-  const { hub } = context;
-  const { items } = await hub.list(PLAN_MIGRATIONS, {});
+  const { items } = await context.hub.list(PLAN_MIGRATIONS, {});
   // One whose finalizer a user took off goes on all the same.
   if (items.some((migration) => isOfPlan(migration, plan) && isUnderWay(migration))) return;
   const providers = providersIn(await readProviders(plan, context));
-  await release({ migration: undefined, plan, providers }, hub);
+  await release({ migration: undefined, plan, providers }, context);
 }
 
 async function ofPlan(
@@ -108,23 +125,38 @@ async function ofPlan(
   // What `live` itself says of the plan comes back as an event too.
   const isNew = !isChange || !isPlanLookedAt(plan);
   if (isNew) await checkIdle(plan, context);
-  return unfinished(context.hub, (migration) => isOfPlan(migration, plan));
+  const mayGoOn = isNew || has(plan.status, LIVE_CONDITION.ready);
+  return unfinished(
+    context.hub,
+    (migration) =>
+      isOfPlan(migration, plan) && (mayGoOn || !has(migration.status, LIVE_CONDITION.planNotReady)),
+  );
 }
 
-async function ofProvider(at: NamedReference, context: LiveContext): Promise<void> {
-  const checked = await checkProvider(at, context);
-  if (checked !== undefined && isHeldBack(checked.provider))
-    await release({ migration: undefined, plan: undefined, providers: [checked] }, context.hub);
+/** No run needs it any more, or the last one releases it. */
+async function releaseProvider(at: MigrationAt, context: LiveContext): Promise<void> {
+  const read = await readProvider(at, context);
+  if (read !== undefined && isHeldBack(read.provider))
+    await release({ migration: undefined, plan: undefined, providers: [read] }, context);
 }
 
-/** A provider, a map or a hook: checked by itself, then with each plan that names it. */
+/**
+ * A provider, a map or a hook: checked by itself, then with each plan that names it. Not again where only its status has changed: what a
+ * server answers goes there, so one that answers differently each time would be asked without end.
+ */
 async function ofReferred(
-  { kind, namespace, name }: LiveRequest,
+  { namespace, name, isChange }: LiveRequest,
+  { type, check }: Referred,
   context: LiveContext,
 ): Promise<readonly MigrationAt[]> {
   const { hub } = context;
+  const at = { namespace, name };
   if (await isForkliftHere(hub)) return [];
-  await CHECKED.get(kind)?.({ namespace, name }, context);
+  const object = isChange ? await found(hub.get(type, at)) : undefined;
+  const isNew = object === undefined || !isLookedAt(object);
+  if (isNew) await check(at, context);
+  if (type.kind === PROVIDERS.kind) await releaseProvider(at, context);
+  if (!isNew) return [];
   const { items } = await hub.list(PLANS, {});
   const plans = items.filter((plan) => plan.spec.type === 'live' && refersTo(plan, { namespace, name }));
   for (const plan of plans) if (isOfUse(plan)) await checkPlan(plan, context);

@@ -62,13 +62,12 @@ function endedStatus(migration: PlanMigration, now: number): MigrationStatus {
 
 /** The Plan named the Providers, so all that are held are looked at. */
 async function releaseAll(migration: PlanMigration, context: LiveContext): Promise<void> {
-  const { hub } = context;
-  const { items } = await hub.list(PROVIDERS, {});
+  const { items } = await context.hub.list(PROVIDERS, {});
   const providers = await Promise.all(
     items
       .filter(isHeld)
       .map(({ metadata: { namespace = '', name } }) => readProvider({ namespace, name }, context)),
   );
   const held = providers.filter((provider) => provider !== undefined);
-  await release({ migration, plan: undefined, providers: held }, hub);
+  await release({ migration, plan: undefined, providers: held }, context);
 }

@@ -151,6 +151,16 @@ describe('rights', () => {
     expect(JSON.stringify(member)).not.toMatch(/secrets|configmaps|forklift/);
   });
 
+  test('`live` may delete what it gives an owner, as OpenShift demands', () => {
+    const owned = ['datavolumes', 'migrations', 'persistentvolumeclaims'];
+    const rights = rightsOf(ACCOUNT);
+    expect(owned.filter((plural) => !rights.includes(`delete ${plural}`))).toEqual([]);
+    // A volume's owner blocks the deletion of the VM.
+    expect(rights.filter((right) => right.includes('/finalizers'))).toEqual([
+      'update virtualmachines/finalizers',
+    ]);
+  });
+
   test('no ClusterRole has Secrets, nor anything of KubeVirt’s own namespace', () => {
     const roles = added.filter(({ kind }) => kind === 'ClusterRole');
     expect(JSON.stringify(roles)).not.toMatch(/secrets|configmaps/);

@@ -20,6 +20,13 @@ interface Case {
   readonly want: Readonly<Record<string, { readonly namespaces: string[]; readonly vms: string[] }>>;
 }
 
+test('a provider is in the namespace of the plan, also where the plan leaves that empty', () => {
+  const provider = { source: { ...source, namespace: '' }, destination: { name: destination.name } };
+  const plan = aPlan((one) => ({ ...one, spec: { ...one.spec, provider } }));
+  const wanted = wantedOf([running(vm())], [plan]);
+  expect(wanted.map((one) => one.provider)).toEqual([source, destination]);
+});
+
 const CASES: Record<string, Case> = {
   'nothing while no run is under way': { migrations: [aPlanMigration()], want: {} },
   'the VM on the source, and its name on the target': {

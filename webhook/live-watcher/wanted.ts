@@ -1,5 +1,6 @@
 /** What is to be watched in which cluster, by the runs that are under way. Pure. */
 import type { NamedReference, Plan, PlanMigration } from '../../functions/domain/live/forklift.ts';
+import { named } from '../../functions/domain/live/reference.ts';
 import { isUnderWay, livePlanOf, vmsUnderWay } from '../../functions/domain/live/run-state.ts';
 
 /** Of one cluster. */
@@ -53,7 +54,7 @@ function ofRun(migration: PlanMigration, { metadata, spec }: Plan): WantedOfProv
   ];
 }
 
-const at = ({ namespace, name = '' }: NamedReference, plan: Plan['metadata']): Required<NamedReference> => ({
-  namespace: namespace ?? plan.namespace ?? '',
-  name,
+const at = (reference: NamedReference, { namespace = '' }: Plan['metadata']): Required<NamedReference> => ({
+  namespace,
+  ...named(reference),
 });

@@ -32,10 +32,10 @@ test('Job and ConfigMap have one name, belong to the plan, and go with it', () =
   expect(job.spec).toMatchObject({
     suspend: true,
     backoffLimit: 1,
+    activeDeadlineSeconds: 300,
     template: {
       spec: {
         restartPolicy: 'Never',
-        activeDeadlineSeconds: 300,
         volumes: [{ name: 'hook', configMap: { name: files.metadata.name } }],
         containers: [
           {
@@ -55,6 +55,7 @@ test('Job and ConfigMap have one name, belong to the plan, and go with it', () =
       },
     },
   });
+  expect(job.spec?.template.spec).not.toHaveProperty('activeDeadlineSeconds');
 });
 
 test('without a playbook the image runs its own command; the service account is the hook’s or the plan’s', () => {

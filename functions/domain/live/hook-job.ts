@@ -37,7 +37,6 @@ export function hookObjects({ run, step, hook, plan, vm }: HookInput): NewObject
   const pod = {
     restartPolicy: 'Never',
     ...(account === undefined ? {} : { serviceAccountName: account }),
-    ...(deadline > 0 ? { activeDeadlineSeconds: deadline } : {}),
     containers: [
       {
         name: 'hook',
@@ -55,7 +54,13 @@ export function hookObjects({ run, step, hook, plan, vm }: HookInput): NewObject
     {
       ...LIVE_KIND.job,
       metadata,
-      spec: { suspend: true, backoffLimit: 1, template: { metadata: { labels: runLabels(run) }, spec: pod } },
+      spec: {
+        suspend: true,
+        backoffLimit: 1,
+        // Of the Job: a pod that exceeds its own has failed, and is followed by another one.
+        ...(deadline > 0 ? { activeDeadlineSeconds: deadline } : {}),
+        template: { metadata: { labels: runLabels(run) }, spec: pod },
+      },
     } as NewObject,
   ];
 }

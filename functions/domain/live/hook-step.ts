@@ -4,7 +4,7 @@ import { hookObjects } from './hook-job.ts';
 import { LIVE_REASON } from './names.ts';
 import { isOfRun } from './run-names.ts';
 import { withRecord } from './run-record.ts';
-import type { HookView, Job, RecordedRun } from './run-snapshot.ts';
+import type { HookView, Job, RecordedRun, RunSnapshot } from './run-snapshot.ts';
 import { shownName } from './shown.ts';
 
 /**
@@ -45,6 +45,28 @@ function follow(snapshot: RecordedRun, view: HookView, job: Job): StepDecision {
 /** The Job ends its pod by the hook's own deadline; the time to start it comes on top. */
 const limitOf = ({ hook }: HookView): number =>
   hook?.spec.deadline ? hook.spec.deadline * 1_000 + LIMIT_MS.receiver : LIMIT_MS.hook;
+
+/**
+ * What a run that ends leaves running, as after a cancel: it would run on beside the hooks of the next run. Kubernetes ends the pods of a
+ * suspended Job. It is not deleted: a late call could make it again then.
+ */
+export function suspendHooks({ hub, run }: Pick<RunSnapshot, 'hub' | 'run'>): StepDecision {
+  const jobs = hub.hooks.flatMap(({ job }) => job ?? []).filter((job) => isOfRun(job, run) && isActive(job));
+  if (jobs.length === 0) return DONE;
+  return write(`suspending the Job ${jobs.map(shownName).join(', ')}`, ...jobs.map(suspend));
+}
+
+const isActive = ({ spec, status }: Job): boolean =>
+  spec?.suspend !== true &&
+  status?.conditions?.some((one) => ENDS.includes(one.type) && one.status === 'True') !== true;
+
+const ENDS: readonly string[] = ['Complete', 'Failed'];
+
+const suspend = (job: Job): LiveWrite => ({
+  verb: 'replace',
+  on: 'hub',
+  object: { ...job, spec: { ...job.spec, suspend: true } } as Job,
+});
 
 function start({ run, hub, source }: RecordedRun, { step, hook }: HookView): StepDecision {
   if (hook === undefined) return fail(LIVE_REASON.hookFailed, `the Hook of the ${step} is gone`);

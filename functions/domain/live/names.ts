@@ -350,7 +350,7 @@ export const LIVE_CONDITION = {
   /** Hook: its playbook is not base64. */
   invalidPlaybook: 'InvalidPlaybook',
 
-  /** VM of a run: it waits for something that comes by itself. */
+  /** VM of a run, or a Migration: it waits for something that comes by itself. */
   waiting: 'Waiting',
   /** VM of a run: it waits for something that does not come by itself, or longer than usual. */
   blocked: 'Blocked',

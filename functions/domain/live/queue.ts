@@ -1,7 +1,9 @@
-import { has } from './conditions.ts';
+import { breakGlassCommand } from './break-glass.ts';
+import { critical, has, type Finding } from './conditions.ts';
 import type { Plan, PlanMigration } from './forklift.ts';
-import { LIVE_CONDITION } from './names.ts';
-import { isHeld, isOfPlan } from './run-state.ts';
+import { LIVE_CONDITION, LIVE_REASON } from './names.ts';
+import { hasLeftovers, isHeld, isOfPlan } from './run-state.ts';
+import { shownName } from './shown.ts';
 
 /** Migrations of a plan in the order in which they run: by creation time, then by name (facts/cross-cluster.md §A2). */
 export const inTurn = (migrations: readonly PlanMigration[]): PlanMigration[] =>
@@ -32,3 +34,15 @@ const mayBegin = ({ status, metadata }: PlanMigration): boolean =>
   status?.completed === undefined &&
   metadata.deletionTimestamp === undefined &&
   !has(status, LIVE_CONDITION.notAllowed);
+
+/** What a Migration shows that waits for this one. One that has ended may never go, and nobody waits for it. */
+export const queuedBehind = (first: PlanMigration): Finding =>
+  hasLeftovers(first)
+    ? critical(LIVE_CONDITION.planNotReady, 'LeftOver', {
+        message: `Migration ${shownName(first)} has ended, and something is left over.`,
+        suggestion: `See its status.leftovers. If nothing can be done: ${breakGlassCommand(first)}`,
+      })
+    : {
+        ...{ type: LIVE_CONDITION.waiting, category: 'Advisory', reason: LIVE_REASON.waitingToStart },
+        message: `Waiting for the end of Migration ${shownName(first)}.`,
+      };

@@ -7,6 +7,7 @@ import {
   isArchived,
   isHeldUp,
   isMigrationAsSeen,
+  isOfPlan,
   isPlanAsSeen,
   isPlanLookedAt,
   isToCheck,
@@ -28,6 +29,17 @@ describe('a change of a Migration says nothing new', () => {
     const migration = { ...one, metadata: { ...one.metadata, generation: 2 } };
     expect(isMigrationAsSeen(status === undefined ? migration : { ...migration, status })).toBe(wanted);
   });
+});
+
+test.each<[string, string | undefined, boolean]>([
+  ['no namespace', undefined, true],
+  ['an empty namespace', '', true],
+  ['its own namespace', 'tenant', true],
+  ['another namespace', 'other', false],
+])('a Migration that names its plan with %s is of that plan: %s', (_what, namespace, wanted) => {
+  const plan = { name: 'plan', ...(namespace !== undefined && { namespace }) };
+  const migration = aPlanMigration((one) => ({ ...one, spec: { plan } }));
+  expect(isOfPlan(migration, aPlan())).toBe(wanted);
 });
 
 test('a change of a Migration says something new once it is given up', () => {

@@ -4,6 +4,7 @@ import { has } from './conditions.ts';
 import { allLeftovers, leftoversOf } from './leftovers.ts';
 import type { Plan, PlanMigration, VmStatus } from './forklift.ts';
 import { LIVE_CONDITION, LIVE_FINALIZER, type LiveConditionType } from './names.ts';
+import { named } from './reference.ts';
 
 /** `live` holds it: from before its first write until nothing is left over. */
 export const isHeld = ({ metadata }: KubernetesObject): boolean =>
@@ -49,8 +50,14 @@ export const isMigrationAsSeen = (migration: PlanMigration): boolean => {
 };
 
 /** What has changed of it since it was looked at is its status. */
-export const isPlanLookedAt = ({ metadata, status }: Plan): boolean =>
-  metadata.deletionTimestamp === undefined && status?.observedGeneration === metadata.generation;
+export const isLookedAt = ({
+  metadata,
+  status,
+}: KubernetesObject & { readonly status?: { readonly observedGeneration?: number } }): boolean =>
+  status?.observedGeneration !== undefined && status.observedGeneration === metadata.generation;
+
+export const isPlanLookedAt = (plan: Plan): boolean =>
+  plan.metadata.deletionTimestamp === undefined && isLookedAt(plan);
 
 /** A run of it is under way, which has seen the spec as it is: it was neither archived nor deleted. */
 export const isPlanAsSeen = ({ metadata, status }: Plan): boolean =>
@@ -80,9 +87,10 @@ export const vmsUnderWay = ({ status }: PlanMigration): VmStatus[] =>
 export const isOfPlan = (
   { spec, metadata }: PlanMigration,
   plan: { readonly metadata: Pick<Plan['metadata'], 'namespace' | 'name'> },
-): boolean =>
-  spec.plan.name === plan.metadata.name &&
-  (spec.plan.namespace ?? metadata.namespace) === plan.metadata.namespace;
+): boolean => {
+  const { namespace = metadata.namespace, name } = named(spec.plan);
+  return name === plan.metadata.name && namespace === plan.metadata.namespace;
+};
 
 /** It is of a plan of another type, which Forklift runs. Of one whose plan is gone nobody knows: then it may be held. */
 export const isOfOtherType = (migration: PlanMigration, plans: readonly Plan[]): boolean =>

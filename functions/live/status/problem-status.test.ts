@@ -1,13 +1,15 @@
 import { expect, test } from '@jest/globals';
 import { NOW } from '../../../test/support/builders/object.ts';
-import { critical } from '../../domain/live/conditions.ts';
+import { critical, type Finding } from '../../domain/live/conditions.ts';
 import type { MigrationStatus } from '../../domain/live/forklift.ts';
 import { problemStatus } from './problem-status.ts';
 
 const NOT_READY = critical('PlanNotReady', 'NotFound', { message: 'Not ready.', suggestion: 'Look.' });
 const NOT_ALLOWED = critical('NotAllowed', 'Forbidden', { message: 'Not allowed.' });
 
-type Found = readonly [minute: number, finding: typeof NOT_READY];
+const QUEUED: Finding = { type: 'Waiting', category: 'Advisory', message: 'Waiting.' };
+
+type Found = readonly [minute: number, finding: Finding];
 
 /** What the Migration shows after this was found, minutes after NOW. */
 function after(found: readonly Found[]): string {
@@ -44,6 +46,21 @@ test.each<[string, readonly Found[]]>([
       [0, NOT_READY],
       [59, NOT_ALLOWED],
       [61, NOT_ALLOWED],
+    ],
+  ],
+  [
+    'Waiting',
+    [
+      [0, QUEUED],
+      [600, QUEUED],
+    ],
+  ],
+  [
+    'PlanNotReady',
+    [
+      [0, QUEUED],
+      [100, NOT_READY],
+      [159, NOT_READY],
     ],
   ],
   [

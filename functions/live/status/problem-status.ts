@@ -1,4 +1,4 @@
-import { nextConditions, type Finding } from '../../domain/live/conditions.ts';
+import { isBlocking, nextConditions, type Finding } from '../../domain/live/conditions.ts';
 import { LIMIT_MS, timeOf } from '../../domain/live/deadlines.ts';
 import type { MigrationStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
@@ -11,7 +11,8 @@ const FAILED: Finding = {
 
 /**
  * The status of a Migration that does not begin by what was found. When that has been so for too long it has failed, so that no VM moves
- * at a time that its user does not expect. `now`: milliseconds.
+ * at a time that its user does not expect. Not while it only waits for another one that moves VMs: that is expected, and may take hours.
+ * `now`: milliseconds.
  */
 export function problemStatus(
   status: MigrationStatus | undefined,
@@ -20,8 +21,8 @@ export function problemStatus(
 ): MigrationStatus {
   const conditions = nextConditions(status?.conditions ?? [], [finding], timeText(now));
   const since = conditions.find(({ type }) => type === finding.type)?.lastTransitionTime;
-  if (status?.completed !== undefined || now - timeOf(since) < LIMIT_MS.begin)
-    return { ...status, conditions };
+  const isLate = isBlocking(finding) && now - timeOf(since) >= LIMIT_MS.begin;
+  if (status?.completed !== undefined || !isLate) return { ...status, conditions };
   const { message = '', suggestion = '' } = finding;
   return {
     ...status,

@@ -31,6 +31,12 @@ const READY = 'Validated, ConnectionTestSucceeded Tested, InventoryCreated Compl
 describe('a provider', () => {
   test.each<[string, ProviderView, string, string]>([
     ['that works', view(), READY, 'Ready'],
+    [
+      'whose Secret has an empty namespace',
+      view({ provider: withSpec({ secret: { name: 'source', namespace: '' } }) }),
+      READY,
+      'Ready',
+    ],
     ['of the own cluster, without a Secret', view({ provider: aHost(), secret: undefined }), READY, 'Ready'],
     [
       'of another type',

@@ -1,6 +1,7 @@
 import { critical, withReady, type Finding } from '../../domain/live/conditions.ts';
 import type { Provider } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, LIVE_LABEL } from '../../domain/live/names.ts';
+import { named } from '../../domain/live/reference.ts';
 import { settingProblems } from '../../domain/live/settings.ts';
 
 /** A provider, and what was found by it. */
@@ -81,13 +82,13 @@ const OWN_ADDRESSES =
 
 function secretProblems({ provider, secret }: ProviderView): Finding[] {
   if (isHost(provider)) return [];
-  const { secret: { name = '', namespace } = {} } = provider.spec;
+  const { name, namespace = provider.metadata.namespace } = named(provider.spec.secret ?? {});
   const message = 'The `secret` is not valid.';
   const problem = (reason: string, suggestion: string): Finding[] => [
     critical(LIVE_CONDITION.secretNotValid, reason, { message, suggestion }),
   ];
   if (name === '') return problem('NotSet', 'Set spec.secret to a Secret in the namespace of the provider.');
-  if ((namespace ?? provider.metadata.namespace) !== provider.metadata.namespace)
+  if (namespace !== provider.metadata.namespace)
     return problem('NotValid', 'Move the Secret to the namespace of the provider.');
   if (secret === undefined) return problem('NotFound', `Create the Secret ${name}.`);
   const missing = missingOf(secret, provider);

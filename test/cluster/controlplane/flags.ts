@@ -60,8 +60,7 @@ export function etcdFlags(files: Files): string[] {
 const ISSUER = 'https://kubernetes.default.svc';
 
 /**
- * Admission plugins, feature gates and limits stay at their defaults, because the tests are about them. If a flag is given
- * twice, the last one counts.
+ * Feature gates and limits stay at their defaults, because the tests are about them. If a flag is given twice, the last one counts.
  */
 export const apiServerFlags = (files: Files, port: number): string[] => [
   `--etcd-servers=unix://${files.etcdSocket}`,
@@ -72,6 +71,8 @@ export const apiServerFlags = (files: Files, port: number): string[] => [
   // The loopback address may not be an endpoint of the Service kubernetes.
   '--endpoint-reconciler-type=none',
   '--authorization-mode=RBAC',
+  // As on OpenShift: who changes an object's owners needs the right to delete it.
+  '--enable-admission-plugins=OwnerReferencesPermissionEnforcement',
   `--token-auth-file=${files.tokens}`,
   `--service-account-issuer=${ISSUER}`,
   `--service-account-signing-key-file=${files.serviceAccountKey}`,

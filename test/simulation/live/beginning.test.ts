@@ -3,7 +3,12 @@ import { conditionsOf, HELD, ModelledRun } from './modelled-run.ts';
 import type { PlanMigration } from '../../../functions/domain/live/forklift.ts';
 import { KUBEVIRTS } from '../../../functions/kubernetes/resources.ts';
 import { LIVE_ANNOTATION, LIVE_FINALIZER } from '../../../functions/domain/live/names.ts';
-import { NETWORK_MAPS, STORAGE_CLASSES } from '../../../functions/kubernetes/live-resources.ts';
+import { seconds } from '../../support/builders/object.ts';
+import {
+  NETWORK_MAPS,
+  PLAN_MIGRATIONS,
+  STORAGE_CLASSES,
+} from '../../../functions/kubernetes/live-resources.ts';
 
 test('a Migration whose plan is not Ready for an hour has failed, and moves nothing when it is', async () => {
   const run = await ModelledRun.prepare();
@@ -99,3 +104,46 @@ test.each([
     expect(await run.held()).toEqual([]);
   },
 );
+
+describe('a Migration of a plan whose first one', () => {
+  /** The first one has begun, and shows this. */
+  async function behind(status: Record<string, unknown>): Promise<ModelledRun> {
+    const run = await ModelledRun.start();
+    const first = await run.migration();
+    run.wait(1);
+    await run.hub.create(PLAN_MIGRATIONS, { metadata: { ...SECOND }, spec: first.spec });
+    const { namespace = '', name } = first.metadata;
+    await run.hub.patch(PLAN_MIGRATIONS, { namespace, name }, { merge: { status }, subresource: 'status' });
+    await run.sweep('Migration', SECOND.name);
+    return run;
+  }
+
+  const shownAfter = async (run: ModelledRun, seconds: number): Promise<string[]> => {
+    run.wait(seconds);
+    await run.sweep('Migration', SECOND.name);
+    const { status } = (await run.hub.get(PLAN_MIGRATIONS, SECOND)).object;
+    const messages = (status?.conditions ?? []).map(({ message }) => message ?? '');
+    expect(messages[0]).toContain('Migration tenant/migration');
+    return conditionsOf(status);
+  };
+
+  test('moves VMs says that it waits, for as long as that takes', async () => {
+    const run = await behind({});
+    expect(await shownAfter(run, 36_000)).toEqual(['Waiting WaitingToStart']);
+  });
+
+  test('has left something over says so, and has failed after an hour', async () => {
+    const failed = {
+      type: 'Failed',
+      status: 'True',
+      category: 'Advisory',
+      items: ['VirtualMachine target/web'],
+    };
+    const vms = [{ name: 'web', phase: 'Completed', pipeline: [], conditions: [failed] }];
+    const run = await behind({ completed: seconds(1), vms });
+    expect(await shownAfter(run, 3_599)).toEqual(['PlanNotReady LeftOver']);
+    expect(await shownAfter(run, 1)).toEqual(['PlanNotReady LeftOver', 'Failed']);
+  });
+});
+
+const SECOND = { namespace: 'tenant', name: 'second' };

@@ -54,6 +54,20 @@ describe('a run that is given up', () => {
     expect(conditionsOf((await run.migration()).status?.vms?.[0])).toEqual(['Failed GivenUp']);
   });
 
+  test('names the Secrets that stay held, where their Role is gone with their namespace', async () => {
+    const run = await ModelledRun.start();
+    run.mayReadSecrets = false;
+    await run.sweep();
+    await run.breakGlass();
+    run.wait(61);
+    await run.changed('Migration');
+    expect(await run.held()).toEqual(['Secret destination', 'Secret source']);
+    expect(run.warnings).toContain(
+      'no Role lets live read Secrets of namespace tenant: take the finalizer live.mtq.kubevirt.io/run off these by hand ' +
+        '{"secrets":"source, destination"}',
+    );
+  });
+
   test('leaves no Secret held where the Providers refer to other ones by now', async () => {
     const run = await ModelledRun.start();
     for (const name of ['source', 'destination']) {

@@ -60,6 +60,7 @@ export class Hooks {
 
   async #ends(hub: Hub, { metadata: { namespace = '', name }, ...job }: KubernetesObject): Promise<void> {
     const hasFailed = this.#random.chance(this.#failRate);
+    if (!hub.store.list<Job>(JOBS.kind).some((one) => one.metadata.name === name && isStarted(one))) return;
     const conditions = [{ type: hasFailed ? 'Failed' : 'Complete', status: 'True', message: 'it has ended' }];
     const status: Job['status'] = hasFailed ? { conditions } : { succeeded: 1, conditions };
     await hub.admin.patch(JOBS, { namespace, name }, { merge: { status }, subresource: 'status' });

@@ -64,8 +64,14 @@ export class ModelledRun {
   isBrokerAway = false;
   /** These do not answer. */
   readonly away = new Set<Side>();
+  /** Why. */
+  whyAway = (): string => 'no answer';
   /** To the two clusters, oldest first. */
   readonly requests: string[] = [];
+  /** The Role of the namespace is there. */
+  mayReadSecrets = true;
+  /** Of the log. */
+  readonly warnings: string[] = [];
   /** What each accepts. */
   readonly tokens: Record<Side, string> = { source: 'token', destination: 'token' };
   /** What the source says to a PUT; undefined: it takes it. */
@@ -77,10 +83,14 @@ export class ModelledRun {
   private constructor(models: ModelledRun['models']) {
     this.models = models;
     this.#handle = newLiveFunction({
-      hub: this.#api('hub', () => undefined),
+      hub: this.#api('hub', (_verb, _object, { kind }) =>
+        kind === SECRETS.kind && !this.mayReadSecrets ? FORBIDDEN : undefined,
+      ),
       remotes: { allowLoopback: false, at: (remote) => this.#remote(remote) },
       clock: { now: () => new Date(this.now), elapsed: () => 0, after: () => () => undefined },
-      log: () => undefined,
+      log: (level, message, fields) => {
+        if (level === 'warn') this.warnings.push(`${message} ${JSON.stringify(fields)}`);
+      },
       post: (event) => this.#post(event),
       maxVmsInFlight: 20,
     });
@@ -319,7 +329,7 @@ export class ModelledRun {
     if (side === undefined) throw new Error(`no cluster has the URL ${url}`);
     return this.#api(side, (verb, object, { kind }) => {
       this.requests.push(`${verb} ${kind} on ${side}`);
-      if (this.away.has(side)) return new Unreachable('no answer');
+      if (this.away.has(side)) return new Unreachable(this.whyAway());
       const status = { code: 401, reason: 'Unauthorized', message: 'Unauthorized' };
       if (token !== this.tokens[side]) return new ApiError('the request', status, new Date(this.now));
       return side === 'source' && verb === 'replace' ? this.refusesPut(object) : undefined;
@@ -368,6 +378,7 @@ export const always = (vm: VirtualMachine): VirtualMachine => ({
   spec: { ...vm.spec, runStrategy: 'Always' },
 });
 
+const FORBIDDEN = new ApiError('the request', { code: 403, reason: 'Forbidden' }, new Date(0));
 const MAX_TURNS = 20;
 const TYPE_OF = {
   ...{ Migration: PLAN_MIGRATIONS, Plan: PLANS, Provider: PROVIDERS },
