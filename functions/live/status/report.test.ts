@@ -323,7 +323,8 @@ describe('a VM that has ended', () => {
     const failed = { completed: AT, leftovers: ['VirtualMachine target/web'] };
     expect(first).toMatchObject({ status: failed });
     expect(second).toEqual({ ...first, transitions: [] });
-    expect(third).toMatchObject({ status: { completed: AT }, transitions: [] });
+    expect(third).toMatchObject({ status: { completed: AT } });
+    expect(third?.transitions.map(({ type }) => type)).toEqual(['io.kubevirt.mtq.live.cutover']);
     expect(types(third?.status)).toBe('Ready Failed');
     expect(third?.status).not.toHaveProperty('leftovers');
     expect(third?.status.vms?.[0]?.conditions?.find(({ type }) => type === 'Failed')).not.toHaveProperty(

@@ -1,4 +1,3 @@
-import { has } from '../../domain/live/conditions.ts';
 import type { MoveEvent } from '../../domain/live/move-events.ts';
 import type {
   MigrationStatus,
@@ -8,7 +7,8 @@ import type {
   PlanVm,
   VmStatus,
 } from '../../domain/live/forklift.ts';
-import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
+import { hasMoved } from '../../domain/live/moved.ts';
+import { LIVE_REASON } from '../../domain/live/names.ts';
 import { migrationStatusOf } from './migration-status.ts';
 import { withRun, type Referred } from './plan-status.ts';
 import { runOf } from './run.ts';
@@ -55,7 +55,7 @@ export function shownVm(plan: Plan, migration: PlanMigration, entry: PlanVm): Vm
   const own = migration.status?.vms?.find((vm) => isOf(vm, entry));
   if (own !== undefined) return own;
   const earlier = plan.status?.migration?.vms?.find((vm) => isOf(vm, entry));
-  return earlier !== undefined && has(earlier, LIVE_CONDITION.succeeded) ? earlier : undefined;
+  return earlier !== undefined && hasMoved(earlier) ? earlier : undefined;
 }
 
 /** A run that has started has the VMs that it had then, whatever becomes of the plan. */

@@ -3,13 +3,14 @@ import { withLeftovers } from '../../domain/live/leftovers.ts';
 import type { PlanVm, RunTimes, StageError, VmReference, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
 import { isHaltedByNextCrash } from '../../domain/live/proofs.ts';
-import { isPastCutOver, recordIn, type RunRecord } from '../../domain/live/run-record.ts';
+import { recordIn, type RunRecord } from '../../domain/live/run-record.ts';
 import type { RunSnapshot } from '../../domain/live/run-snapshot.ts';
 import { staysOf } from '../../domain/live/stays.ts';
 import type { Ended, RunDecision } from '../decide.ts';
 import { TRANSFER } from '../steps.ts';
 import { defined } from './defined.ts';
 import { doneIn, pipelineAt, stepsOf } from './pipeline.ts';
+import { placeOf, withPlace } from './place.ts';
 import { waitingFinding } from './waiting.ts';
 
 /** One VM of a run, as decided now. */
@@ -56,10 +57,11 @@ export function nextVm(
   // Deadlines count from what is shown (shown-wait.ts), so both are of one clock.
   const now = snapshot?.hub.now ?? clockNow;
   const known = before ?? newVm(entry);
-  if (known.completed !== undefined) return withDecidedLeftovers(known, decision);
   const time = timeText(now);
-  const times = timesOf(known, decision, time);
   const record = snapshot === undefined ? undefined : recordIn(snapshot);
+  const place = placeOf({ snapshot, decision }, record);
+  if (known.completed !== undefined) return withDecidedLeftovers(withPlace(known, place, time), decision);
+  const times = timesOf(known, decision, time);
   const phase = phaseOf({ entry, snapshot, decision }, before);
   const error = errorOf(known, decision, record);
   const pipeline = pipelineAt(stepsOf(entry), known.pipeline, {
@@ -67,16 +69,17 @@ export function nextVm(
     reason: decision.kind === 'wait' ? decision.message : undefined,
   });
   const findings = [
-    ...cutOverOf(record, decision),
+    ...place.findings,
     ...overOf(snapshot, decision),
     ...haltsOf(snapshot, decision),
     ...standingOf({ decision, snapshot }, known, now),
     ...(isUnknown(decision) ? waitsOf(known) : []),
   ];
   const { error: _, ...rest } = known;
+  const conditions = nextConditions(known.conditions ?? [], findings, time).filter(place.stays);
   const next: VmStatus = {
     ...{ ...rest, ...entry, ...idsOf(snapshot, known), ...times, ...defined({ error }) },
-    ...{ phase, pipeline, conditions: nextConditions(known.conditions ?? [], findings, time) },
+    ...{ phase, pipeline, conditions },
   };
   return withDecidedLeftovers(next, decision);
 }
@@ -120,14 +123,6 @@ function errorOf(
   if (decision.kind === 'ended')
     return decision.as === 'Failed' ? { phase, reasons: [decision.message] } : undefined;
   return record?.end?.as === 'Failed' ? { phase, reasons: [record.end.message] } : known.error;
-}
-
-function cutOverOf(record: RunRecord | undefined, decision: RunDecision): Finding[] {
-  const isPast =
-    (record !== undefined && isPastCutOver(record)) ||
-    (decision.kind === 'ended' && decision.as === 'Succeeded');
-  const message = "The guest was seen on the target, so the VM's place is there.";
-  return isPast ? [{ type: LIVE_CONDITION.cutOver, category: 'Advisory', durable: true, message }] : [];
 }
 
 /** A VM that only a VMMRQ let in is over its quota for good (L8). */
