@@ -31,12 +31,6 @@ export const isGoingBack = ({ phase }: VmStatus): boolean => phase === UNDO;
 /** The phase of a VM that has not begun. */
 const FIRST = 'Validate';
 
-/** Whether two references are to the same VM: by id where both have one, else by name. */
-export function isOf(one: VmReference, other: VmReference): boolean {
-  if ((one.id ?? '') !== '' && (other.id ?? '') !== '') return one.id === other.id;
-  return one.name === other.name && (one.namespace ?? '') === (other.namespace ?? '');
-}
-
 /** A VM of which nothing is known yet. */
 export const newVm = (entry: PlanVm): VmStatus => ({
   ...entry,

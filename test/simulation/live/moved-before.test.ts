@@ -15,7 +15,10 @@ const condition = (type: string, reason?: string): LiveCondition => ({
 });
 
 /** An earlier run has moved `old`, and failed after that. The plan has `web` too, which has not moved. */
-describe('a VM that has moved, and whose PostHook has failed', () => {
+describe.each([
+  ['', AT, { ...AT, name: 'web' }],
+  [', by a plan that names no namespaces', { name: 'old' }, { name: 'web' }],
+])('a VM that has moved, and whose PostHook has failed%s', (_how, ...entries) => {
   let run: ModelledRun;
   let id: string;
 
@@ -26,7 +29,7 @@ describe('a VM that has moved, and whose PostHook has failed', () => {
     const { object } = await source.create(VIRTUAL_MACHINES, { ...LIVE_KIND.vm, spec, metadata: AT });
     id = object.metadata.uid;
     await run.made(aReceiver(always), VIRTUAL_MACHINES, { id, name: 'old' });
-    await run.patchPlan({ spec: { vms: [AT, ...(await run.plan()).spec.vms] } });
+    await run.patchPlan({ spec: { vms: entries } });
     const vm: VmStatus = {
       ...{ ...AT, id, phase: 'Completed', pipeline: [], started: time, completed: time },
       error: { phase: 'PostHook', reasons: ['the Job failed'] },
