@@ -5,6 +5,7 @@ import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
 import { isHaltedByNextCrash } from '../../domain/live/proofs.ts';
 import { recordIn, type RunRecord } from '../../domain/live/run-record.ts';
 import type { RunSnapshot } from '../../domain/live/run-snapshot.ts';
+import { lateEnd, standingEnd } from '../../domain/live/standing-end.ts';
 import { staysOf } from '../../domain/live/stays.ts';
 import type { Ended, RunDecision } from '../decide.ts';
 import { TRANSFER } from '../steps.ts';
@@ -116,15 +117,21 @@ function errorOf(
   const phase = known.error?.phase ?? known.phase;
   if (decision.kind === 'ended')
     return decision.as === 'Failed' ? { phase, reasons: [decision.message] } : undefined;
-  return record?.end?.as === 'Failed' ? { phase, reasons: [record.end.message] } : known.error;
+  const end = record && standingEnd(record);
+  if (end?.as === 'Failed') return { phase, reasons: [end.message] };
+  // One that came too late.
+  return record?.end === undefined ? known.error : undefined;
 }
 
-/** A VM that only a VMMRQ let in is over its quota for good (L8). */
+/** A VM that only a VMMRQ let in is over its quota for good (L8), however the run that moved it ended. */
 function overOf(snapshot: RunSnapshot | undefined, decision: RunDecision): Finding[] {
   const over = snapshot?.target.over ?? '';
-  if (over === '' || decision.kind !== 'ended' || decision.as !== 'Succeeded') return [];
+  if (over === '' || decision.kind !== 'ended' || !isThere(snapshot, decision)) return [];
   return [overFinding(over)];
 }
+
+const isThere = (snapshot: RunSnapshot | undefined, { as }: Ended): boolean =>
+  as === 'Succeeded' || (snapshot !== undefined && recordIn(snapshot)?.arrivedAt !== undefined);
 
 /** `over`: by how much. */
 export const overFinding = (over: string): Finding => ({
@@ -135,7 +142,7 @@ export const overFinding = (over: string): Finding => ({
 
 /** What a failed attempt leaves on the source. */
 function haltsOf(snapshot: RunSnapshot | undefined, decision: RunDecision): Finding[] {
-  if (snapshot === undefined || decision.kind !== 'ended' || decision.as === 'Succeeded') return [];
+  if (snapshot === undefined || decision.kind !== 'ended' || isThere(snapshot, decision)) return [];
   if (!isHaltedByNextCrash(snapshot.source)) return [];
   return [
     {
@@ -162,7 +169,13 @@ function standingOf(
 function endFinding({ as, reason }: Ended, snapshot: RunSnapshot | undefined): Finding {
   const stays = snapshot === undefined ? [] : staysOf(snapshot);
   const suggestion = `These stay on the target: ${stays.join(', ')}. Delete by hand what nothing uses.`;
-  return { ...END[as], reason, ...(stays.length > 0 && { suggestion }) };
+  const record = snapshot && recordIn(snapshot);
+  const late = as === 'Succeeded' && record !== undefined ? lateEnd(record) : undefined;
+  return {
+    ...END[as],
+    ...(late !== undefined && { message: `The VM migration has SUCCEEDED: ${late}.` }),
+    ...{ reason, ...(stays.length > 0 && { suggestion }) },
+  };
 }
 
 /** A cluster does not answer. */

@@ -303,10 +303,11 @@ export class ModelledRun {
       [LIVE_LABEL.migration]: migration.metadata.uid,
       [LIVE_LABEL.vm]: of?.id ?? vm?.metadata.uid ?? '',
     };
+    const { annotations = {}, finalizers = [] } = object.metadata;
     const { name } = of ?? object.metadata;
     await create(this.models.destination.admin, type, {
       ...object,
-      metadata: { name, namespace: 'target', labels },
+      metadata: { name, namespace: 'target', labels, annotations, finalizers },
     });
   }
 
