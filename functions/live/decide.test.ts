@@ -3,6 +3,7 @@ import {
   aDataVolume,
   aReceiver,
   aRecordedRun,
+  aRerunningVm,
   aRun,
   arrived,
   aWaitingVmi,
@@ -133,6 +134,16 @@ describe('a run', () => {
       'says so where nothing runs any more',
       { vmi: undefined, vm: HALTED },
       'it failed; the VM does not run on the source',
+    ],
+    [
+      'says so of one that runs again only on failure, and has shut down',
+      { vmi: undefined, vm: aRerunningVm('Stopped') },
+      'it failed; the VM does not run on the source',
+    ],
+    [
+      'says nothing of one that KubeVirt is about to start',
+      { vmi: undefined, vm: aRerunningVm('Stopped', 'Start') },
+      'it failed',
     ],
     ['says nothing of a VM that starts', { vmi: undefined }, 'it failed'],
   ])('%s', (_what, source, wanted) => {
