@@ -3,6 +3,7 @@ import {
   aDataVolume,
   aReceiver,
   aRecordedRun,
+  aRerunningVm,
   aRun,
   arrived,
   aWaitingVmi,
@@ -24,7 +25,7 @@ import type { VmStatus } from '../domain/live/forklift.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import type { RunRecord } from '../domain/live/run-record.ts';
 import { runLabels } from '../domain/live/run-names.ts';
-import type { Job, RunSnapshot } from '../domain/live/run-snapshot.ts';
+import type { HookView, HubSide, Job, RunSnapshot } from '../domain/live/run-snapshot.ts';
 import { decide } from './decide.ts';
 import { ITINERARY } from './steps.ts';
 
@@ -38,6 +39,9 @@ const THERE = {
   vm: aReceiver((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Always' } })),
   vmi: aWaitingVmi(arrived),
 };
+const DONE_THERE = { ...THERE, vmims: [] };
+const HOOK_FAILED = { ...END, reason: 'HookFailed' } as const;
+const GONE_HOOK: Pick<HubSide, 'hooks'> = { hooks: [{ step: 'PostHook', hook: undefined, job: undefined }] };
 const MARKS: RunRecord['marks'] = [{ mark: 'GuestReady', at: seconds(0) }];
 const past = (): Partial<RunRecord> => ({ marks: MARKS, arrivedAt: seconds(0) });
 const RECORD = 'replace VirtualMachine web on source';
@@ -132,6 +136,16 @@ describe('a run', () => {
       { vmi: undefined, vm: HALTED },
       'it failed; the VM does not run on the source',
     ],
+    [
+      'says so of one that runs again only on failure, and has shut down',
+      { vmi: undefined, vm: aRerunningVm('Stopped') },
+      'it failed; the VM does not run on the source',
+    ],
+    [
+      'says nothing of one that KubeVirt is about to start',
+      { vmi: undefined, vm: aRerunningVm('Stopped', 'Start') },
+      'it failed',
+    ],
     ['says nothing of a VM that starts', { vmi: undefined }, 'it failed'],
   ])('%s', (_what, source, wanted) => {
     const decision = decide(aRecordedRun(recorded({ end: PROVED }), { source }));
@@ -178,6 +192,73 @@ describe('a cancel', () => {
     ],
   ])('%s', (_what, snapshot, wanted) => {
     expect(summary(decide(snapshot))).toBe(wanted);
+  });
+});
+
+describe('an end that is recorded while the guest arrives comes too late', () => {
+  const CANCELED = { ...END, as: 'Canceled', reason: 'UserRequested', message: 'it was canceled' } as const;
+  const arrivedWith = (end: RunRecord['end'], different: Different = {}): RunSnapshot =>
+    firstAttempt({ source: OFF, target: DONE_THERE, ...different }, { ...past(), halted: true, end });
+  const hookWith = (job: HookView['job']): Pick<HubSide, 'hooks'> => ({
+    hooks: [{ step: 'PostHook', hook: aHook(), job }],
+  });
+
+  test.each<[string, RunSnapshot, string]>([
+    ['a cancel', arrivedWith(CANCELED), 'Succeeded Succeeded'],
+    ['a deadline', arrivedWith(END), 'Succeeded Succeeded'],
+    ['not a hook that failed', arrivedWith(HOOK_FAILED), 'Failed HookFailed'],
+    [
+      'not a record that was lost: what it said is not known',
+      arrivedWith({ ...END, reason: 'RecordLost' }),
+      'Failed RecordLost',
+    ],
+    [
+      'so the PostHook runs',
+      arrivedWith(CANCELED, { hub: hookWith(undefined) }),
+      expect.stringMatching(/^create ConfigMap .*, create Job/) as never,
+    ],
+    ['and its failure is recorded', arrivedWith(CANCELED, { hub: GONE_HOOK }), RECORD],
+    [
+      'but not once the end is shown',
+      arrivedWith(CANCELED, { hub: { ...hookWith(undefined), ...shown('Canceled', ['x']) } }),
+      'Succeeded Succeeded',
+    ],
+    [
+      'and the source may not be off in time',
+      arrivedWith(CANCELED, {
+        hub: { now: NOW + 86_401_000 },
+        source: { ...OFF, vmi: going()(itsVmi()) },
+      }),
+      'Failed SourceNotVerified, left: the record of VirtualMachine vms/web',
+    ],
+    [
+      'not where the guest was only seen',
+      firstAttempt(
+        { source: { vmims: [sent('Failed')] }, target: { vmims: [received('Failed')] } },
+        { marks: MARKS, end: CANCELED },
+      ),
+      'Failed CutOverUndecided, left: the record of VirtualMachine vms/web, VirtualMachine target/web',
+    ],
+  ])('%s', (_what, snapshot, wanted) => {
+    expect(summary(decide(snapshot))).toEqual(wanted);
+  });
+
+  test.each<[string, RunRecord['end'], string]>([
+    ['a cancel', CANCELED, 'the VM runs on the target: the cancel came too late (it was canceled)'],
+    ['a failure', END, 'the VM runs on the target: its guest arrived after the run had failed (it failed)'],
+    ['nothing', undefined, 'the VM runs on the target'],
+  ])('and it is said: %s', (_what, end, message) => {
+    expect(decide(arrivedWith(end))).toMatchObject({ as: 'Succeeded', message });
+  });
+
+  test('the failure of the PostHook replaces it', () => {
+    const decision = decide(arrivedWith(CANCELED, { hub: GONE_HOOK }));
+    expect(writtenRecord(decision as never)?.end).toMatchObject({ as: 'Failed', reason: 'HookFailed' });
+  });
+
+  test('a cancel does not say that the VM stayed where nothing proves it', () => {
+    const lost = { source: OFF, target: { vmi: undefined, vmims: [] } };
+    expect(summary(decide(firstAttempt(lost, { end: CANCELED })))).toMatch(/^Failed SourceDownUndecided/);
   });
 });
 
@@ -257,15 +338,8 @@ describe('the cut-over', () => {
     ['is done', firstAttempt({ source: OFF, target: { ...THERE, vmims: [] } }, off), 'Succeeded Succeeded'],
     [
       'keeps the VM on the target when the PostHook fails',
-      firstAttempt(
-        {
-          source: OFF,
-          target: { ...THERE, vmims: [] },
-          hub: { hooks: [{ step: 'PostHook', hook: undefined, job: undefined }] },
-        },
-        { ...off, end: END },
-      ),
-      'Failed TransferFailed',
+      firstAttempt({ source: OFF, target: DONE_THERE, hub: GONE_HOOK }, { ...off, end: HOOK_FAILED }),
+      'Failed HookFailed',
     ],
     [
       'keeps both VMs where nobody knows which is right',

@@ -31,6 +31,7 @@ import {
 import type { RecordedRun, RunSnapshot } from '../domain/live/run-snapshot.ts';
 import { hasNothingLeft } from '../domain/live/run-state.ts';
 import { shownSince } from '../domain/live/shown-wait.ts';
+import { lateEnd, standingEnd } from '../domain/live/standing-end.ts';
 import { shown } from '../domain/live/shown.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import { rebuiltRecord } from './lost-record.ts';
@@ -202,10 +203,10 @@ function beforeCutOver(run: RecordedRun): RunDecision {
   return follow(run, [...FIRST_STEPS, ...STEPS_THERE, TRANSFER]) ?? finish(run);
 }
 
+/** A run that has shown its end only tidies up. */
 function pastCutOver(run: RecordedRun): RunDecision {
-  const { record } = run;
-  const steps = record.end === undefined ? [TRANSFER, POST_HOOK, COMPLETED] : [TRANSFER, COMPLETED];
-  return follow(run, steps) ?? finish(run);
+  const isOpen = standingEnd(run.record) === undefined && run.hub.status?.completed === undefined;
+  return follow(run, isOpen ? [TRANSFER, POST_HOOK, COMPLETED] : [TRANSFER, COMPLETED]) ?? finish(run);
 }
 
 /** The decision of the first step that is not done; undefined: all are. */
@@ -213,11 +214,15 @@ function follow(run: RecordedRun, steps: readonly RunStep[]): RunDecision | unde
   for (const { name, decide: decideStep } of steps) {
     const decision = unlessRefused(decideStep(run), run.hub);
     if (decision.kind === 'fail')
-      return run.record.end === undefined ? end(run, 'Failed', decision) : stuck(run, decision);
+      return isFirstEnd(run.record, decision) ? end(run, 'Failed', decision) : stuck(run, decision);
     if (decision.kind !== 'done') return { step: name, ...decision };
   }
   return undefined;
 }
+
+/** A hook that failed replaces an end that came too late. */
+const isFirstEnd = (record: RunRecord, { reason }: Fail): boolean =>
+  record.end === undefined || (standingEnd(record) === undefined && reason === LIVE_REASON.hookFailed);
 
 /** What has been refused for long is not tried any more. */
 const unlessRefused = (decision: StepDecision, { refused }: RunSnapshot['hub']): StepDecision =>
@@ -237,24 +242,23 @@ const end = (
 
 /** The VM runs on the target, and the one on the source is off. A hook that failed then changes nothing of that. */
 function finish({ record, source }: RecordedRun): RunDecision {
-  const { as, reason, message } = record.end ?? {
+  const { as, reason, message } = standingEnd(record) ?? {
     as: 'Succeeded' as const,
     reason: LIVE_REASON.succeeded,
-    message: 'the VM runs on the target',
+    message: ['the VM runs on the target', lateEnd(record) ?? []].flat().join(': '),
   };
   return { ...over(as, { reason: reason as LiveReason, message }), release: release(source.vm) };
 }
 
-/** Past the cut-over, and not to be decided by itself. A VM that has arrived is where it shall be. */
+/** Past the cut-over, and not to be decided by itself. A VM that has arrived is where it shall be. No cancel has kept it on the source. */
 function stuck(run: RecordedRun, failure: Fail): RunDecision {
   const { record, source, target } = run;
-  const as = record.end?.as ?? 'Failed';
-  if (record.arrivedAt !== undefined) return over(as, failure, leftOf(run, []));
-  if (!isSettled(run)) return over(as, failure, leftOf(run, madeReceiver(run)));
+  if (record.arrivedAt !== undefined) return over('Failed', failure, leftOf(run, []));
+  if (!isSettled(run)) return over('Failed', failure, leftOf(run, madeReceiver(run)));
   const left = unlessRefused(forgetAll(run), run.hub);
-  if (left.kind === 'fail') return over(as, left, leftOf(run, [...source.vmims, ...target.vmims]));
+  if (left.kind === 'fail') return over('Failed', left, leftOf(run, [...source.vmims, ...target.vmims]));
   return left.kind === 'done'
-    ? { ...over(as, failure), release: release(source.vm) }
+    ? { ...over('Failed', failure), release: release(source.vm) }
     : { step: TRANSFER.name, ...left };
 }
 
@@ -273,7 +277,9 @@ function goBack(run: RecordedRun, end: RunEnd): RunDecision {
     return { ...over(as, { reason: reason as LiveReason, message: text }), release: release(run.source.vm) };
   }
   const left = leftOf(run, madeObjects(run));
-  if (decision.kind === 'fail') return over(as, decision, left);
+  // Where nothing proves that the VM stayed on the source, its user has not got what the cancel asked for.
+  if (decision.kind === 'fail')
+    return over(decision.reason === LIVE_REASON.sourceDownUndecided ? 'Failed' : as, decision, left);
   if (decision.kind === 'wait' && isUndoLate(run.hub.now, at))
     return over(as, { ...decision, message: `${message}; ${decision.message}` }, left);
   return { step: 'Undo', ...decision };

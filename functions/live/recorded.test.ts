@@ -23,10 +23,12 @@ const STOP: Stop = { reason: 'UserRequested', message: 'canceled' };
 
 /**
  * A run of which KubeVirt did what was recorded, from the moment at which the source's VMIM is there. `stopAt`: seconds at which a user
- * cancels it.
+ * cancels it. `missed`: from when to when nobody looks, seconds.
  */
-function replay(name: string, stopAt = Infinity): Replayed {
-  const moments = crossHistory(name).filter(hasBothVms);
+function replay(name: string, stopAt = Infinity, missed = [Infinity, -Infinity]): Replayed {
+  const moments = crossHistory(name)
+    .filter(hasBothVms)
+    .filter(({ seconds: at }) => at < (missed[0] ?? 0) || at > (missed[1] ?? 0));
   const began = moments.findIndex(({ source }) => source.vmim !== undefined);
   const vmi = moments[began]?.source.vmi?.metadata.uid ?? '';
   const start: Replayed = { decisions: [], deletedTooSoon: [], record: recorded({ attempt: 1, vmi }) };
@@ -160,6 +162,15 @@ describe('recorded failures and cancels', () => {
     const { decisions } = replay('source-fails');
     expect(decisions.at(-1)).toBe(HALT);
     expect(decisions).not.toContain('delete VirtualMachine vm0 on target');
+  });
+
+  test('a source whose launcher died: that is said, and no address is missing', () => {
+    // The VMIM on the source is gone at 4.12 s, and the one on the target has failed at 4.47 s.
+    const [seen, late] = [4.115, 4.46].map((to) => replay('source-fails', Infinity, [3.8, to]));
+    expect(seen?.decisions).not.toContain('wait NoAddress');
+    const why = 'the VM on the source ended while its guest was being moved';
+    expect(seen?.record.end?.message).toBe(why);
+    expect(late?.record.end?.message).toBe(`${why}, and the migration has ended`);
   });
 
   test('a target that has failed: the VMIMs go, then the VM', () => {

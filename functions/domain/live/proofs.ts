@@ -88,10 +88,14 @@ const hasEndedAfterFailure = (vmi: Vmi): boolean =>
 
 /**
  * Whether KubeVirt halts the VM at its next crash or restart, which it else would start again: that is its rule after a failed migration
- * between clusters, until another migration has replaced the state (recorded: cross-failed-then-source-crashes).
+ * between clusters, until another migration has replaced the state (recorded: cross-failed-then-source-crashes). By the same rule it keeps
+ * the strategy RerunOnFailure (recorded: cross-rerunonfailure).
  */
-export const isHaltedByNextCrash = (source: Pick<SourceSide, 'vm' | 'vmi'>): boolean =>
-  isWantedRunning(source) && hasFailedState(source.vmi);
+export const isHaltedByNextCrash = ({ vm, vmi }: Pick<SourceSide, 'vm' | 'vmi'>): boolean =>
+  isKeptRunning(vm) && hasFailedState(vmi);
+
+const isKeptRunning = (vm: VirtualMachine | undefined): boolean =>
+  vm !== undefined && ['Always', 'running'].includes(strategyOf(vm) ?? '');
 
 /** The last migration between clusters that the VMI knows has failed. */
 function hasFailedState(vmi: Vmi | undefined): boolean {
@@ -140,6 +144,15 @@ export const writtenAt = ({ metadata }: VirtualMachine): number =>
     ),
   );
 
-/** Whether the VM is one that KubeVirt starts by itself, or keeps running. */
-export const isWantedRunning = ({ vm }: Pick<SourceSide, 'vm'>): boolean =>
-  vm !== undefined && ['Always', 'running', 'RerunOnFailure'].includes(strategyOf(vm) ?? '');
+/** Whether KubeVirt starts the VM by itself, or keeps it running. */
+export const isWantedRunning = ({ vm, vmi }: Pick<SourceSide, 'vm' | 'vmi'>): boolean =>
+  isKeptRunning(vm) || (vm?.spec.runStrategy === 'RerunOnFailure' && !isDown(vm, vmi));
+
+/**
+ * Whether a VM that runs again only on failure has been stopped, or has shut down. After a failure KubeVirt adds a start request before it
+ * deletes the VMI. The VM is read before its VMI, so its own status has to say that it is Stopped (recorded: cross-rerunonfailure).
+ */
+const isDown = ({ status }: VirtualMachine, vmi: Vmi | undefined): boolean =>
+  vmi === undefined &&
+  status?.printableStatus === 'Stopped' &&
+  !(status.stateChangeRequests ?? []).some(({ action }) => action === 'Start');

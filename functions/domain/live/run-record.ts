@@ -93,6 +93,12 @@ export function recordOf(vm: VirtualMachine, run: RunId): RecordState {
   return { kind: 'foreign', message };
 }
 
+/** Who moves the VM, and what a user does where that is no more; undefined: no run has a record on it. */
+export function movedBy(vm: VirtualMachine): string | undefined {
+  const state = recordOf(vm, { plan: '', migration: '', vm: vm.metadata.uid });
+  return state.kind === 'foreign' ? state.message : undefined;
+}
+
 /** The record of this run on the VM; undefined: there is none. */
 export function recordIn({ source, run }: SourceOfRun): RunRecord | undefined {
   const state = source.vm === undefined ? undefined : recordOf(source.vm, run);

@@ -1,6 +1,6 @@
 import { hardwareProblem } from '../../domain/live/as-it-runs.ts';
 import { LIMIT_MS } from '../../domain/live/deadlines.ts';
-import { DONE, fail, wait, write, type StepDecision } from '../../domain/live/decision.ts';
+import { DONE, fail, wait, write, type Fail, type StepDecision } from '../../domain/live/decision.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
 import { vmimOf } from '../../domain/live/proofs.ts';
 import { migrationIdOf, runLabels, vmimName } from '../../domain/live/run-names.ts';
@@ -16,17 +16,23 @@ import { busy } from '../create-target-migration/decide.ts';
  */
 export function decide(snapshot: RecordedRun): StepDecision {
   const { source, run, record } = snapshot;
-  const { vmi } = source;
   if (vmimOf(source.vmims, run, record.attempt) !== undefined) return DONE;
-  if (vmi?.status?.phase !== 'Running')
-    return fail(LIVE_REASON.sourceStopped, 'the VM was stopped on the source before its guest moved');
-  if (vmi.metadata.uid !== record.vmi)
-    return fail(LIVE_REASON.sourceStopped, 'the VM was restarted on the source: run the plan again');
+  const stopped = sourceStopped(snapshot);
+  if (stopped !== undefined) return stopped;
   const held = busy(snapshot) ?? inTurn(snapshot) ?? tooLarge(snapshot);
   if (held !== undefined) return held;
   // What was plugged in while it waited is not in the VMI of the target.
   const problem = hardwareProblem(source, snapshot.target.vmi);
   return problem === undefined ? create(snapshot) : fail(LIVE_REASON.hardwareDiffers, problem);
+}
+
+/** The VMI that is to move does not run any more; undefined: it does. */
+export function sourceStopped({ source: { vmi }, record }: RecordedRun): Fail | undefined {
+  if (vmi?.status?.phase !== 'Running')
+    return fail(LIVE_REASON.sourceStopped, 'the VM was stopped on the source before its guest moved');
+  return vmi.metadata.uid === record.vmi
+    ? undefined
+    : fail(LIVE_REASON.sourceStopped, 'the VM was restarted on the source: run the plan again');
 }
 
 function create({ source: { vm }, target, run, record }: RecordedRun): StepDecision {

@@ -12,6 +12,7 @@ import type { MigrationStatus, Plan, PlanMigration, PlanStatus, PlanVm } from '.
 import { nextConditions } from '../../domain/live/conditions.ts';
 import { MOVE_EVENT_DATA } from '../../domain/live/move-events.ts';
 import type { LiveReason } from '../../domain/live/names.ts';
+import type { RunRecord } from '../../domain/live/run-record.ts';
 import { hasLeftovers } from '../../domain/live/run-state.ts';
 import type { RunSnapshot } from '../../domain/live/run-snapshot.ts';
 import { isSame } from '../../domain/same.ts';
@@ -99,6 +100,43 @@ test.each<[string, { as: Ended['as']; over: string }, string]>([
 ])('a namespace that is %s', (_, { as, over }, wanted) => {
   const { migrationStatus } = last([{ decision: ended(as), snapshot: aRun({ target: { over } }) }]);
   expect(types(migrationStatus.vms?.[0])).toBe(wanted);
+});
+
+test.each<[string, Partial<RunRecord>, string]>([
+  [
+    'has arrived, and its PostHook has failed',
+    { arrivedAt: AT },
+    'CutOver RestartWouldBeRefused Failed 1 of 1 VMs moved; web: why',
+  ],
+  ['has not arrived', {}, 'Failed 0 of 1 VMs moved; web: why'],
+])('a VM that is over its quota, and %s', (_what, record, wanted) => {
+  const snapshot = aRecordedRun(recorded(record), { target: { over: OVER } });
+  const { vms, message } = last([{ decision: ended('Failed'), snapshot }]).migrationStatus;
+  expect(`${types(vms?.[0])} ${message ?? ''}`).toBe(wanted);
+});
+
+describe('a cancel that came too late', () => {
+  const end = { as: 'Canceled', reason: 'UserRequested', message: 'canceled', at: AT } as const;
+  const snapshot = aRecordedRun(recorded({ end, arrivedAt: AT }));
+
+  test('is in the condition of the VM that succeeds', () => {
+    const { vms } = last([{ decision: ended('Succeeded'), snapshot }]).migrationStatus;
+    expect(vms?.[0]?.conditions).toContainEqual(
+      expect.objectContaining({
+        type: 'Succeeded',
+        message: 'The VM migration has SUCCEEDED: the cancel came too late (canceled).',
+      }),
+    );
+  });
+
+  test('leaves no error of a failure that came too late', () => {
+    const failed = recorded({ end: { ...end, as: 'Failed' } });
+    const { vms } = last([
+      { decision: wait('Undo', 'Aborting'), snapshot: aRecordedRun(failed) },
+      { decision: wait('PostHook', 'HookRuns'), snapshot: aRecordedRun({ ...failed, arrivedAt: AT }) },
+    ]).migrationStatus;
+    expect(vms?.[0]).not.toHaveProperty('error');
+  });
 });
 
 describe('a VM that stays on the source', () => {
@@ -323,7 +361,8 @@ describe('a VM that has ended', () => {
     const failed = { completed: AT, leftovers: ['VirtualMachine target/web'] };
     expect(first).toMatchObject({ status: failed });
     expect(second).toEqual({ ...first, transitions: [] });
-    expect(third).toMatchObject({ status: { completed: AT }, transitions: [] });
+    expect(third).toMatchObject({ status: { completed: AT } });
+    expect(third?.transitions.map(({ type }) => type)).toEqual(['io.kubevirt.mtq.live.cutover']);
     expect(types(third?.status)).toBe('Ready Failed');
     expect(third?.status).not.toHaveProperty('leftovers');
     expect(third?.status.vms?.[0]?.conditions?.find(({ type }) => type === 'Failed')).not.toHaveProperty(

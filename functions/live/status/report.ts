@@ -1,4 +1,3 @@
-import { has } from '../../domain/live/conditions.ts';
 import type { MoveEvent } from '../../domain/live/move-events.ts';
 import type {
   MigrationStatus,
@@ -8,12 +7,14 @@ import type {
   PlanVm,
   VmStatus,
 } from '../../domain/live/forklift.ts';
-import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
+import { hasMoved } from '../../domain/live/moved.ts';
+import { LIVE_REASON } from '../../domain/live/names.ts';
+import { isSameVm } from '../../domain/live/stop.ts';
 import { migrationStatusOf } from './migration-status.ts';
 import { withRun, type Referred } from './plan-status.ts';
 import { runOf } from './run.ts';
 import { transitionsOf, type Change } from './transitions.ts';
-import { isOf, newVm, nextVm, timeText, type DecidedVm } from './vm.ts';
+import { newVm, nextVm, timeText, type DecidedVm } from './vm.ts';
 
 export interface RunInput {
   readonly plan: Plan;
@@ -52,10 +53,10 @@ export function reportRun({ plan, migration, runs, now, refers }: RunInput): Run
 
 /** What is shown of a VM of a run: by the Migration, or by the Plan of a VM that an earlier one has moved. Undefined: nothing. */
 export function shownVm(plan: Plan, migration: PlanMigration, entry: PlanVm): VmStatus | undefined {
-  const own = migration.status?.vms?.find((vm) => isOf(vm, entry));
+  const own = migration.status?.vms?.find((vm) => isSameVm(vm, entry));
   if (own !== undefined) return own;
-  const earlier = plan.status?.migration?.vms?.find((vm) => isOf(vm, entry));
-  return earlier !== undefined && has(earlier, LIVE_CONDITION.succeeded) ? earlier : undefined;
+  const earlier = plan.status?.migration?.vms?.find((vm) => isSameVm(vm, entry));
+  return earlier !== undefined && hasMoved(earlier) ? earlier : undefined;
 }
 
 /** A run that has started has the VMs that it had then, whatever becomes of the plan. */
@@ -71,7 +72,7 @@ function changeOf(
   { plan, migration, runs, now }: Pick<RunInput, 'plan' | 'migration' | 'runs' | 'now'>,
 ): Change {
   const before = shownVm(plan, migration, entry);
-  const decided = runs.find((run) => isOf(run.entry, entry));
+  const decided = runs.find((run) => isSameVm(run.entry, entry));
   const next = decided === undefined ? (before ?? newVm(entry)) : nextVm(decided, before, now);
   return { before, next, message: decided?.decision.message ?? '' };
 }

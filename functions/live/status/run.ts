@@ -1,7 +1,8 @@
 import { has, saysWait } from '../../domain/live/conditions.ts';
 import { leftoversOf } from '../../domain/live/leftovers.ts';
 import type { PlanMigration, Standing, VmStatus } from '../../domain/live/forklift.ts';
-import { LIVE_CONDITION } from '../../domain/live/names.ts';
+import { hasMoved } from '../../domain/live/moved.ts';
+import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
 import type { Ended } from '../decide.ts';
 import { percentOf } from './pipeline.ts';
 import { endOf } from './vm.ts';
@@ -56,7 +57,12 @@ function storyOf(vms: readonly VmStatus[], end: Run['end']): string {
     .slice(0, MAX_STORY);
 }
 
-const movedOf = (vms: readonly VmStatus[]): number => vms.filter((vm) => endOf(vm) === 'Succeeded').length;
+const movedOf = (vms: readonly VmStatus[]): number =>
+  vms.filter((vm) => hasMoved(vm) && !isUndecided(vm)).length;
+
+/** Its guest was seen on the target, and perhaps not for good. */
+const isUndecided = ({ conditions = [] }: VmStatus): boolean =>
+  conditions.some(({ reason }) => reason === LIVE_REASON.cutOverUndecided);
 
 function standingOf(vms: readonly VmStatus[]): string {
   const open = vms.filter(({ completed }) => completed === undefined);

@@ -3,13 +3,15 @@ import { withLeftovers } from '../../domain/live/leftovers.ts';
 import type { PlanVm, RunTimes, StageError, VmReference, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
 import { isHaltedByNextCrash } from '../../domain/live/proofs.ts';
-import { isPastCutOver, recordIn, type RunRecord } from '../../domain/live/run-record.ts';
+import { recordIn, type RunRecord } from '../../domain/live/run-record.ts';
 import type { RunSnapshot } from '../../domain/live/run-snapshot.ts';
+import { lateEnd, standingEnd } from '../../domain/live/standing-end.ts';
 import { staysOf } from '../../domain/live/stays.ts';
 import type { Ended, RunDecision } from '../decide.ts';
 import { TRANSFER } from '../steps.ts';
 import { defined } from './defined.ts';
 import { doneIn, pipelineAt, stepsOf } from './pipeline.ts';
+import { placeOf, withPlace } from './place.ts';
 import { waitingFinding } from './waiting.ts';
 
 /** One VM of a run, as decided now. */
@@ -29,12 +31,6 @@ export const isGoingBack = ({ phase }: VmStatus): boolean => phase === UNDO;
 
 /** The phase of a VM that has not begun. */
 const FIRST = 'Validate';
-
-/** Whether two references are to the same VM: by id where both have one, else by name. */
-export function isOf(one: VmReference, other: VmReference): boolean {
-  if ((one.id ?? '') !== '' && (other.id ?? '') !== '') return one.id === other.id;
-  return one.name === other.name && (one.namespace ?? '') === (other.namespace ?? '');
-}
 
 /** A VM of which nothing is known yet. */
 export const newVm = (entry: PlanVm): VmStatus => ({
@@ -56,10 +52,11 @@ export function nextVm(
   // Deadlines count from what is shown (shown-wait.ts), so both are of one clock.
   const now = snapshot?.hub.now ?? clockNow;
   const known = before ?? newVm(entry);
-  if (known.completed !== undefined) return withDecidedLeftovers(known, decision);
   const time = timeText(now);
-  const times = timesOf(known, decision, time);
   const record = snapshot === undefined ? undefined : recordIn(snapshot);
+  const place = placeOf({ snapshot, decision }, record);
+  if (known.completed !== undefined) return withDecidedLeftovers(withPlace(known, place, time), decision);
+  const times = timesOf(known, decision, time);
   const phase = phaseOf({ entry, snapshot, decision }, before);
   const error = errorOf(known, decision, record);
   const pipeline = pipelineAt(stepsOf(entry), known.pipeline, {
@@ -67,16 +64,17 @@ export function nextVm(
     reason: decision.kind === 'wait' ? decision.message : undefined,
   });
   const findings = [
-    ...cutOverOf(record, decision),
+    ...place.findings,
     ...overOf(snapshot, decision),
     ...haltsOf(snapshot, decision),
     ...standingOf({ decision, snapshot }, known, now),
     ...(isUnknown(decision) ? waitsOf(known) : []),
   ];
   const { error: _, ...rest } = known;
+  const conditions = nextConditions(known.conditions ?? [], findings, time).filter(place.stays);
   const next: VmStatus = {
     ...{ ...rest, ...entry, ...idsOf(snapshot, known), ...times, ...defined({ error }) },
-    ...{ phase, pipeline, conditions: nextConditions(known.conditions ?? [], findings, time) },
+    ...{ phase, pipeline, conditions },
   };
   return withDecidedLeftovers(next, decision);
 }
@@ -119,23 +117,21 @@ function errorOf(
   const phase = known.error?.phase ?? known.phase;
   if (decision.kind === 'ended')
     return decision.as === 'Failed' ? { phase, reasons: [decision.message] } : undefined;
-  return record?.end?.as === 'Failed' ? { phase, reasons: [record.end.message] } : known.error;
+  const end = record && standingEnd(record);
+  if (end?.as === 'Failed') return { phase, reasons: [end.message] };
+  // One that came too late.
+  return record?.end === undefined ? known.error : undefined;
 }
 
-function cutOverOf(record: RunRecord | undefined, decision: RunDecision): Finding[] {
-  const isPast =
-    (record !== undefined && isPastCutOver(record)) ||
-    (decision.kind === 'ended' && decision.as === 'Succeeded');
-  const message = "The guest was seen on the target, so the VM's place is there.";
-  return isPast ? [{ type: LIVE_CONDITION.cutOver, category: 'Advisory', durable: true, message }] : [];
-}
-
-/** A VM that only a VMMRQ let in is over its quota for good (L8). */
+/** A VM that only a VMMRQ let in is over its quota for good (L8), however the run that moved it ended. */
 function overOf(snapshot: RunSnapshot | undefined, decision: RunDecision): Finding[] {
   const over = snapshot?.target.over ?? '';
-  if (over === '' || decision.kind !== 'ended' || decision.as !== 'Succeeded') return [];
+  if (over === '' || decision.kind !== 'ended' || !isThere(snapshot, decision)) return [];
   return [overFinding(over)];
 }
+
+const isThere = (snapshot: RunSnapshot | undefined, { as }: Ended): boolean =>
+  as === 'Succeeded' || (snapshot !== undefined && recordIn(snapshot)?.arrivedAt !== undefined);
 
 /** `over`: by how much. */
 export const overFinding = (over: string): Finding => ({
@@ -146,7 +142,7 @@ export const overFinding = (over: string): Finding => ({
 
 /** What a failed attempt leaves on the source. */
 function haltsOf(snapshot: RunSnapshot | undefined, decision: RunDecision): Finding[] {
-  if (snapshot === undefined || decision.kind !== 'ended' || decision.as === 'Succeeded') return [];
+  if (snapshot === undefined || decision.kind !== 'ended' || isThere(snapshot, decision)) return [];
   if (!isHaltedByNextCrash(snapshot.source)) return [];
   return [
     {
@@ -173,7 +169,13 @@ function standingOf(
 function endFinding({ as, reason }: Ended, snapshot: RunSnapshot | undefined): Finding {
   const stays = snapshot === undefined ? [] : staysOf(snapshot);
   const suggestion = `These stay on the target: ${stays.join(', ')}. Delete by hand what nothing uses.`;
-  return { ...END[as], reason, ...(stays.length > 0 && { suggestion }) };
+  const record = snapshot && recordIn(snapshot);
+  const late = as === 'Succeeded' && record !== undefined ? lateEnd(record) : undefined;
+  return {
+    ...END[as],
+    ...(late !== undefined && { message: `The VM migration has SUCCEEDED: ${late}.` }),
+    ...{ reason, ...(stays.length > 0 && { suggestion }) },
+  };
 }
 
 /** A cluster does not answer. */

@@ -4,6 +4,7 @@ import {
   aLauncherPod,
   aReceiver,
   aRecordedRun,
+  aRerunningVm,
   aWaitingVmi,
   firstAttempt,
   going,
@@ -270,6 +271,32 @@ describe('the guest is proved to be on the source, or was never sent, before any
     [
       'the source VM starts again by itself',
       run({ target: failed, source: { vmi: undefined } }),
+      'wait RestoringSource',
+    ],
+    [
+      'the source VM has shut down, and runs again only on failure',
+      run({ target: failed, source: { vmi: undefined, vm: aRerunningVm('Stopped') } }),
+      'fail SourceDownUndecided',
+    ],
+    [
+      'the source VM has failed, so that KubeVirt starts it again',
+      run({ target: failed, source: { vmi: undefined, vm: aRerunningVm('Stopped', 'Start') } }),
+      'wait RestoringSource',
+    ],
+    [
+      'the source VM is going down, and whether it failed is not known yet',
+      run({ target: failed, source: { vmi: undefined, vm: aRerunningVm('Stopping') } }),
+      'wait RestoringSource',
+    ],
+    [
+      'the VMI of a source VM that runs again only on failure is still there',
+      run({
+        target: failed,
+        source: {
+          vmi: itsVmi((vmi) => ({ ...vmi, status: { phase: 'Failed' } })),
+          vm: aRerunningVm('Stopped'),
+        },
+      }),
       'wait RestoringSource',
     ],
     [

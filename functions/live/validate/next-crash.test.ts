@@ -28,6 +28,7 @@ test.each<[string, MigrationState, RunStrategy]>([
   ['that one failed too, which halts nothing', { ...LOCAL, completed: true, failed: true }, 'Always'],
   ['the VM is halted already', FAILED, 'Halted'],
   ['KubeVirt never restarts it', FAILED, 'Once'],
+  ['KubeVirt keeps its strategy, as after a success', FAILED, 'RerunOnFailure'],
 ])('until %s', (_what, state, strategy) => {
   expect(warned(state, strategy)).toEqual([]);
 });

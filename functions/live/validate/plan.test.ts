@@ -12,17 +12,19 @@ import {
   aNetworkMap,
   aPlan,
   aProvider,
+  aRecord,
   aStorageMap,
   aVm,
   itsVmi,
 } from '../../../test/support/builders/live.ts';
 import { labelled, metadata, seconds, type Change } from '../../../test/support/builders/object.ts';
 import { nextConditions } from '../../domain/live/conditions.ts';
-import type { Plan, PlanVm } from '../../domain/live/forklift.ts';
+import type { Plan, PlanVm, VmStatus } from '../../domain/live/forklift.ts';
 import type { VirtualMachine, Vmi, VmiSpec } from '../../domain/live/kubevirt.ts';
 import { LIVE_KIND } from '../../domain/live/names.ts';
 import type { PlanView } from '../../domain/live/plan-view.ts';
 import { isNoSecret, type FoundResources } from '../../domain/live/resources.ts';
+import { withRecord } from '../../domain/live/run-record.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import { ARCHIVED, planFindings } from './plan.ts';
 
@@ -378,17 +380,56 @@ describe('VMs', () => {
     expect(summary(view(broken, executing))).toEqual(['Ready']);
   });
 
-  test('that have moved are not looked at again', () => {
-    const moved: Change<Plan> = (plan) => ({
-      ...plan,
-      status: {
-        migration: {
-          vms: [{ id: aVm().metadata.uid, phase: 'Completed', pipeline: [], ...condition('Succeeded') }],
+  describe('that have moved', () => {
+    /** As an earlier run shows it. */
+    const shownAs =
+      (type: string, different: Partial<VmStatus> = {}): Change<Plan> =>
+      (plan) => ({
+        ...plan,
+        status: {
+          migration: {
+            vms: [
+              {
+                ...{ id: aVm().metadata.uid, phase: 'Completed', pipeline: [], ...condition(type) },
+                ...different,
+              },
+            ],
+          },
         },
-      },
+      });
+
+    test.each([
+      ['are not looked at again', 'Succeeded'],
+      ['are neither where their run has failed after that', 'CutOver'],
+    ])('%s', (_what, type) => {
+      expect(summary(view(broken, shownAs(type)))).toEqual(['Ready']);
     });
-    expect(summary(view(broken, moved))).toEqual(['Ready']);
-    expect(summary(view(broken))).toEqual(['VMPowerStateUnsupported NotSupported vms/web']);
+
+    test('are looked at where they have not moved', () => {
+      expect(summary(view(broken, shownAs('Failed')))).toEqual([
+        'VMPowerStateUnsupported NotSupported vms/web',
+      ]);
+    });
+
+    test('need not be on the source any more', () => {
+      const gone = { sourceCluster: aSource({ vms: [aVmView({ found: [], vmi: undefined })] }) };
+      const web = { name: 'web', namespace: 'vms' };
+      expect(summary(view(gone, shownAs('CutOver', web)))).toEqual(['Ready']);
+      expect(summary(view(gone, shownAs('Failed', web)))).toEqual(['VMNotFound NotFound vms/web']);
+    });
+
+    test('have another VM of their name after them, which is looked at', () => {
+      const another = shownAs('Succeeded', { id: 'before', name: 'web', namespace: 'vms' });
+      expect(summary(view(broken, another))).toEqual(['VMPowerStateUnsupported NotSupported vms/web']);
+    });
+  });
+
+  test('are not to be started while a run moves them', () => {
+    const found = [withRecord(aVm(), aRecord())];
+    const held = { sourceCluster: aSource({ vms: [aVmView({ vmi: undefined, found })] }) };
+    expect(summary(view(held))).toEqual([
+      expect.stringMatching(/vms\/web: the VM is moved by the Migration .*: wait for its end/),
+    ]);
   });
 });
 

@@ -1,5 +1,6 @@
-import { findingOf, has, type Finding } from '../../domain/live/conditions.ts';
+import { findingOf, type Finding } from '../../domain/live/conditions.ts';
 import { claimOfDataVolume, fillingOf, missingToFill } from '../../domain/live/filling.ts';
+import { hasMoved } from '../../domain/live/moved.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import type { PlanView, TargetView } from '../../domain/live/plan-view.ts';
 import { runSettings } from '../../domain/live/settings.ts';
@@ -68,7 +69,7 @@ function movedOver({ plan }: PlanView, { quotas, vms }: TargetView): string[] {
   const over = overQuota(quotas);
   if (over === '') return [];
   return (plan.status?.migration?.vms ?? [])
-    .filter((shown) => has(shown, LIVE_CONDITION.succeeded))
+    .filter(hasMoved)
     .map(({ name = '', newName = name }) => newName)
     .filter((name) => vms.has(name))
     .map((name) => `${plan.spec.targetNamespace}/${name}: ${over}`);

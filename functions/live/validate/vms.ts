@@ -4,9 +4,11 @@ import { cpuProblems } from '../../domain/live/cpu.ts';
 import { LIVE_CONDITION, LIVE_LABEL } from '../../domain/live/names.ts';
 import type { PlanView } from '../../domain/live/plan-view.ts';
 import { isNoSecret, resourceProblems, resourcesOf, TYPES_HIDDEN } from '../../domain/live/resources.ts';
+import { movedBy } from '../../domain/live/run-record.ts';
 import { podNetworks, unmappedNetworks } from '../../domain/live/standby-vm.ts';
 import { fixedDisks, neededVolumes, storageEntryOf } from '../../domain/live/volumes.ts';
 import { candidatesOf, labelOf, type Candidate } from './candidates.ts';
+import { identityFindings } from './identities.ts';
 
 /** Problems of the plan's VMs: one condition for each kind, with the VMs that have it. */
 export function vmFindings(view: PlanView): Finding[] {
@@ -22,64 +24,10 @@ export function vmFindings(view: PlanView): Finding[] {
   const candidates = candidatesOf(view);
   return [
     ...references,
-    ...identities(view, candidates),
+    ...identityFindings(view, candidates),
     ...CHECKS.flatMap((check) => checked(check, candidates, view)),
   ];
 }
-
-function identities({ plan, sourceCluster }: PlanView, candidates: readonly Candidate[]): Finding[] {
-  const entries = plan.spec.vms.map((entry, index) => ({
-    label: labelOf(entry),
-    found: sourceCluster?.vms[index]?.found.length ?? 0,
-  }));
-  return [
-    ...findingOf(
-      entries.filter(({ found, label }) => found === 0 && label !== '').map(({ label }) => label),
-      {
-        type: LIVE_CONDITION.vmNotFound,
-        reason: 'NotFound',
-        message: 'VM not found.',
-        suggestion: 'Create these VMs on the source, or take them out of the plan.',
-      },
-    ),
-    ...findingOf(
-      entries.filter(({ found }) => found > 1).map(({ label }) => label),
-      {
-        type: LIVE_CONDITION.duplicateVm,
-        reason: 'Ambiguous',
-        message: 'VM reference is ambiguous.',
-        suggestion: 'Give their namespace too.',
-      },
-    ),
-    ...findingOf(
-      repeated(candidates, ({ vm }) => vm.metadata.uid),
-      {
-        type: LIVE_CONDITION.duplicateVm,
-        reason: 'NotUnique',
-        message: 'Duplicate (source) VM.',
-        suggestion: 'Name each VM once.',
-      },
-    ),
-    ...findingOf(
-      repeated(distinct(candidates), ({ targetName }) => targetName),
-      {
-        type: LIVE_CONDITION.duplicateVm,
-        reason: 'NotUnique',
-        message: 'Duplicate targetName.',
-        suggestion: 'Give each VM another targetName.',
-      },
-    ),
-  ];
-}
-
-const distinct = (candidates: readonly Candidate[]): Candidate[] =>
-  candidates.filter(({ name }, index) => candidates.findIndex((each) => each.name === name) === index);
-
-/** Names of those that share their key with one before them. */
-const repeated = (candidates: readonly Candidate[], keyOf: (candidate: Candidate) => string): string[] =>
-  candidates
-    .filter((each, index) => candidates.findIndex((other) => keyOf(other) === keyOf(each)) < index)
-    .map(({ name }) => name);
 
 /** One kind of problem: what of a VM has it, in words; '' where the VM itself is all there is to say. */
 interface Check extends Problem {
@@ -150,8 +98,9 @@ const CHECKS: readonly Check[] = [
     type: LIVE_CONDITION.vmPowerState,
     reason: 'NotSupported',
     message: 'VM power state is incompatible with the selected migration type.',
-    suggestion: 'Start the VMs.',
-    problemsOf: ({ vmi }) => when(vmi?.status?.phase !== 'Running'),
+    suggestion: 'Start the VMs, but not those that a run moves.',
+    // A run that has not ended with it may have left its newest data on the target.
+    problemsOf: ({ vm, vmi }) => (vmi?.status?.phase === 'Running' ? [] : [movedBy(vm) ?? '']),
   },
   {
     type: LIVE_CONDITION.vmMigrationType,

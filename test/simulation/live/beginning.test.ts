@@ -1,14 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { conditionsOf, HELD, ModelledRun } from './modelled-run.ts';
 import type { PlanMigration } from '../../../functions/domain/live/forklift.ts';
-import { KUBEVIRTS } from '../../../functions/kubernetes/resources.ts';
 import { LIVE_ANNOTATION, LIVE_FINALIZER } from '../../../functions/domain/live/names.ts';
 import { seconds } from '../../support/builders/object.ts';
-import {
-  NETWORK_MAPS,
-  PLAN_MIGRATIONS,
-  STORAGE_CLASSES,
-} from '../../../functions/kubernetes/live-resources.ts';
+import { PLAN_MIGRATIONS } from '../../../functions/kubernetes/live-resources.ts';
 
 test('a Migration whose plan is not Ready for an hour has failed, and moves nothing when it is', async () => {
   const run = await ModelledRun.prepare();
@@ -31,33 +26,8 @@ test('a Migration whose plan is not Ready for an hour has failed, and moves noth
 });
 
 describe('a run that is about to begin', () => {
-  /** Whose plan is Ready. */
-  async function ready(): Promise<ModelledRun> {
-    const run = await ModelledRun.prepare();
-    const developerConfiguration = { featureGates: ['DecentralizedLiveMigration'] };
-    for (const { admin } of [run.models.source, run.models.destination]) {
-      await admin.create(KUBEVIRTS, {
-        metadata: { name: 'kubevirt', namespace: 'vms' },
-        spec: { configuration: { developerConfiguration } },
-      });
-      const merge = {
-        status: { observedKubeVirtVersion: 'v1.9.0', synchronizationAddresses: ['10.0.0.1:9185'] },
-      };
-      await admin.patch(KUBEVIRTS, { name: 'kubevirt', namespace: 'vms' }, { merge, subresource: 'status' });
-      for (const name of ['fast', 'gold']) await admin.create(STORAGE_CLASSES, { metadata: { name } });
-    }
-    await run.hub.patch(
-      NETWORK_MAPS,
-      { namespace: 'tenant', name: 'networks' },
-      {
-        merge: { spec: { map: [{ source: { type: 'pod' }, destination: { type: 'pod' } }] } },
-      },
-    );
-    return run;
-  }
-
   test('whose user is not known does not begin', async () => {
-    const run = await ready();
+    const run = await ModelledRun.prepareReady();
     await run.sweep();
     expect(conditionsOf((await run.migration()).status)).toEqual(['NotAllowed Forbidden']);
     expect(await run.held()).toEqual([]);
@@ -65,7 +35,7 @@ describe('a run that is about to begin', () => {
   });
 
   test('holds everything before it shows that it has begun, and before it writes anything on the source', async () => {
-    const run = await ready();
+    const run = await ModelledRun.prepareReady();
     const requester = JSON.stringify({ user: 'tom', groups: [] });
     await run.patchMigration({ metadata: { annotations: { [LIVE_ANNOTATION.requester]: requester } } });
     const { store } = run.models.hub;

@@ -207,14 +207,20 @@ function haltsAtOnce({ clusters, halts }: Checked): string | undefined {
 }
 
 /** What an end breaks that is shown first, also one with something left over. */
-export function brokenByFirstEnd(checked: Ending, { as, reason, isOver }: ShownEnd): string | undefined {
+export function brokenByFirstEnd(checked: Ending, end: ShownEnd): string | undefined {
   const { clusters, isGivenUp, isTouched, readSince } = checked;
+  const { as, reason, isOver } = end;
   if (reason === 'GivenUp' && !isGivenUp) return 'L4: it counts as given up, and no user has done so';
+  if (hidesMove(checked, end)) return `L4: ${as} ${reason}, and the VM has moved`;
   const isExceeded = (clusters.overSince ?? Infinity) < readSince;
   return as === 'Succeeded' && isExceeded && !isOver && !isTouched
     ? 'L8: a success, and it is not shown that the namespace is over its quota'
     : undefined;
 }
+
+/** Only a hook may fail then. */
+const hidesMove = ({ truth, isTouched }: Ending, { as, reason, leftovers }: ShownEnd): boolean =>
+  truth.hasMoved && !isTouched && leftovers.length === 0 && as !== 'Succeeded' && reason !== 'HookFailed';
 
 /** What an end with nothing left over breaks, when it is reached. What becomes of the VM afterwards is not the run's. */
 export function brokenByEnd(checked: Ending, { as }: ShownEnd): string | undefined {

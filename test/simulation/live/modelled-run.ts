@@ -27,13 +27,14 @@ import {
   PLANS,
   PROVIDERS,
   SECRETS,
+  STORAGE_CLASSES,
   STORAGE_MAPS,
   VIRTUAL_MACHINES,
   WHOLE_CLAIMS,
   WHOLE_VMIS,
 } from '../../../functions/kubernetes/live-resources.ts';
 import type { Remote } from '../../../functions/kubernetes/remote.ts';
-import { NAMESPACES, PODS } from '../../../functions/kubernetes/resources.ts';
+import { KUBEVIRTS, NAMESPACES, PODS } from '../../../functions/kubernetes/resources.ts';
 import { newLiveFunction } from '../../../functions/live/function.ts';
 import { aModel, type Model } from '../model/model.ts';
 import {
@@ -100,6 +101,23 @@ export class ModelledRun {
   static async prepare(): Promise<ModelledRun> {
     const run = new ModelledRun({ hub: aModel(), source: aModel(), destination: aModel() });
     await run.#prepare();
+    return run;
+  }
+
+  /** A Migration that waits, whose plan is Ready once it is looked at. */
+  static async prepareReady(): Promise<ModelledRun> {
+    const run = await ModelledRun.prepare();
+    const developerConfiguration = { featureGates: ['DecentralizedLiveMigration'] };
+    const kubevirt = { name: 'kubevirt', namespace: 'vms' };
+    const status = { observedKubeVirtVersion: 'v1.9.0', synchronizationAddresses: ['10.0.0.1:9185'] };
+    for (const { admin } of [run.models.source, run.models.destination]) {
+      const spec = { configuration: { developerConfiguration } };
+      await admin.create(KUBEVIRTS, { metadata: kubevirt, spec });
+      await admin.patch(KUBEVIRTS, kubevirt, { merge: { status }, subresource: 'status' });
+      for (const name of ['fast', 'gold']) await admin.create(STORAGE_CLASSES, { metadata: { name } });
+    }
+    const map = [{ source: { type: 'pod' }, destination: { type: 'pod' } }];
+    await run.hub.patch(NETWORK_MAPS, at('networks'), { merge: { spec: { map } } });
     return run;
   }
 
@@ -295,10 +313,11 @@ export class ModelledRun {
       [LIVE_LABEL.migration]: migration.metadata.uid,
       [LIVE_LABEL.vm]: of?.id ?? vm?.metadata.uid ?? '',
     };
+    const { annotations = {}, finalizers = [] } = object.metadata;
     const { name } = of ?? object.metadata;
     await create(this.models.destination.admin, type, {
       ...object,
-      metadata: { name, namespace: 'target', labels },
+      metadata: { name, namespace: 'target', labels, annotations, finalizers },
     });
   }
 

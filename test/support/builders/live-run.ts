@@ -48,6 +48,14 @@ export const aLauncherPod = (name = 'source-launcher', phase = 'Running'): Pod =
   status: { phase },
 });
 
+/** A source VM that runs again only on failure. `requests`: starts and stops that are not done yet. */
+export const aRerunningVm = (printableStatus: string, ...requests: string[]): VirtualMachine =>
+  aVm((vm) => ({
+    ...vm,
+    spec: { ...vm.spec, runStrategy: 'RerunOnFailure' },
+    status: { printableStatus, stateChangeRequests: requests.map((action) => ({ action })) },
+  }));
+
 /** The VM that waits on the target. */
 export const aReceiver = (...changes: Change<VirtualMachine>[]): VirtualMachine => {
   const { metadata: own, ...standby } = standbyVm({
