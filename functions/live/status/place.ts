@@ -1,5 +1,6 @@
-import { has, nextConditions, type Finding } from '../../domain/live/conditions.ts';
+import { nextConditions, type Finding } from '../../domain/live/conditions.ts';
 import type { LiveCondition, VmStatus } from '../../domain/live/forklift.ts';
+import { hasMoved } from '../../domain/live/moved.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import { isPastCutOver, type RunRecord } from '../../domain/live/run-record.ts';
 import type { DecidedVm } from './vm.ts';
@@ -32,7 +33,7 @@ const isTakenBack = ({ arrivedAt }: RunRecord, { snapshot, decision }: Decided):
 
 /** Of a VM whose end is shown. */
 export function withPlace(known: VmStatus, { findings, stays }: Place, time: string): VmStatus {
-  const isNew = findings.length > 0 && !has(known, LIVE_CONDITION.cutOver);
+  const isNew = findings.length > 0 && !hasMoved(known);
   const { conditions } = known;
   if (conditions === undefined || (!isNew && conditions.every(stays))) return known;
   return { ...known, conditions: nextConditions(conditions, isNew ? findings : [], time).filter(stays) };
