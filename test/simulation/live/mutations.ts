@@ -308,6 +308,11 @@ export const MUTATIONS: readonly LiveMutation[] = [
     ),
   ),
   mutation(
+    'a cancel that comes too late ends the run',
+    ['L4'],
+    edit('functions/domain/live/standing-end.ts', 'return isLate ? undefined : end;', 'return end;'),
+  ),
+  mutation(
     'a hook counts as succeeded at once',
     ['L5'],
     edit(HOOK, 'if ((job.status?.succeeded ?? 0) > 0)', 'if ((job.status?.succeeded ?? 0) >= 0)'),
