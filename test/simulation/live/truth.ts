@@ -1,9 +1,12 @@
 import type { TransferState } from '../../cluster/kubevirt/decentralized/node-steps.ts';
 import type { Side } from '../../cluster/kubevirt/decentralized/sides.ts';
-import { FULL_MIGRATIONS, FULL_VMIS } from '../../cluster/kubevirt/objects.ts';
+import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
 import type { LauncherPod, Vmi } from '../../cluster/kubevirt/types.ts';
 import type { LiveWrite } from '../../../functions/domain/live/decision.ts';
+import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { DATA_VOLUMES, type Clusters } from './clusters.ts';
+
+const COPIED: readonly ResourceType[] = [DATA_VOLUMES, VMS];
 
 /** Where the guest really is, whatever the objects say: by the launchers' processes, and by what libvirt knows of transfers. */
 export class Truth {
@@ -21,8 +24,8 @@ export class Truth {
   readonly #received = new Set<string>();
   /** The VMI on the source whose guest has left. */
   #leftVmi: string | undefined;
-  /** Volumes of the target to which the guest has come: uids. One that a late call makes after that is empty. */
-  #volumes: ReadonlySet<string> = new Set();
+  /** VM and volumes of the target to which the guest has come: uids. What a late call makes after that is empty. */
+  #copies: ReadonlySet<string> = new Set();
 
   constructor(clusters: Clusters) {
     this.#clusters = clusters;
@@ -61,9 +64,9 @@ export class Truth {
     return this.#isAny('lost');
   }
 
-  /** Whether the volume of the target is empty, though the guest has moved. */
+  /** Whether the VM or the volume of the target is empty, though the guest has moved. */
   isEmpty({ kind, metadata }: LiveWrite['object']): boolean {
-    return kind === DATA_VOLUMES.kind && !this.#volumes.has(metadata.uid ?? '');
+    return COPIED.some((type) => type.kind === kind) && !this.#copies.has(metadata.uid ?? '');
   }
 
   /** A guest of the VM runs in a launcher there. */
@@ -93,11 +96,14 @@ export class Truth {
     if (this.#arrivedBy !== undefined) return;
     const { transfers } = this.#clusters.pair;
     this.#arrivedBy = [...this.#received].find((id) => transfers.stateOf(id) === 'done');
-    if (this.#arrivedBy !== undefined)
-      this.#volumes = new Set(this.#clusters.all('target', DATA_VOLUMES).map(({ metadata }) => metadata.uid));
+    if (this.#arrivedBy !== undefined) this.#copies = new Set(COPIED.flatMap((type) => this.#uids(type)));
     if (this.#leftVmi !== undefined || !(this.isSplit || this.#arrivedBy !== undefined)) return;
     this.#leftVmi = this.#clusters.vmi('source')?.metadata.uid;
     for (const { metadata } of this.#clusters.pods('source')) this.#left.add(metadata.uid);
+  }
+
+  #uids(type: ResourceType): string[] {
+    return this.#clusters.all('target', type).map(({ metadata }) => metadata.uid);
   }
 
   #isAny(state: TransferState): boolean {
