@@ -42,6 +42,11 @@ const THERE = {
 const DONE_THERE = { ...THERE, vmims: [] };
 const HOOK_FAILED = { ...END, reason: 'HookFailed' } as const;
 const GONE_HOOK: Pick<HubSide, 'hooks'> = { hooks: [{ step: 'PostHook', hook: undefined, job: undefined }] };
+const RUNNING_JOB: Job = {
+  kind: 'Job',
+  metadata: { ...metadata('posthook'), creationTimestamp: seconds(0), labels: runLabels(RUN) },
+  status: {},
+};
 const MARKS: RunRecord['marks'] = [{ mark: 'GuestReady', at: seconds(0) }];
 const past = (): Partial<RunRecord> => ({ marks: MARKS, arrivedAt: seconds(0) });
 const RECORD = 'replace VirtualMachine web on source';
@@ -217,6 +222,7 @@ describe('an end that is recorded while the guest arrives comes too late', () =>
       arrivedWith(CANCELED, { hub: hookWith(undefined) }),
       expect.stringMatching(/^create ConfigMap .*, create Job/) as never,
     ],
+    ['and is not suspended', arrivedWith(CANCELED, { hub: hookWith(RUNNING_JOB) }), 'wait HookRuns'],
     ['and its failure is recorded', arrivedWith(CANCELED, { hub: GONE_HOOK }), RECORD],
     [
       'but not once the end is shown',
@@ -610,8 +616,7 @@ test.each([
     'Completed: wait CleaningUp',
   ],
 ])('a PostHook that took too long, and %s', (_what, status, wanted) => {
-  const labels = runLabels(RUN);
-  const job: Job = { kind: 'Job', metadata: { ...metadata('posthook'), labels }, status };
+  const job: Job = { ...RUNNING_JOB, status };
   const run = aRecordedRun(recorded({ ...past(), end: { ...END, reason: 'HookFailed' } }), {
     hub: { hooks: [{ step: 'PostHook', hook: aHook(), job }] },
     source: OFF,

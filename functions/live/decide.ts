@@ -67,7 +67,7 @@ export interface Ended {
  */
 export function decide(snapshot: RunSnapshot): RunDecision {
   const decision = decideVm(snapshot);
-  const isEnding = decision.kind === 'ended' || recordIn(snapshot)?.end !== undefined;
+  const isEnding = decision.kind === 'ended' || standingEnd(recordIn(snapshot)) !== undefined;
   return isEnding && decision.kind !== 'write' ? (stopHooks(snapshot) ?? decision) : decision;
 }
 

@@ -8,7 +8,8 @@ const LASTING: readonly string[] = [LIVE_REASON.hookFailed, LIVE_REASON.recordLo
  * The end that the run goes to; undefined: none, so it goes on. A cancel or a deadline may be recorded while the guest arrives, which
  * nothing takes back: then it came too late.
  */
-export function standingEnd({ end, arrivedAt }: RunRecord): RunEnd | undefined {
+export function standingEnd({ end, arrivedAt }: Pick<RunRecord, 'end' | 'arrivedAt'> = {}):
+  RunEnd | undefined {
   const isLate = arrivedAt !== undefined && end !== undefined && !LASTING.includes(end.reason);
   return isLate ? undefined : end;
 }

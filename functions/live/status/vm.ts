@@ -117,7 +117,7 @@ function errorOf(
   const phase = known.error?.phase ?? known.phase;
   if (decision.kind === 'ended')
     return decision.as === 'Failed' ? { phase, reasons: [decision.message] } : undefined;
-  const end = record && standingEnd(record);
+  const end = standingEnd(record);
   if (end?.as === 'Failed') return { phase, reasons: [end.message] };
   // One that came too late.
   return record?.end === undefined ? known.error : undefined;
