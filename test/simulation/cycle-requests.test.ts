@@ -40,7 +40,6 @@ test.each<[CycleStepName, unknown[]]>([
       'LIST Event',
       'LIST Pod',
       'LIST ResourceQuota',
-      'LIST VirtualMachineInstanceMigration',
       'LIST VirtualMachineMigrationResourceQuota',
       'PUT Namespace tenant',
     ],
