@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { ANNOTATION } from '../../../functions/domain/names.ts';
+import { ANNOTATION, EVENT } from '../../../functions/domain/names.ts';
 import { isEnforced } from '../../support/enforced.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { wasRaised } from '../../support/invariants.ts';
@@ -52,6 +52,8 @@ test('a LimitRange created during the lock refuses the pod: lower, and the condi
       ?.message;
   await history.until('the reason is reported', () => message()?.includes('cpu') === true);
   expect(message()).toMatch(/\nmig0: .*minimum cpu usage per Container is 99/);
+  // No event ends its back-off.
+  await environment.forge({ type: EVENT.migrationFeasible, from: 'forger', namespace: name, cause: 'again' });
   expect(history.locks()).toHaveLength(1);
 });
 
