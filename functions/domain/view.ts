@@ -4,10 +4,10 @@ import * as z from '../runtime/zod.ts';
 
 const count = z.int().check(z.nonnegative());
 const text = z.string();
+const maybe = z.optional(text);
+
 /** The guard sends no more of one namespace: its answer stays below 512 KiB (cluster/view.ts). */
 export const MAX_MIGRATIONS_IN_VIEW = 100;
-
-const maybe = z.optional(text);
 
 /** As the guard's watch keeps it (LISTED_MIGRATIONS_TO_COME): without what no verdict reads, or what was too long. */
 const migration = z.object({

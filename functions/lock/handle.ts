@@ -54,9 +54,7 @@ const mayBeStale = ({ kind, reason }: LockDecision): boolean =>
 
 /** undefined: a conflict, or the result of the write is unknown. Read again. */
 async function attempt(request: StepRequest, context: StepContext): Promise<Outcome | undefined> {
-  let decision = await decideFor(request, { mayLag: true }, context);
-  if (decision !== undefined && mayBeStale(decision))
-    decision = await decideFor(request, { mayLag: false }, context);
+  const decision = await decideFor(request, { mayLag: true }, context);
   if (decision === undefined) return GONE;
   if (decision.kind !== 'acquire') return answer(request, decision);
   const { namespace } = request;
@@ -82,18 +80,19 @@ async function decideFor(
   const live = liveLock(known.object, known.date.getTime());
   if (live !== undefined) return continueWith(live);
   const { cluster, view } = context;
-  const mayLag = how.mayLag && !wasInVain(known);
+  const mayLag = how.mayLag && !admittedNothing(known);
   const snapshot = await readSnapshot(cluster, { name, rules, known, expected, view, mayLag });
   if (snapshot === undefined) return undefined;
-  return decide(snapshot, assess(snapshot, rules), {
+  const decision = decide(snapshot, assess(snapshot, rules), {
     lockSeconds: rules.lockSeconds,
     // A new token in each round: the last write may have succeeded, and a user may have removed that lock since (I6).
     token: context.newToken(),
   });
+  return mayLag && mayBeStale(decision) ? decideFor(request, { mayLag: false }, context) : decision;
 }
 
 /** The last lock of the namespace admitted nothing. */
-function wasInVain({ object, date }: Read<Namespace>): boolean {
+function admittedNothing({ object, date }: Read<Namespace>): boolean {
   const last = lastAttemptOf(object, date.getTime());
   return last !== undefined && last.outcome !== LOCK_OUTCOME.admitted;
 }

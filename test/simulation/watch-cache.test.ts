@@ -109,7 +109,7 @@ describe('lock lists everything once', () => {
     expect(lists).toBe(4);
   });
 
-  test('with the migrations after a lock in vain', async () => {
+  test('with the migrations after a lock that admitted nothing', async () => {
     const gone = { ...BLOCKED, metadata: { ...BLOCKED.metadata, name: 'gone', uid: 'uid-of-gone' } };
     const view = aView({ migrations: [gone, BLOCKED] });
     const attempt = anAttempt({ outcome: LOCK_OUTCOME.gaveWay, reason: REASON.ended });
@@ -118,6 +118,15 @@ describe('lock lists everything once', () => {
       (await lockAfter([namespace, FULL_QUOTA], view)).outcome.reply?.migrations?.map(({ name }) => name);
     expect(await named(tenantNamespace('uid-of-tenant'))).toContain('gone');
     expect(await named(tried)).toEqual(['mig0']);
+  });
+
+  test('also when it declines after a lock that admitted nothing: what is live already needs no second look', async () => {
+    const attempt = anAttempt({ outcome: LOCK_OUTCOME.gaveWay, reason: REASON.ended });
+    const tried = afterAttempt(attempt)(tenantNamespace('uid-of-tenant'));
+    const poor = vmmrq('more', 'uid-of-more', TOO_LITTLE);
+    const { outcome, lists } = await lockAfter([tried, poor]);
+    expect(outcome.reason).toBe(REASON.notEnough);
+    expect(lists).toBe(5);
   });
 
   test('when only the live namespace says no, by an expired lock', async () => {
