@@ -253,7 +253,7 @@ describe('an end that is recorded while the guest arrives comes too late', () =>
     ['a cancel', CANCELED, 'the VM runs on the target: the cancel came too late (it was canceled)'],
     ['a failure', END, 'the VM runs on the target: its guest arrived after the run had failed (it failed)'],
     ['nothing', undefined, 'the VM runs on the target'],
-  ])('and it is said: %s', (_what, end, message) => {
+  ])('and the message names it: %s', (_what, end, message) => {
     expect(decide(arrivedWith(end))).toMatchObject({ as: 'Succeeded', message });
   });
 

@@ -130,11 +130,9 @@ interface Needed extends Releasing {
   readonly needed: ReadonlySet<string>;
 }
 
-async function releaseProviders(
-  providers: readonly FoundProvider[],
-  { needed, hub, log }: Needed,
-): Promise<void> {
-  for (const secret of await heldSecrets(providers, { needed, hub, log })) await letGo(hub, SECRETS, secret);
+async function releaseProviders(providers: readonly FoundProvider[], how: Needed): Promise<void> {
+  const { needed, hub } = how;
+  for (const secret of await heldSecrets(providers, how)) await letGo(hub, SECRETS, secret);
   for (const { provider } of providers)
     if (!needed.has(keyOf(provider))) await letGo(hub, PROVIDERS, provider);
 }

@@ -164,7 +164,7 @@ describe('recorded failures and cancels', () => {
     expect(decisions).not.toContain('delete VirtualMachine vm0 on target');
   });
 
-  test('a source whose launcher died: that is said, and no address is missing', () => {
+  test('a source whose launcher died: the message names that, and no address is missing', () => {
     // The VMIM on the source is gone at 4.12 s, and the one on the target has failed at 4.47 s.
     const [seen, late] = [4.115, 4.46].map((to) => replay('source-fails', Infinity, [3.8, to]));
     expect(seen?.decisions).not.toContain('wait NoAddress');

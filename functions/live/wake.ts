@@ -39,7 +39,7 @@ import {
   showArchived,
 } from './check.ts';
 import { checkMoved } from './check-moved.ts';
-import { readProvider } from './connect.ts';
+import { readProvider, type FoundProvider } from './connect.ts';
 import type { LiveContext } from './context.ts';
 import { found } from './found.ts';
 import { providersIn, release } from './hold.ts';
@@ -62,7 +62,7 @@ interface Referred {
 }
 
 const REFERRED: readonly Referred[] = [
-  { type: PROVIDERS, check: checkProvider },
+  { type: PROVIDERS, check: ofProvider },
   { type: STORAGE_MAPS, check: (at, context) => checkStorageMap(at, context) },
   { type: NETWORK_MAPS, check: (at, context) => checkNetworkMap(at, context) },
   { type: HOOKS, check: checkHook },
@@ -133,9 +133,12 @@ async function ofPlan(
   );
 }
 
+async function ofProvider(at: MigrationAt, context: LiveContext): Promise<void> {
+  await releaseHeldBack(await checkProvider(at, context), context);
+}
+
 /** No run needs it any more, or the last one releases it. */
-async function releaseProvider(at: MigrationAt, context: LiveContext): Promise<void> {
-  const read = await readProvider(at, context);
+async function releaseHeldBack(read: FoundProvider | undefined, context: LiveContext): Promise<void> {
   if (read !== undefined && isHeldBack(read.provider))
     await release({ migration: undefined, plan: undefined, providers: [read] }, context);
 }
@@ -153,10 +156,12 @@ async function ofReferred(
   const at = { namespace, name };
   if (await isForkliftHere(hub)) return [];
   const object = isChange ? await found(hub.get(type, at)) : undefined;
-  const isNew = object === undefined || !isLookedAt(object);
-  if (isNew) await check(at, context);
-  if (type.kind === PROVIDERS.kind) await releaseProvider(at, context);
-  if (!isNew) return [];
+  if (object !== undefined && isLookedAt(object)) {
+    // A Provider that a call has checked, and has not come to release.
+    if (isHeldBack(object)) await releaseHeldBack(await readProvider(at, context), context);
+    return [];
+  }
+  await check(at, context);
   const { items } = await hub.list(PLANS, {});
   const plans = items.filter((plan) => plan.spec.type === 'live' && refersTo(plan, { namespace, name }));
   for (const plan of plans) if (isOfUse(plan)) await checkPlan(plan, context);

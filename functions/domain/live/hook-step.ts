@@ -26,7 +26,7 @@ function follow(snapshot: RecordedRun, view: HookView, job: Job): StepDecision {
       `the Job ${shownName(job)} is not of this run: delete it, and run the plan again`,
     );
   if ((job.status?.succeeded ?? 0) > 0) return recordSuccess(snapshot, step);
-  const failed = job.status?.conditions?.find(({ type, status }) => type === 'Failed' && status === 'True');
+  const failed = conditionOf(job, 'Failed');
   if (failed !== undefined)
     return fail(
       LIVE_REASON.hookFailed,
@@ -53,19 +53,28 @@ const limitOf = ({ hook }: HookView): number =>
 export function suspendHooks({ hub, run }: Pick<RunSnapshot, 'hub' | 'run'>): StepDecision {
   const jobs = hub.hooks.flatMap(({ job }) => job ?? []).filter((job) => isOfRun(job, run) && isActive(job));
   if (jobs.length === 0) return DONE;
-  return write(`suspending the Job ${jobs.map(shownName).join(', ')}`, ...jobs.map(suspend));
+  return write(
+    `suspending the Job ${jobs.map(shownName).join(', ')}`,
+    ...jobs.map((job) => withSuspend(job, true)),
+  );
 }
 
-const isActive = ({ spec, status }: Job): boolean =>
-  spec?.suspend !== true &&
-  status?.conditions?.some((one) => ENDS.includes(one.type) && one.status === 'True') !== true;
+const isActive = (job: Job): boolean =>
+  job.spec?.suspend !== true && ENDS.every((type) => conditionOf(job, type) === undefined);
 
-const ENDS: readonly string[] = ['Complete', 'Failed'];
+const ENDS = ['Complete', 'Failed'] as const;
+type JobEnd = (typeof ENDS)[number];
 
-const suspend = (job: Job): LiveWrite => ({
+const conditionOf = (
+  { status }: Job,
+  end: JobEnd,
+): NonNullable<NonNullable<Job['status']>['conditions']>[number] | undefined =>
+  status?.conditions?.find(({ type, status: is }) => type === end && is === 'True');
+
+const withSuspend = (job: Job, suspend: boolean): LiveWrite => ({
   verb: 'replace',
   on: 'hub',
-  object: { ...job, spec: { ...job.spec, suspend: true } } as Job,
+  object: { ...job, spec: { ...job.spec, suspend } } as Job,
 });
 
 function start({ run, hub, source }: RecordedRun, { step, hook }: HookView): StepDecision {
@@ -82,11 +91,7 @@ const isNew = ({ spec, metadata }: Job): boolean =>
   spec?.suspend === true && (metadata.generation ?? 1) === 1;
 
 const resume = (job: Job, step: HookView['step']): StepDecision =>
-  write(`starting the Job ${shownName(job)} of the ${step}`, {
-    verb: 'replace',
-    on: 'hub',
-    object: { ...job, spec: { ...job.spec, suspend: false } } as Job,
-  });
+  write(`starting the Job ${shownName(job)} of the ${step}`, withSuspend(job, false));
 
 const recordSuccess = ({ source: { vm }, record }: RecordedRun, step: HookView['step']): StepDecision =>
   write(`recording that the ${step} has succeeded`, {

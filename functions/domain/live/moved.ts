@@ -1,6 +1,7 @@
 import { has } from './conditions.ts';
-import type { VmStatus } from './forklift.ts';
+import type { Plan, VmReference, VmStatus } from './forklift.ts';
 import { LIVE_CONDITION } from './names.ts';
+import { isSameVm } from './stop.ts';
 
 /**
  * Whether the place of the VM is the target, however its run ended: the guest was seen there. The VM on the source must neither be started
@@ -8,3 +9,7 @@ import { LIVE_CONDITION } from './names.ts';
  */
 export const hasMoved = (shown: Pick<VmStatus, 'conditions'>): boolean =>
   has(shown, LIVE_CONDITION.succeeded) || has(shown, LIVE_CONDITION.cutOver);
+
+/** What the plan shows of a VM that one of its runs has moved; undefined: none has. */
+export const movedIn = ({ status }: Plan, vm: VmReference): VmStatus | undefined =>
+  status?.migration?.vms?.find((shown) => isSameVm(shown, vm) && hasMoved(shown));

@@ -7,7 +7,7 @@ import type {
   PlanVm,
   VmStatus,
 } from '../../domain/live/forklift.ts';
-import { hasMoved } from '../../domain/live/moved.ts';
+import { movedIn } from '../../domain/live/moved.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
 import { isSameVm } from '../../domain/live/stop.ts';
 import { migrationStatusOf } from './migration-status.ts';
@@ -53,10 +53,7 @@ export function reportRun({ plan, migration, runs, now, refers }: RunInput): Run
 
 /** What is shown of a VM of a run: by the Migration, or by the Plan of a VM that an earlier one has moved. Undefined: nothing. */
 export function shownVm(plan: Plan, migration: PlanMigration, entry: PlanVm): VmStatus | undefined {
-  const own = migration.status?.vms?.find((vm) => isSameVm(vm, entry));
-  if (own !== undefined) return own;
-  const earlier = plan.status?.migration?.vms?.find((vm) => isSameVm(vm, entry));
-  return earlier !== undefined && hasMoved(earlier) ? earlier : undefined;
+  return migration.status?.vms?.find((vm) => isSameVm(vm, entry)) ?? movedIn(plan, entry);
 }
 
 /** A run that has started has the VMs that it had then, whatever becomes of the plan. */

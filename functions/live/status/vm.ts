@@ -65,9 +65,9 @@ export function nextVm(
   });
   const findings = [
     ...place.findings,
-    ...overOf(snapshot, decision),
-    ...haltsOf(snapshot, decision),
-    ...standingOf({ decision, snapshot }, known, now),
+    ...(decision.kind === 'ended'
+      ? endFindings(decision, snapshot, record)
+      : waitFindings(decision, known, now)),
     ...(isUnknown(decision) ? waitsOf(known) : []),
   ];
   const { error: _, ...rest } = known;
@@ -123,15 +123,18 @@ function errorOf(
   return record?.end === undefined ? known.error : undefined;
 }
 
-/** A VM that only a VMMRQ let in is over its quota for good (L8), however the run that moved it ended. */
-function overOf(snapshot: RunSnapshot | undefined, decision: RunDecision): Finding[] {
-  const over = snapshot?.target.over ?? '';
-  if (over === '' || decision.kind !== 'ended' || !isThere(snapshot, decision)) return [];
-  return [overFinding(over)];
+/** `record`: of this run, while the VM has it. What holds of a VM that is on the target, however its run ended, does not hold of another one. */
+function endFindings(decision: Ended, snapshot: RunSnapshot | undefined, record?: RunRecord): Finding[] {
+  const isThere = decision.as === 'Succeeded' || record?.arrivedAt !== undefined;
+  return [
+    ...(isThere ? overOf(snapshot) : haltsOf(snapshot)),
+    endFinding(decision, snapshot, lateEnd(record)),
+  ];
 }
 
-const isThere = (snapshot: RunSnapshot | undefined, { as }: Ended): boolean =>
-  as === 'Succeeded' || (snapshot !== undefined && recordIn(snapshot)?.arrivedAt !== undefined);
+/** A VM that only a VMMRQ let in is over its quota for good (L8). */
+const overOf = (snapshot: RunSnapshot | undefined): Finding[] =>
+  [snapshot?.target.over ?? ''].filter((over) => over !== '').map(overFinding);
 
 /** `over`: by how much. */
 export const overFinding = (over: string): Finding => ({
@@ -141,9 +144,8 @@ export const overFinding = (over: string): Finding => ({
 });
 
 /** What a failed attempt leaves on the source. */
-function haltsOf(snapshot: RunSnapshot | undefined, decision: RunDecision): Finding[] {
-  if (snapshot === undefined || decision.kind !== 'ended' || isThere(snapshot, decision)) return [];
-  if (!isHaltedByNextCrash(snapshot.source)) return [];
+function haltsOf(snapshot: RunSnapshot | undefined): Finding[] {
+  if (snapshot === undefined || !isHaltedByNextCrash(snapshot.source)) return [];
   return [
     {
       ...{ type: LIVE_CONDITION.nextCrashHalts, category: 'Warn', durable: true },
@@ -154,26 +156,18 @@ function haltsOf(snapshot: RunSnapshot | undefined, decision: RunDecision): Find
   ];
 }
 
-function standingOf(
-  { decision, snapshot }: Pick<DecidedVm, 'decision' | 'snapshot'>,
-  known: VmStatus,
-  now: number,
-): Finding[] {
-  if (decision.kind === 'wait') {
-    const mayTakeLong = known.started === undefined;
-    return [waitingFinding(decision, known.conditions ?? [], { now, mayTakeLong })];
-  }
-  return decision.kind === 'ended' ? [endFinding(decision, snapshot)] : [];
+function waitFindings(decision: RunDecision, { started, conditions = [] }: VmStatus, now: number): Finding[] {
+  const mayTakeLong = started === undefined;
+  return decision.kind === 'wait' ? [waitingFinding(decision, conditions, { now, mayTakeLong })] : [];
 }
 
-function endFinding({ as, reason }: Ended, snapshot: RunSnapshot | undefined): Finding {
+/** `late`: what came too late to end the run. */
+function endFinding({ as, reason }: Ended, snapshot: RunSnapshot | undefined, late?: string): Finding {
   const stays = snapshot === undefined ? [] : staysOf(snapshot);
   const suggestion = `These stay on the target: ${stays.join(', ')}. Delete by hand what nothing uses.`;
-  const record = snapshot && recordIn(snapshot);
-  const late = as === 'Succeeded' && record !== undefined ? lateEnd(record) : undefined;
   return {
     ...END[as],
-    ...(late !== undefined && { message: `The VM migration has SUCCEEDED: ${late}.` }),
+    ...(as === 'Succeeded' && late !== undefined && { message: `The VM migration has SUCCEEDED: ${late}.` }),
     ...{ reason, ...(stays.length > 0 && { suggestion }) },
   };
 }

@@ -1,9 +1,8 @@
-import type { PlanVm, VmReference } from '../../domain/live/forklift.ts';
+import type { PlanVm } from '../../domain/live/forklift.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
-import { hasMoved } from '../../domain/live/moved.ts';
+import { movedIn } from '../../domain/live/moved.ts';
 import type { PlanView, VmView } from '../../domain/live/plan-view.ts';
 import { shownName } from '../../domain/live/shown.ts';
-import { isSameVm } from '../../domain/live/stop.ts';
 
 /** One VM of a plan that is found and has not moved yet. */
 export interface Candidate extends VmView {
@@ -21,11 +20,8 @@ export const candidatesOf = ({ plan, sourceCluster }: PlanView): Candidate[] =>
   plan.spec.vms.flatMap((entry, index) => {
     const seen = sourceCluster?.vms[index];
     const [vm] = seen?.found ?? [];
-    if (seen === undefined || vm === undefined || isMoved(plan, { id: vm.metadata.uid })) return [];
+    if (seen === undefined || vm === undefined || movedIn(plan, { id: vm.metadata.uid }) !== undefined)
+      return [];
     const name = shownName(vm);
     return [{ ...seen, vm, name, targetName: entry.targetName || vm.metadata.name }];
   });
-
-/** By what the plan shows of its runs. */
-export const isMoved = ({ status }: PlanView['plan'], vm: VmReference): boolean =>
-  (status?.migration?.vms ?? []).some((shown) => isSameVm(shown, vm) && hasMoved(shown));

@@ -1,7 +1,8 @@
 import { findingOf, type Finding } from '../../domain/live/conditions.ts';
+import { movedIn } from '../../domain/live/moved.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import type { PlanView } from '../../domain/live/plan-view.ts';
-import { isMoved, labelOf, type Candidate } from './candidates.ts';
+import { labelOf, type Candidate } from './candidates.ts';
 
 /** Entries that are no VM, or not one VM each. */
 export function identityFindings(
@@ -12,12 +13,12 @@ export function identityFindings(
     label: labelOf(entry),
     found: sourceCluster?.vms[index]?.found.length ?? 0,
     // Its user may have deleted the one on the source since.
-    isMoved: isMoved(plan, entry),
+    isMoved: movedIn(plan, entry) !== undefined,
   }));
   return [
     ...findingOf(
       entries
-        .filter(({ found, label, isMoved: isThere }) => found === 0 && label !== '' && !isThere)
+        .filter(({ found, label, isMoved }) => found === 0 && label !== '' && !isMoved)
         .map(({ label }) => label),
       {
         type: LIVE_CONDITION.vmNotFound,

@@ -280,11 +280,7 @@ export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'a VM that is over its quota for good is not shown',
     ['L8'],
-    edit(
-      'functions/live/status/vm.ts',
-      "const over = snapshot?.target.over ?? '';",
-      "const over = '' as string;",
-    ),
+    edit('functions/live/status/vm.ts', "[snapshot?.target.over ?? '']", "['']"),
   ),
   ...['migration', 'plan'].map((one) =>
     mutation(
