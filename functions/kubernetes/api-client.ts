@@ -17,7 +17,7 @@ import type {
   WriteOptions,
 } from './cluster.ts';
 import { ApiError, type Status } from './errors.ts';
-import { Objects } from './one-object.ts';
+import { Objects, parseAnswer } from './one-object.ts';
 import { Lists, type TrimItem } from './pages.ts';
 import type { Request, Response, Transport } from './transport.ts';
 import { PARSED } from './trim.ts';
@@ -116,7 +116,7 @@ export class Client implements ApiServer {
     const request = { method: 'GET', path: pathOf(type, from, query), signal, silenceMs: 120_000 } as const;
     const { message, date } = await this.#transport.send(request);
     for await (const line of linesOf(message as AsyncIterable<Buffer>)) {
-      const event = JSON.parse(line) as RawWatchEvent<T>;
+      const event = parseAnswer<RawWatchEvent<T>>(line);
       if (event.type === 'ERROR') throw new ApiError(`watch of ${type.plural}`, event.object as Status, date);
       yield event as WatchEvent<T>;
     }

@@ -9,11 +9,12 @@ import { temporaryFolder } from '../../test/cluster/controlplane/exit.ts';
 import { newServingCertificate } from '../../test/cluster/serving-certificate.ts';
 import { connect } from './client.ts';
 import { Unreachable } from './errors.ts';
+import { NODES } from './resources.ts';
 
 const folder = temporaryFolder('mtq-client-');
 const { serving, ca } = newServingCertificate();
-const apiServer = https.createServer(serving, (_request, response) =>
-  response.end('{"gitVersion":"v1.34.1"}'),
+const apiServer = https.createServer(serving, ({ url = '' }, response) =>
+  response.end(url.includes('watch=') ? 'canary\n' : '{"gitVersion":"v1.34.1"}'),
 );
 const proxy = http.createServer();
 /** What the proxy was asked to connect to. */
@@ -69,6 +70,15 @@ test('a kubeconfig with a proxy-url is used through the proxy', async () => {
   const file = kubeconfig({ server: 'https://nowhere.example:6443', 'proxy-url': through });
   expect(await connect(file).version()).toBe('v1.34.1');
   expect(connected).toEqual(['nowhere.example:6443']);
+});
+
+test('of a line of a watch that is no JSON, the error shows nothing', async () => {
+  const server = `https://127.0.0.1:${String(portOf(apiServer))}`;
+  const { signal } = new AbortController();
+  const lines = connect(kubeconfig({ server })).watch(NODES, { resourceVersion: '1' }, signal);
+  const read = lines[Symbol.asyncIterator]().next();
+  await expect(read).rejects.toThrow(Unreachable);
+  await expect(read).rejects.not.toThrow(/canary/);
 });
 
 describe('a credential plugin', () => {

@@ -82,7 +82,7 @@ test('an object that is larger than any should be is an error', async () => {
 });
 
 test('of an answer that is no JSON, the error shows nothing', () => {
-  const parse = (): unknown => parseAnswer(Buffer.from('canary'));
+  const parse = (): unknown => parseAnswer('canary');
   expect(parse).toThrow(Unreachable);
   expect(parse).not.toThrow(/canary/);
 });

@@ -28,7 +28,7 @@ export class Objects {
     try {
       const body = await readWithin(message, mayAllocate);
       if (body === undefined) throw new TooMuch('one object is larger than any should be');
-      return parseAnswer<T>(body);
+      return parseAnswer<T>(body.toString('utf8'));
     } finally {
       end?.();
     }
@@ -36,9 +36,9 @@ export class Objects {
 }
 
 /** Rejects with Unreachable where it is no JSON. The error of the parser would show a part of it. */
-export function parseAnswer<T>(body: Buffer): T {
+export function parseAnswer<T>(text: string): T {
   try {
-    return JSON.parse(body.toString('utf8')) as T;
+    return JSON.parse(text) as T;
   } catch {
     throw new Unreachable('the answer is not JSON, so not of an API server');
   }

@@ -161,7 +161,7 @@ async function readPage<T>(
   const { message, date } = await ask();
   const body = await readWithin(message, mayAllocate);
   if (body === undefined || (body.length > FEW_BYTES && hasMoreParts(body, maxParts))) return undefined;
-  return { page: parseAnswer<Page<T>>(body), bytes: body.length, date };
+  return { page: parseAnswer<Page<T>>(body.toString('utf8')), bytes: body.length, date };
 }
 
 function hasMoreParts(body: Buffer, maxParts: number): boolean {
