@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { aReceiver } from '../../test/support/builders/live-run.ts';
 import {
   aHook,
   aNetworkMap,
@@ -51,12 +52,21 @@ class Stored {
   /** Kinds that may not be read. */
   readonly #hidden: readonly string[];
   readonly #lacks: readonly string[];
+  /** What is there from the second reading on. */
+  readonly #later: KubernetesObject | undefined;
+  #isLater = false;
 
   constructor(
     id: string,
     objects: readonly KubernetesObject[],
-    { refuses, hidden = [], lacks = [] }: Partial<Pick<Given, 'refuses' | 'hidden' | 'lacks'>> = {},
+    {
+      refuses,
+      hidden = [],
+      lacks = [],
+      later,
+    }: Partial<Pick<Given, 'refuses' | 'hidden' | 'lacks' | 'later'>> = {},
   ) {
+    this.#later = later;
     this.#lacks = lacks;
     this.#hidden = hidden;
     this.#objects = [...objects, { kind: 'Namespace', metadata: { ...metadata('kube-system'), uid: id } }];
@@ -66,7 +76,11 @@ class Stored {
   get api(): ApiServer {
     const get = ({ kind }: ResourceType, { name }: { readonly name: string }): Promise<unknown> => {
       if (this.#hidden.includes(kind)) return Promise.reject(forbidden(`cannot get ${kind}`));
-      const object = this.#objects.find((one) => one.kind === kind && one.metadata.name === name);
+      const isChanged = this.#isLater && kind === this.#later?.kind;
+      if (kind === this.#later?.kind) this.#isLater = true;
+      const object = isChanged
+        ? this.#later
+        : this.#objects.find((one) => one.kind === kind && one.metadata.name === name);
       return object === undefined ? Promise.reject(notFound(name)) : Promise.resolve({ object, date: DATE });
     };
     const write =
@@ -87,7 +101,10 @@ class Stored {
       this.#hidden.includes(kind)
         ? Promise.reject(forbidden(`cannot list ${kind}`))
         : Promise.resolve({ items: [], date: DATE, resourceVersion: '1' });
-    return { get, list, create: write('create'), replace: write('replace') } as unknown as ApiServer;
+    const remove = (type: ResourceType, at: KubernetesObject['metadata']): Promise<unknown> =>
+      write('delete')(type, { metadata: at });
+    const writes = { create: write('create'), replace: write('replace'), delete: remove };
+    return { get, list, ...writes } as unknown as ApiServer;
   }
 }
 
@@ -111,6 +128,10 @@ interface Given {
   readonly namespaces?: readonly string[];
   readonly hidden?: readonly string[];
   readonly hiddenOnSource?: readonly string[];
+  /** On the target, and still there after it was deleted. */
+  readonly receiver?: VirtualMachine;
+  /** The VM on the source, from the second reading on. */
+  readonly later?: VirtualMachine | undefined;
 }
 
 const DEFAULTS = {
@@ -123,13 +144,17 @@ const DEFAULTS = {
 async function moved(given: Given): Promise<unknown[]> {
   const all = { ...DEFAULTS, ...given };
   const { vm, now, shown, stop, refuses, hosts, namespaces, hidden, hiddenOnSource, lacks, entry } = all;
+  const { later, receiver } = given;
   const secret = { kind: 'Secret', apiVersion: 'v1', metadata: { ...metadata('init'), namespace: 'vms' } };
   const [hub, source, target] = [
     new Stored('hub', [now, aHook()], { lacks }),
-    new Stored('source', [vm, itsVmi(), secret], { refuses, hidden: hiddenOnSource }),
+    new Stored('source', [vm, itsVmi(), secret], { refuses, hidden: hiddenOnSource, later }),
     new Stored(
       'target',
-      namespaces.map((name) => ({ kind: 'Namespace', metadata: metadata(name) })),
+      [
+        ...namespaces.map((name) => ({ kind: 'Namespace', metadata: metadata(name) })),
+        ...(receiver === undefined ? [] : [receiver]),
+      ],
       { hidden },
     ),
   ];
@@ -172,6 +197,26 @@ describe('a VM without a record', () => {
 
   test('goes on with its record, whatever the Migration shows by now', async () => {
     expect((await moved({ vm: withRecord(aVm(), aRecord()), now: changed }))[1]).toEqual([RECORDING]);
+  });
+});
+
+describe('the VM that waits on the target', () => {
+  const at = seconds(0);
+  const end = { as: 'Canceled', reason: 'UserRequested', message: 'canceled', at, proved: true } as const;
+  const vm = withRecord(
+    aVm(),
+    aRecord((record) => ({ ...record, end })),
+  );
+  const begun = withRecord(aVm(), aRecord());
+  const later = { ...begun, metadata: { ...begun.metadata, resourceVersion: 'later' } };
+  const DELETE = 'delete VirtualMachine web';
+
+  test('is deleted, where its run goes back', async () => {
+    expect((await moved({ vm, receiver: aReceiver() }))[1]).toEqual([DELETE]);
+  });
+
+  test('is not, where the VM has begun again since its record was read', async () => {
+    expect((await moved({ vm, later, receiver: aReceiver() }))[1]).not.toContain(DELETE);
   });
 });
 

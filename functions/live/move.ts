@@ -26,9 +26,10 @@ import { isPastCutOver, recordIn } from '../domain/live/run-record.ts';
 import type { HookView, HubSide, RunSettings, RunSnapshot, Stop } from '../domain/live/run-snapshot.ts';
 import { shownSince } from '../domain/live/shown-wait.ts';
 import { named } from '../domain/live/reference.ts';
-import type { ApiServer, Reader } from '../kubernetes/cluster.ts';
+import type { KubernetesObject } from '../domain/objects.ts';
+import type { ApiServer, Reader, ResourceType } from '../kubernetes/cluster.ts';
 import { describeError } from '../kubernetes/errors.ts';
-import { HOOKS, JOBS, PLAN_MIGRATIONS } from '../kubernetes/live-resources.ts';
+import { HOOKS, JOBS, PLAN_MIGRATIONS, VIRTUAL_MACHINES } from '../kubernetes/live-resources.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { apply, type Applied } from './apply.ts';
 import { decide, type RunDecision } from './decide.ts';
@@ -152,15 +153,24 @@ interface Due {
  * may have been read before that end, and the VM after it.
  */
 async function send({ snapshot, decision }: Due, run: Run): Promise<Applied> {
-  if (recordIn(snapshot) === undefined && !(await isAsRead(run)))
+  const { migration, clusters } = run;
+  if (recordIn(snapshot) === undefined && !(await isAsRead(migration, PLAN_MIGRATIONS, clusters.hub)))
     throw new Error('the Migration has changed: read again');
+  const { vm } = snapshot.source;
+  const isDeleting = decision.writes.some(({ verb }) => verb === 'delete');
+  // What is to be deleted was read after the record: by now it may be of a new run, and have the guest.
+  if (isDeleting && vm !== undefined && !(await isAsRead(vm, VIRTUAL_MACHINES, clusters.source)))
+    return { kind: 'changed' };
   const message = await notAllowed({ snapshot, decision }, run);
   return message === undefined ? apply(decision.writes, run.clusters) : { kind: 'refused', message };
 }
 
-async function isAsRead({ migration: { metadata }, clusters }: Run): Promise<boolean> {
-  const { namespace = '', name, resourceVersion } = metadata;
-  const now = await found(clusters.hub.get(PLAN_MIGRATIONS, { namespace, name }));
+async function isAsRead<T extends KubernetesObject>(
+  { metadata: { namespace = '', name, resourceVersion } }: T,
+  type: ResourceType<T>,
+  cluster: Reader,
+): Promise<boolean> {
+  const now = await found(cluster.get(type, { namespace, name }));
   return now?.metadata.resourceVersion === resourceVersion;
 }
 

@@ -187,6 +187,15 @@ export const MUTATIONS: readonly LiveMutation[] = [
     edit(MOVE, 'if (recordIn(snapshot) === undefined && ', "if (run.hubId === '' && "),
   ),
   mutation(
+    'what is to be deleted may have been read after the run began again',
+    ['L2'],
+    edit(
+      MOVE,
+      "const isDeleting = decision.writes.some(({ verb }) => verb === 'delete');",
+      "const isDeleting = run.hubId === '';",
+    ),
+  ),
+  mutation(
     'the end of a run that has not begun is not recorded',
     ['L3', 'L4'],
     edit(RUN, 'if (refused !== undefined) return over(', "if (refused !== 'never') return over("),
