@@ -154,15 +154,16 @@ interface Due {
  */
 async function send({ snapshot, decision }: Due, run: Run): Promise<Applied> {
   const { migration, clusters } = run;
+  const { vm } = snapshot.source;
+  const message = await notAllowed({ snapshot, decision }, run);
+  if (message !== undefined) return { kind: 'refused', message };
   if (recordIn(snapshot) === undefined && !(await isAsRead(migration, PLAN_MIGRATIONS, clusters.hub)))
     throw new Error('the Migration has changed: read again');
-  const { vm } = snapshot.source;
   const isDeleting = decision.writes.some(({ verb }) => verb === 'delete');
   // What is to be deleted was read after the record: by now it may be of a new run, and have the guest.
   if (isDeleting && vm !== undefined && !(await isAsRead(vm, VIRTUAL_MACHINES, clusters.source)))
     return { kind: 'changed' };
-  const message = await notAllowed({ snapshot, decision }, run);
-  return message === undefined ? apply(decision.writes, run.clusters) : { kind: 'refused', message };
+  return apply(decision.writes, clusters);
 }
 
 async function isAsRead<T extends KubernetesObject>(

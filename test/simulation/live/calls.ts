@@ -8,7 +8,7 @@ import type { PassResult } from '../../../functions/live/begin.ts';
 import type { LiveContext } from '../../../functions/live/context.ts';
 import { passMigration } from '../../../functions/live/pass.ts';
 import { wake } from '../../../functions/live/wake.ts';
-import { VMS } from '../../cluster/kubevirt/objects.ts';
+import { FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
 import type { Random } from '../random.ts';
 import {
   brokenBy,
@@ -42,9 +42,9 @@ interface CallsOptions {
 interface Call {
   /** Milliseconds. */
   readonly began: number;
-  /** When it began to read the VM that it has read last, milliseconds. */
+  /** Of its last reading of the source VM with its VMI: since when, milliseconds. */
   readSince: number;
-  /** Its record was on the VM then, or went with it. */
+  /** The record was on the VM then, or went with it. */
   hadRecord: boolean;
   /** The write that was accepted last; undefined: none yet. */
   wrote: string | undefined;
@@ -70,7 +70,7 @@ export class Calls {
   readonly #options: CallsOptions;
   /** What each object of the target was made by, and when. */
   readonly #made = new Map<string, { readonly call: Call; readonly at: number }>();
-  /** The call that showed the end of a run with a record, and since when it had read. */
+  /** The call that showed the end of a run last while it had a record, and since when it had read. */
   #ending: { readonly call: Call; readonly readSince: number } | undefined;
   readonly #crashRate: number;
   /** How far apart the requests of a call are, milliseconds. */
@@ -96,17 +96,20 @@ export class Calls {
     const { clusters, hub, servers, random, onNote, onViolation } = this.#options;
     const { promise: gone, resolve: crash } = Promise.withResolvers<undefined>();
     const { now } = clusters;
-    const call: Call = { began: now, readSince: now, hadRecord: false, wrote: undefined, isGone: false };
+    let vmRead = { readSince: now, hadRecord: false };
+    const call: Call = { began: now, ...vmRead, wrote: undefined, isGone: false };
     const events = {
       pause: (isWrite: boolean) => this.#pause(call, isWrite, () => crash(undefined)),
       before: (write: LiveWrite) => this.#before(call, write),
       isLost: () => random.chance(0.5),
       failureOf: (write: LiveWrite) => servers.failureOf(write),
       onRead: (on: string, kind: string) => {
-        if (on !== 'source' || kind !== VMS.kind) return;
-        call.readSince = clusters.now;
+        if (on !== 'source') return;
+        // Before a delete the VM is read alone once more, by which nothing else is known.
+        if (kind === FULL_VMIS.kind) Object.assign(call, vmRead);
+        if (kind !== VMS.kind) return;
         const vm = clusters.vm('source');
-        call.hadRecord = vm === undefined || isRecorded(vm);
+        vmRead = { readSince: clusters.now, hadRecord: vm === undefined || isRecorded(vm) };
       },
     };
     this.underWay += 1;
@@ -181,7 +184,7 @@ export class Calls {
     const [known, end] = [endIn(before), endIn(after)];
     if (end === undefined) return;
     const isEnding = known === undefined || known.leftovers.length > 0;
-    if (isEnding) this.#ending = call.hadRecord ? { call, readSince } : undefined;
+    if (isEnding && call.hadRecord) this.#ending = { call, readSince };
     const { as, reason, leftovers } = end;
     if (known === undefined) {
       this.outcome = `${as} ${reason}${leftovers.map((one) => ` ${one.split(' ')[0] ?? ''}`).join('')}`;
