@@ -6,7 +6,7 @@ import { timeOf } from './deadlines.ts';
 import type { VirtualMachine, Vmi, Vmim } from './kubevirt.ts';
 import { KUBEVIRT_MANAGER } from './names.ts';
 import { isOfRun, vmimName, type RunId } from './run-names.ts';
-import { strategyOf } from './run-record.ts';
+import { strategyOf, type RunRecord } from './run-record.ts';
 import type { RecordedRun, RunSnapshot, SourceSide, TargetSide } from './run-snapshot.ts';
 
 /** The VMIM of an attempt on one side; undefined: there is none. */
@@ -43,11 +43,16 @@ const isRunning = ({ metadata, status }: Pod): boolean =>
 export const hasTargetPod = ({ pods }: Pick<TargetSide, 'pods'>): boolean => pods.some((pod) => !isDone(pod));
 
 /** Proof that no launcher was ever created on the target, so no guest was ever there. */
-export function neverHadLauncher({ vmi, pods }: TargetSide, attempt: number): boolean {
+export function neverHadLauncher({ target: { vmi, pods }, record }: RecordedRun): boolean {
   if (pods.length > 0) return false;
   // A VMI that went away may have had one.
-  return vmi === undefined ? attempt === 0 : isMigrationTarget(vmi) && !namesLauncher(vmi);
+  if (vmi === undefined) return record.attempt === 0;
+  return isReceiving(vmi, record) && isMigrationTarget(vmi) && !namesLauncher(vmi);
 }
+
+/** Whether the VMI is the one that the attempts were for. */
+const isReceiving = ({ metadata }: Vmi, { attempt, receiver }: RunRecord): boolean =>
+  attempt === 0 || metadata.ownerReferences?.some(({ uid }) => uid === receiver) === true;
 
 function namesLauncher({ status }: Vmi): boolean {
   const { targetPod, targetState } = status?.migrationState ?? {};
@@ -108,16 +113,16 @@ function hasGivenUp(snapshot: RecordedRun): boolean {
   const { target, record, run } = snapshot;
   const receiver = receiverOf(snapshot);
   if (receiver === undefined || !isReceiver(receiver)) return false;
-  if (hasTargetPod(target) || !isWaiting(target.vmi)) return false;
+  if (hasTargetPod(target) || !isWaiting(target.vmi) || !isReceiving(target.vmi, record)) return false;
   const hasFailed = vmimOf(target.vmims, run, record.attempt)?.status?.phase === 'Failed';
-  return hasFailed || neverHadLauncher(target, record.attempt);
+  return hasFailed || neverHadLauncher(snapshot);
 }
 
 /** The target may still give up, and prove it so. */
 export const mayGiveUp = ({ target }: RunSnapshot): boolean =>
   hasTargetPod(target) || !target.vmims.every(isOver) || (target.vmi !== undefined && !isWaiting(target.vmi));
 
-const isWaiting = (vmi: Vmi | undefined): boolean =>
+const isWaiting = (vmi: Vmi | undefined): vmi is Vmi =>
   vmi?.status?.phase === 'WaitingForSync' && isMigrationTarget(vmi);
 
 /** Whether this writer, and no other, set the VM to Halted. */

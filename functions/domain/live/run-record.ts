@@ -31,6 +31,8 @@ const recordSchema = z.object({
   transferSeconds: z.number().check(z.positive()),
   /** Counts the pairs of VMIMs; 0: there was none yet, so nothing of KubeVirt's can have moved the guest. */
   attempt: z.int().check(z.nonnegative()),
+  /** The VM on the target of the first pair. Another one of its name, which a call that stood still has made, proves nothing. */
+  receiver: z.optional(text),
   /** The attempt was withdrawn: its VMIMs go, and another one follows. */
   withdrawn: z.optional(z.literal(true)),
   /** Hooks that have succeeded. */

@@ -102,9 +102,14 @@ test.each<[string, RecordedRun, string]>([
   expect(summary(decide(run))).toBe(wanted);
 });
 
+test('the first attempt is for the VM that is on the target then', () => {
+  const record = recorded({ attempt: 1, receiver: 'uid-of-receiver' });
+  expect(writtenRecord(decide(aRecordedRun(recorded({}), READY)))).toEqual(record);
+});
+
 test('the next attempt has the next number, and is not withdrawn', () => {
   const before = withdrawn({ target: { vmims: [] } });
-  expect(writtenRecord(decide(before))).toEqual(recorded({ attempt: 2 }));
+  expect(writtenRecord(decide(before))).toEqual(recorded({ attempt: 2, receiver: 'uid-of-receiver' }));
 });
 
 test('the VMIM receives by the id of the attempt, and has the labels of the run', () => {

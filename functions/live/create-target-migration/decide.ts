@@ -48,9 +48,9 @@ export function decide(snapshot: RecordedRun): StepDecision {
   });
 }
 
-function begin({ source: { vm }, record }: RecordedRun): StepDecision {
-  const { withdrawn: _withdrawn, ...rest } = record;
-  const next: RunRecord = { ...rest, attempt: record.attempt + 1 };
+function begin({ source: { vm }, target, record }: RecordedRun): StepDecision {
+  const { withdrawn: _withdrawn, receiver = target.vm?.metadata.uid, ...rest } = record;
+  const next: RunRecord = { ...rest, attempt: record.attempt + 1, ...(receiver && { receiver }) };
   return write(`recording attempt ${String(next.attempt)}`, {
     verb: 'replace',
     on: 'source',

@@ -19,7 +19,7 @@ import {
 } from '../../../test/support/builders/live-run.ts';
 import { aVm, itsVmi, RUN } from '../../../test/support/builders/live.ts';
 import { labelled, named, NOW, seconds, unlabelled, withUid } from '../../../test/support/builders/object.ts';
-import { LIVE_LABEL } from '../../domain/live/names.ts';
+import { LIVE_KIND, LIVE_LABEL } from '../../domain/live/names.ts';
 import { vmimName } from '../../domain/live/run-names.ts';
 import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import type { RunEnd } from '../../domain/live/run-record.ts';
@@ -233,6 +233,10 @@ describe('the VMIMs are taken back, in the order that KubeVirt can follow', () =
 describe('the guest is proved to be on the source, or was never sent, before anything is deleted', () => {
   const hadOne = aWaitingVmi(migrated({ targetPod: 'target-launcher', completed: true, failed: true }));
   const failed = { vmi: hadOne, vmims: [] };
+  const ofAnother = aWaitingVmi((vmi) => ({
+    ...vmi,
+    metadata: { ...vmi.metadata, ownerReferences: [{ ...LIVE_KIND.vm, name: 'web', uid: 'uid-of-another' }] },
+  }));
   const ABORTED = { ...OWN_STATE, completed: true, failed: true };
 
   test.each<[string, RecordedRun, string]>([
@@ -308,6 +312,19 @@ describe('the guest is proved to be on the source, or was never sent, before any
       'the source VM was stopped by its user, and no launcher was ever on the target',
       run({ target: { vmims: [] }, source: { vmi: undefined, vm: halted('kubectl') } }),
       PROOF,
+    ],
+    [
+      'the source VM was stopped by its user, and a late call has made another VM on the target',
+      run({ target: { vmi: ofAnother, vmims: [] }, source: { vmi: undefined, vm: halted('kubectl') } }),
+      'fail SourceDownUndecided',
+    ],
+    [
+      'KubeVirt halted the source VM, and late calls have made another VM on the target and its VMIM, which failed',
+      run({
+        target: { vmi: ofAnother, vmims: [received('Failed')] },
+        source: { vmi: undefined, vm: halted('virt-controller') },
+      }),
+      'fail SourceDownUndecided',
     ],
     [
       'the source VM was stopped, and the VM on the target is gone with its volumes',

@@ -24,13 +24,13 @@ import type { KubernetesObject } from '../../domain/objects.ts';
  * the target; that is recorded first, because what is deleted is part of the proof. `fail`: nothing more can be done by itself.
  */
 export function decide(snapshot: RecordedRun, end: RunEnd): StepDecision {
-  const { record, source, target } = snapshot;
+  const { source } = snapshot;
   if (end.proved === true)
     return isHaltedByKubeVirt(snapshot) ? restore(snapshot) : afterAbort(snapshot, cleanUpAfterProof);
   // The target's own VMIM is proof of how it ended, so it stays until the source VM runs.
   if (!source.vmims.every(isOver)) return abort(snapshot);
   if (isHaltedByMigration(snapshot)) return restore(snapshot);
-  const isProved = isSourceAlive(snapshot) || neverHadLauncher(target, record.attempt);
+  const isProved = isSourceAlive(snapshot) || neverHadLauncher(snapshot);
   if (isProved) return afterAbort(snapshot, () => recordProof(snapshot, end));
   return hasNothing(snapshot) ? afterAbort(snapshot, cleanUp) : sourceDown(snapshot, end);
 }

@@ -21,7 +21,7 @@ export function decide(snapshot: RecordedRun): StepDecision {
 const ended = (snapshot: RecordedRun): StepDecision =>
   fail(
     LIVE_REASON.transferFailed,
-    neverHadLauncher(snapshot.target, snapshot.record.attempt)
+    neverHadLauncher(snapshot)
       ? 'the VMIM on the target has ended before the source knew of it'
       : `${goneOf(snapshot)}, and the migration has ended`,
   );

@@ -92,7 +92,11 @@ export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'the VM on the target goes without a proof',
     ['L1', 'L2', 'L3'],
-    edit(UNDO, 'const isProved = isSourceAlive', 'const isProved = record.attempt > 0 || isSourceAlive'),
+    edit(
+      UNDO,
+      'const isProved = isSourceAlive',
+      'const isProved = snapshot.record.attempt > 0 || isSourceAlive',
+    ),
   ),
   mutation(
     'the source is started again with another strategy',

@@ -82,6 +82,7 @@ export const aWaitingVmi = (...changes: Change<Vmi>[]): Vmi =>
         namespace: 'target',
         uid: 'uid-of-target-vmi',
         annotations: { [LIVE_KUBEVIRT.migrationTarget]: 'true' },
+        ownerReferences: [{ ...LIVE_KIND.vm, name: 'web', uid: aReceiver().metadata.uid }],
       },
       spec: itsVmi().spec,
       status: { phase: 'WaitingForSync' },
@@ -241,7 +242,7 @@ export const recorded = (different: Partial<RunRecord>): RunRecord =>
 
 /** The first attempt: the VM on the target waits, and its VMIM too. */
 export const firstAttempt = (different: Different = {}, record: Partial<RunRecord> = {}): RecordedRun =>
-  aRecordedRun(recorded({ attempt: 1, ...record }), {
+  aRecordedRun(recorded({ attempt: 1, receiver: aReceiver().metadata.uid, ...record }), {
     ...different,
     source: { setup: undefined, ...different.source },
     target: {
