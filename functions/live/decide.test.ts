@@ -285,6 +285,21 @@ describe('the cut-over', () => {
     expect(arrivedAt).toBe(seconds(0));
   });
 
+  test('none is recorded by another VM than the attempt was for: it is a sign, by which nothing is deleted', () => {
+    const run = firstAttempt({ target: { ...THERE, vmims: [] } }, { receiver: 'uid-of-another' });
+    const record = writtenRecord(decide(run) as never);
+    expect(record?.arrivedAt).toBeUndefined();
+    expect(record?.marks).not.toEqual([]);
+  });
+
+  test('nor by a migration within the target', () => {
+    const state = { migrationUID: 'uid-of-local' };
+    const local = migrated({ completed: true, sourceState: state, targetState: state });
+    const vmi = aWaitingVmi(arrived, local);
+    const run = firstAttempt({ target: { ...THERE, vmi, vmims: [] } });
+    expect(writtenRecord(decide(run) as never)?.arrivedAt).toBeUndefined();
+  });
+
   test('a VM of somebody else on the target shows none', () => {
     const vm = aVm((one) => ({ ...one, metadata: { ...one.metadata, namespace: 'target' } }));
     expect(writtenRecord(decide(firstAttempt({ target: { ...THERE, vm } })) as never)?.marks).toEqual([]);

@@ -1,6 +1,6 @@
 import { forgetAll } from '../domain/live/abort.ts';
 import { has } from '../domain/live/conditions.ts';
-import { hasArrived, marksOf } from '../domain/live/cut-over.ts';
+import { hasArrived } from '../domain/live/cut-over.ts';
 import { isUndoLate } from '../domain/live/deadlines.ts';
 import {
   DONE,
@@ -15,14 +15,13 @@ import type { VmStatus } from '../domain/live/forklift.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import { suspendHooks } from '../domain/live/hook-step.ts';
 import { LIVE_CONDITION, LIVE_REASON, type LiveReason } from '../domain/live/names.ts';
-import { generationOn, isOff, isSettled } from '../domain/live/end-source.ts';
+import { isOff, isSettled } from '../domain/live/end-source.ts';
 import { madeObjects, madeReceiver } from '../domain/live/made-objects.ts';
-import { isWantedRunning, receiverOf, vmimOf } from '../domain/live/proofs.ts';
+import { isWantedRunning, receiverOf } from '../domain/live/proofs.ts';
 import {
   isPastCutOver,
   recordIn,
   recordOf,
-  withMarks,
   withoutRecord,
   withRecord,
   type RunEnd,
@@ -30,6 +29,7 @@ import {
 } from '../domain/live/run-record.ts';
 import type { RecordedRun, RunSnapshot } from '../domain/live/run-snapshot.ts';
 import { hasNothingLeft } from '../domain/live/run-state.ts';
+import { withSeenMarks } from '../domain/live/seen-marks.ts';
 import { shownSince } from '../domain/live/shown-wait.ts';
 import { lateEnd, standingEnd } from '../domain/live/standing-end.ts';
 import { shown } from '../domain/live/shown.ts';
@@ -167,25 +167,10 @@ function arrivedAlone({ hub, source: { successor } }: RunSnapshot): RunDecision 
 }
 
 function recordMarks(run: RecordedRun): RunDecision | undefined {
-  const { source, target, record, hub } = run;
-  const receiver = receiverOf(run);
-  const seen = {
-    source,
-    target: {
-      vm: receiver,
-      vmi: receiver === undefined ? undefined : target.vmi,
-      vmim: vmimOf(target.vmims, run.run, record.attempt),
-    },
-    before: record.before,
-  };
-  const next = withMarks(
-    { ...record, generation: generationOn(run) },
-    { marks: marksOf(seen), hasArrived: hasArrived(seen.target) },
-    new Date(hub.now).toISOString(),
-  );
+  const next = withSeenMarks(run);
   return next === undefined
     ? undefined
-    : put(source.vm, next, 'recording that the guest was seen on the target');
+    : put(run.source.vm, next, 'recording that the guest was seen on the target');
 }
 
 /** PUT of the source VM with another record. */

@@ -39,10 +39,10 @@ export async function readSourceCore(reader: Reader, at: VmAt, run: RunId): Prom
   ]);
   const vm = named?.metadata.uid === run.vm ? named : undefined;
   const record = recordIn({ source: { vm }, run });
-  const [vmi, all, vmims] = await Promise.all([
+  const [vmi, all, { vmims, taken }] = await Promise.all([
     found(reader.get(WHOLE_VMIS, at)),
     reader.list(VMIMS, { namespace: at.namespace, labelSelector: `${OF_VMI}=${at.name}` }),
-    readVmims(reader, at.namespace, { run, record }),
+    readVmims(reader, at, { run, record }),
   ]);
   const own = new Set(vmims.map(({ metadata }) => metadata.uid));
   return {
@@ -51,7 +51,7 @@ export async function readSourceCore(reader: Reader, at: VmAt, run: RunId): Prom
     vm,
     successor: vm === undefined ? named : undefined,
     vmi: vm && vmi,
-    vmims,
+    ...{ vmims, taken },
     others: all.items.filter((vmim) => !own.has(vmim.metadata.uid) && !isFinal(vmim)),
     record,
   };

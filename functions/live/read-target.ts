@@ -48,12 +48,12 @@ export async function readTargetSide(
 ): Promise<TargetSide> {
   const { run, at, record } = request;
   const { namespace: name } = at;
-  const [system, namespace, vm, vmi, vmims] = await Promise.all([
+  const [system, namespace, vm, vmi, { vmims, taken }] = await Promise.all([
     reader.get(NAMESPACES, { name: 'kube-system' }),
     found(reader.get(NAMESPACES, { name })),
     found(reader.get(VIRTUAL_MACHINES, at)),
     found(reader.get(WHOLE_VMIS, at)),
-    readVmims(reader, name, { run, record }),
+    readVmims(reader, at, { run, record }),
   ]);
   const [launchers, over, setup, made] = await Promise.all([
     readLaunchers(reader, at),
@@ -64,7 +64,7 @@ export async function readTargetSide(
   const core: TargetCore = {
     now: system.date.getTime(),
     cluster: system.object.metadata.uid,
-    ...{ namespace, vm, vmi, vmims },
+    ...{ namespace, vm, vmi, vmims, taken },
     pods: launchers.filter((pod) => vmiNamesOf(pod).includes(at.name)),
   };
   const isToCome = isLauncherToCome(record) && !hasTargetPod(core);

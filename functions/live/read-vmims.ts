@@ -1,14 +1,17 @@
-import type { Vmim } from '../domain/live/kubevirt.ts';
 import { LIVE_LABEL } from '../domain/live/names.ts';
-import { vmimName, type RunId } from '../domain/live/run-names.ts';
+import { isVmimOf, vmimName, type RunId } from '../domain/live/run-names.ts';
 import type { RunRecord } from '../domain/live/run-record.ts';
+import type { SourceSide } from '../domain/live/run-snapshot.ts';
 import type { Reader } from '../kubernetes/cluster.ts';
 import { VMIMS } from '../kubernetes/live-resources.ts';
 import { found } from './found.ts';
+import type { VmAt } from './read-source.ts';
 
 /** Selects what belongs to this VM of the run alone. */
 export const ofRun = ({ migration, vm }: RunId): string =>
   `${LIVE_LABEL.migration}=${migration},${LIVE_LABEL.vm}=${vm}`;
+
+type Vmims = Pick<SourceSide, 'vmims' | 'taken'>;
 
 /**
  * The run's VMIMs of one side. A tenant may take labels away, and a VMIM that seems to be gone is a proof that its migration is over: so
@@ -16,13 +19,16 @@ export const ofRun = ({ migration, vm }: RunId): string =>
  */
 export async function readVmims(
   reader: Reader,
-  namespace: string,
+  { namespace, name: vmi }: VmAt,
   { run, record }: { readonly run: RunId; readonly record: RunRecord | undefined },
-): Promise<readonly Vmim[]> {
+): Promise<Vmims> {
   const { items } = await reader.list(VMIMS, { namespace, labelSelector: ofRun(run) });
   const { attempt = 0 } = record ?? {};
   const name = vmimName(run, attempt);
-  if (attempt === 0 || items.some(({ metadata }) => metadata.name === name)) return items;
-  const present = await found(reader.get(VMIMS, { namespace, name }));
-  return present === undefined ? items : [...items, present];
+  const isListed = attempt === 0 || items.some(({ metadata }) => metadata.name === name);
+  const present = isListed ? undefined : await found(reader.get(VMIMS, { namespace, name }));
+  const all = present === undefined ? items : [...items, present];
+  const vmims = all.filter((vmim) => isVmimOf(run, vmi, vmim));
+  const taken = all.find((vmim) => attempt > 0 && vmim.metadata.name === name && !vmims.includes(vmim));
+  return { vmims, taken };
 }

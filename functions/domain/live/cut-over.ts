@@ -54,7 +54,7 @@ export const isPostCopy = ({ source, target, before }: Vmis): boolean =>
  * VMIM may be gone already: one that was deleted while it ran vanishes when it succeeds (facts/cross-cluster.md §C6).
  */
 export const hasArrived = ({ vmi, vmim }: Sides['target']): boolean =>
-  hasSucceeded(vmim) || (isCompleted(vmi?.status?.migrationState) && vmi?.status?.phase !== 'WaitingForSync');
+  hasSucceeded(vmim) || (isCompleted(ownStateOf(vmi, undefined)) && vmi?.status?.phase !== 'WaitingForSync');
 
 /** Whether the guest runs on the target now, and KubeVirt is done with its migration. */
 export const runsOnTarget = ({ vmi }: Pick<Sides['target'], 'vmi'>): boolean =>

@@ -51,7 +51,7 @@ export function neverHadLauncher({ target: { vmi, pods }, record }: RecordedRun)
 }
 
 /** Whether the VMI is the one that the attempts were for. */
-const isReceiving = ({ metadata }: Vmi, { attempt, receiver }: RunRecord): boolean =>
+export const isReceiving = ({ metadata }: Vmi, { attempt, receiver }: RunRecord): boolean =>
   attempt === 0 || metadata.ownerReferences?.some(({ uid }) => uid === receiver) === true;
 
 function namesLauncher({ status }: Vmi): boolean {

@@ -1,5 +1,6 @@
 import type { KubernetesObject } from '../objects.ts';
 import { GITOPS } from './gitops.ts';
+import type { Vmim } from './kubevirt.ts';
 import { LIVE_LABEL } from './names.ts';
 
 /** Which VM a run moves, by uids: everything that the run makes has its name from them, so that no crash makes anything twice. */
@@ -44,6 +45,15 @@ export const vmimName = (run: RunId, attempt: number): string => nameOf(run, Str
 /** By which the two VMIMs of an attempt find each other: unique in both clusters. */
 export const migrationIdOf = ({ migration, vm }: RunId, attempt: number): string =>
   `${migration}-${vm}-${String(attempt)}`;
+
+/** Whether an attempt of this run makes such a VMIM for this VMI: others may foresee the name, but nobody can change a spec. */
+export function isVmimOf(run: RunId, vmi: string, { metadata: { name }, spec }: Vmim): boolean {
+  const attempt = Number(name.split('-').at(-1));
+  const { migrationID } = spec.receive ?? spec.sendTo ?? {};
+  return (
+    name === vmimName(run, attempt) && migrationID === migrationIdOf(run, attempt) && spec.vmiName === vmi
+  );
+}
 
 /** Of a hook's Job, and of the ConfigMap that it mounts. */
 export const hookName = (run: RunId, step: 'PreHook' | 'PostHook'): string => nameOf(run, step.toLowerCase());

@@ -76,6 +76,8 @@ export interface SourceSide extends OneSide {
   readonly vmi: Vmi | undefined;
   /** Those of this run, of every attempt. */
   readonly vmims: readonly Vmim[];
+  /** It has the name of the attempt's, and is another one's. */
+  readonly taken?: Vmim | undefined;
   /** Unfinished ones of others for the same VMI. */
   readonly others: readonly Vmim[];
   /** The VMI's launchers. */
@@ -103,6 +105,8 @@ export interface TargetSide extends OneSide {
   readonly vmi: Vmi | undefined;
   /** Those of this run, of every attempt. */
   readonly vmims: readonly Vmim[];
+  /** It has the name of the attempt's, and is another one's. */
+  readonly taken?: Vmim | undefined;
   /** The VMI's launchers. */
   readonly pods: readonly Pod[];
   /** Read until the standby VM is there. */

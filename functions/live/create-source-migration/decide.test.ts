@@ -46,6 +46,7 @@ const full = (isLetIn: boolean, more: Different = {}): RecordedRun => {
 test.each<[string, RecordedRun, string]>([
   ['the target waits, and the launcher fits', firstAttempt(), CREATE],
   ['it is there', firstAttempt({ source: { vmims: [sent('Synchronizing')] } }), 'done'],
+  ['its name is taken', firstAttempt({ source: { taken: sent('Running') } }), 'fail TransferFailed'],
   ['the VM was stopped', firstAttempt({ source: { vmi: undefined } }), 'fail SourceStopped'],
   [
     'the VM was restarted',

@@ -8,7 +8,7 @@ import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
 import { waitAtMost } from '../../domain/live/shown-wait.ts';
 import { firstInTurn } from '../../domain/live/turn.ts';
 import { KIND } from '../../domain/names.ts';
-import { busy } from '../create-target-migration/decide.ts';
+import { busy, nameTaken } from '../create-target-migration/decide.ts';
 
 /**
  * The VMIM that sends. From here on it holds up the source's own drains, and it is stuck if the target's launcher never comes: so it is
@@ -17,7 +17,7 @@ import { busy } from '../create-target-migration/decide.ts';
 export function decide(snapshot: RecordedRun): StepDecision {
   const { source, run, record } = snapshot;
   if (vmimOf(source.vmims, run, record.attempt) !== undefined) return DONE;
-  const stopped = sourceStopped(snapshot);
+  const stopped = sourceStopped(snapshot) ?? nameTaken('source', source);
   if (stopped !== undefined) return stopped;
   const held = busy(snapshot) ?? inTurn(snapshot) ?? tooLarge(snapshot);
   if (held !== undefined) return held;

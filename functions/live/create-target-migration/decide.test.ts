@@ -60,6 +60,11 @@ test.each<[string, RecordedRun, string]>([
   ],
   ['its VMIM is there', firstAttempt(), 'done'],
   [
+    'somebody else has made a VMIM of its name',
+    firstAttempt({ target: { vmims: [], taken: received('Succeeded') } }),
+    'fail TransferFailed',
+  ],
+  [
     'its VMIM was deleted while the other one sends: KubeVirt goes on without it',
     firstAttempt({ source: { vmims: [sent('Running')] }, target: { vmims: [] } }),
     'done',

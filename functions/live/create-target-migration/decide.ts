@@ -1,11 +1,12 @@
 import { abort, isLeftToTarget } from '../../domain/live/abort.ts';
 import { LIMIT_MS } from '../../domain/live/deadlines.ts';
-import { DONE, fail, write, type StepDecision, type Wait } from '../../domain/live/decision.ts';
+import { DONE, fail, write, type Fail, type StepDecision, type Wait } from '../../domain/live/decision.ts';
 import { LIVE_KUBEVIRT, LIVE_REASON } from '../../domain/live/names.ts';
 import { vmimOf } from '../../domain/live/proofs.ts';
 import { migrationIdOf, runLabels, vmimName } from '../../domain/live/run-names.ts';
 import { withRecord, type RunRecord } from '../../domain/live/run-record.ts';
 import type { RecordedRun, SourceSide } from '../../domain/live/run-snapshot.ts';
+import { shown } from '../../domain/live/shown.ts';
 import { waitAtMost } from '../../domain/live/shown-wait.ts';
 import { KIND } from '../../domain/names.ts';
 
@@ -32,6 +33,23 @@ export function decide(snapshot: RecordedRun): StepDecision {
   }
   const isThere = [source, target].some(({ vmims }) => vmimOf(vmims, run, attempt) !== undefined);
   if (isThere) return DONE;
+  return nameTaken('target', target) ?? create(snapshot);
+}
+
+/** Somebody else has made a VMIM of that name. */
+export const nameTaken = (
+  side: 'source' | 'target',
+  { taken }: Pick<SourceSide, 'taken'>,
+): Fail | undefined =>
+  taken &&
+  fail(
+    LIVE_REASON.transferFailed,
+    `the ${shown(taken)} on the ${side} has the name of the one that moves the VM, and the run has not made it: delete it, and run the ` +
+      'plan again',
+  );
+
+function create({ target, run, record }: RecordedRun): StepDecision {
+  const { attempt } = record;
   return write('creating the VMIM on the target', {
     verb: 'create',
     on: 'target',

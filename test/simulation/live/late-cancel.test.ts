@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { migrationIdOf, vmimName } from '../../../functions/domain/live/run-names.ts';
 import { aReceiver, arrived, aWaitingVmi, migrated, received } from '../../support/builders/live-run.ts';
 import { seconds } from '../../support/builders/object.ts';
 import { always, conditionsOf, ModelledRun } from './modelled-run.ts';
@@ -55,7 +56,16 @@ describe('a cancel that comes too late', () => {
     await run.made(aReceiver(), VIRTUAL_MACHINES);
     await run.made(aWaitingVmi(migrated({ startTimestamp: seconds(0) })), WHOLE_VMIS);
     const { metadata: own, ...vmim } = received('Running');
-    await run.made({ ...vmim, metadata: { ...own, finalizers: ['kubevirt.io/held'] } }, FULL_MIGRATIONS);
+    const id = {
+      plan: '',
+      migration: (await run.migration()).metadata.uid,
+      vm: (await run.vm())?.metadata.uid ?? '',
+    };
+    const receiving = {
+      ...{ ...vmim, spec: { vmiName: 'web', receive: { migrationID: migrationIdOf(id, 1) } } },
+      metadata: { ...own, name: vmimName(id, 1), finalizers: ['kubevirt.io/held'] },
+    };
+    await run.made(receiving, FULL_MIGRATIONS);
     await run.sweep();
     run.wait(601);
     await run.sweep();

@@ -13,7 +13,7 @@ import {
   LIVE_LABEL,
   type LiveReason,
 } from '../../../functions/domain/live/names.ts';
-import { runLabels, vmimName } from '../../../functions/domain/live/run-names.ts';
+import { migrationIdOf, runLabels, vmimName } from '../../../functions/domain/live/run-names.ts';
 import { withRecord, type RunRecord } from '../../../functions/domain/live/run-record.ts';
 import type {
   HubSide,
@@ -98,6 +98,7 @@ export const arrived: Change<Vmi> = (vmi) => ({
     phase: 'Running',
     nodeName: 't-node',
     migrationState: {
+      ...OWN_STATE,
       completed: true,
       targetNodeDomainReadyTimestamp: seconds(0),
       targetPod: 'target-launcher',
@@ -119,7 +120,10 @@ export const OWN_STATE: MigrationState = {
 const vmim = (side: 'sent' | 'received', phase: string, attempt: number): Vmim => ({
   ...KIND.migration,
   metadata: { ...onTarget(vmimName(RUN, attempt)), uid: `uid-of-${side}` },
-  spec: { vmiName: 'web' },
+  spec: {
+    vmiName: 'web',
+    [side === 'sent' ? 'sendTo' : 'receive']: { migrationID: migrationIdOf(RUN, attempt) },
+  },
   status: { phase },
 });
 
