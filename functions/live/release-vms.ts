@@ -1,11 +1,14 @@
 import type { LiveWrite, Side } from '../domain/live/decision.ts';
 import { leftoversOf } from '../domain/live/leftovers.ts';
 import type { VmStatus } from '../domain/live/forklift.ts';
+import { LIVE_ANNOTATION } from '../domain/live/names.ts';
 import { shownRecord } from '../domain/live/shown.ts';
 import type { ApiServer } from '../kubernetes/cluster.ts';
 import { describeError } from '../kubernetes/errors.ts';
+import { VIRTUAL_MACHINES } from '../kubernetes/live-resources.ts';
 import { apply, type Applied } from './apply.ts';
 import type { LiveContext } from './context.ts';
+import { found } from './found.ts';
 import type { Held } from './hold.ts';
 import type { Moved } from './move.ts';
 
@@ -38,13 +41,29 @@ export async function releaseVms(
   return new Map((await Promise.all(applied)).flat());
 }
 
-function releaseOne(
+async function releaseOne(
   release: readonly LiveWrite[],
   clusters: ReturnType<typeof clustersOf>,
 ): Promise<Applied> {
   const stays = (message: string): Applied => ({ kind: 'refused', message });
-  if (clusters === undefined) return Promise.resolve(stays('a provider is gone'));
-  return apply(release, clusters).catch((error: unknown) => stays(describeError(error)));
+  if (clusters === undefined) return stays('a provider is gone');
+  try {
+    const applied = await apply(release, clusters);
+    const isOff = applied.kind === 'refused' && (await isTakenOff(release, clusters.source));
+    return isOff ? { kind: 'changed' } : applied;
+  } catch (error) {
+    return stays(describeError(error));
+  }
+}
+
+/** By another call: a policy may refuse a write before the API server looks at its version. */
+async function isTakenOff(release: readonly LiveWrite[], source: ApiServer): Promise<boolean> {
+  const vms = await Promise.all(
+    release.map(({ object: { metadata } }) =>
+      found(source.get(VIRTUAL_MACHINES, { namespace: metadata.namespace ?? '', name: metadata.name })),
+    ),
+  );
+  return vms.every((vm) => vm?.metadata.annotations?.[LIVE_ANNOTATION.run] === undefined);
 }
 
 /** A record that cannot be taken off is left over as long as that is so. With what was said first, or the status would never be quiet. */

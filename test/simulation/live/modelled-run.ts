@@ -58,6 +58,9 @@ const URL_OF: Readonly<Record<Side, string>> = {
 };
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
+/** undefined: none. */
+type Refusal = Error | undefined | Promise<Error | undefined>;
+
 /** `live` on models of three API servers: the hub, the source and the destination, with a Plan that moves the VM `vms/web`. */
 export class ModelledRun {
   readonly posted: PostedEvent[] = [];
@@ -76,7 +79,7 @@ export class ModelledRun {
   /** What each accepts. */
   readonly tokens: Record<Side, string> = { source: 'token', destination: 'token' };
   /** What the source says to a PUT; undefined: it takes it. */
-  refusesPut: (object: KubernetesObject) => ApiError | undefined = () => undefined;
+  refusesPut: (object: KubernetesObject) => Refusal = () => undefined;
   readonly models: Readonly<Record<Side | 'hub', Model>>;
   readonly #handle: Handle;
   #events = 0;
@@ -358,19 +361,18 @@ export class ModelledRun {
   /** `refusal`: why it does not answer now. */
   #api(
     of: Side | 'hub',
-    refusal: (verb: string, object: KubernetesObject, type: ResourceType) => Error | undefined,
+    refusal: (verb: string, object: KubernetesObject, type: ResourceType) => Refusal,
   ): ApiServer {
     const { admin } = this.models[of];
     return new Proxy(admin, {
       get: (_, verb: keyof Cluster | 'version') =>
         verb === 'version'
           ? () => Promise.resolve('v1.36.0')
-          : (...given: unknown[]) => {
+          : async (...given: unknown[]) => {
               const [type, object] = given as [ResourceType, KubernetesObject];
-              const error = refusal(verb, object, type);
-              if (error !== undefined) return Promise.reject(error);
-              if (type.kind === 'SubjectAccessReview')
-                return Promise.resolve({ object: { status: { allowed: true } } });
+              const error = await refusal(verb, object, type);
+              if (error !== undefined) throw error;
+              if (type.kind === 'SubjectAccessReview') return { object: { status: { allowed: true } } };
               return Reflect.apply(
                 Reflect.get(admin, verb) as (...given: unknown[]) => unknown,
                 admin,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { HELD, ModelledRun } from './modelled-run.ts';
 import { ApiError } from '../../../functions/kubernetes/errors.ts';
+import { VIRTUAL_MACHINES } from '../../../functions/kubernetes/live-resources.ts';
 import { LIVE_ANNOTATION } from '../../../functions/domain/live/names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 
@@ -27,6 +28,23 @@ describe('a record that the source does not let the run take off', () => {
     expect(await run.isRecorded()).toBe(isGivenUp);
     expect(await run.held()).toEqual([]);
     expect((await run.migration()).status?.leftovers ?? []).toHaveLength(isGivenUp ? 1 : 0);
+  });
+
+  test('because another call has taken it off meanwhile: nothing is left over', async () => {
+    const run = await ModelledRun.start();
+    run.refusesPut = async (object) => {
+      if (!isRelease(object)) return undefined;
+      const { name, namespace = '' } = object.metadata;
+      const merge = { metadata: { annotations: { [LIVE_ANNOTATION.run]: null } } };
+      await run.models.source.admin.patch(VIRTUAL_MACHINES, { name, namespace }, { merge });
+      return answer(403, 'Forbidden');
+    };
+    await run.patchMigration({ spec: { cancel: [{ name: 'web', namespace: 'vms' }] } });
+    await run.sweep();
+    expect(await run.isRecorded()).toBe(false);
+    expect(run.warnings).toEqual([]);
+    expect((await run.migration()).status?.leftovers ?? []).toEqual([]);
+    expect(await run.held()).toEqual([]);
   });
 
   test('because KubeVirt writes the VM at the same time: it is taken off, also of a run that is given up', async () => {
