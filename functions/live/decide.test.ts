@@ -10,6 +10,7 @@ import {
   firstAttempt,
   going,
   migrated,
+  OWN_STATE,
   received,
   recorded,
   sent,
@@ -127,6 +128,31 @@ describe('a run', () => {
     ],
   ])('%s', (_what, snapshot, wanted) => {
     expect(stepOf(snapshot) + summary(decide(snapshot))).toEqual(wanted);
+  });
+
+  test('lists what it has made, where another run has the VM by now', () => {
+    const made = { volumes: [aDataVolume('Succeeded')], unused: [] };
+    const target = { vm: undefined, vmims: [received('Pending')], made };
+    const run = firstAttempt({ source: { vmims: [] }, target });
+    expect(decide({ ...run, run: { ...RUN, migration: 'x' } })).toMatchObject({
+      reason: 'VMInUse',
+      leftovers: [
+        expect.stringMatching(/^VirtualMachineInstanceMigration target\/live-/),
+        'DataVolume target/web-root',
+      ],
+    });
+  });
+
+  test('of a VM that came by an earlier run, a cancel before it has begun is one', () => {
+    const came = itsVmi(
+      migrated({ ...OWN_STATE, completed: true, targetNodeDomainReadyTimestamp: seconds(-60) }),
+    );
+    const stop = { reason: 'UserRequested', message: 'canceled' } as const;
+    const waiting = aRun({ hub: { stop }, source: { vmi: came } });
+    const record = writtenRecord(decide(waiting) as never);
+    expect(record?.end?.as).toBe('Canceled');
+    const next = aRecordedRun(record ?? recorded({}), { hub: { stop }, source: { vmi: came } });
+    expect(summary(decide(next))).toBe('Canceled UserRequested');
   });
 
   test('takes the record off at its end, and nothing else of the VM', () => {

@@ -83,7 +83,7 @@ function decideVm(snapshot: RunSnapshot): RunDecision {
   const state = recordOf(vm, snapshot.run);
   if (state.kind === 'foreign') {
     const { message } = state;
-    return over('Failed', { reason: LIVE_REASON.vmInUse, message }, madeReceiver(snapshot).map(shown));
+    return over('Failed', { reason: LIVE_REASON.vmInUse, message }, madeObjects(snapshot).map(shown));
   }
   if (state.kind === 'none') return withoutRecordYet(snapshot, vm);
   const { record } = state;
@@ -119,7 +119,9 @@ function endUnbegun(
   const { refused, now } = snapshot.hub;
   if (refused !== undefined) return over(as, { reason, message });
   const end = { as, reason, message, at: new Date(now).toISOString() };
-  const record = { ...rebuiltRecord(snapshot, vm), attempt: 0, end };
+  // What the VMI says of a migration between clusters is of an earlier one.
+  const before = snapshot.source.vmi?.status?.migrationState?.sourceState?.migrationUID;
+  const record = { ...rebuiltRecord(snapshot, vm), attempt: 0, ...(before && { before }), end };
   return put(vm, record, `recording that the run ends: ${message}`);
 }
 
