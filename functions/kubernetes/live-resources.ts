@@ -9,7 +9,7 @@ import type {
   Vmim,
 } from '../domain/live/kubevirt.ts';
 import { FORKLIFT_KIND, LIVE_KIND } from '../domain/live/names.ts';
-import type { Job } from '../domain/live/run-snapshot.ts';
+import type { ConfigMap, Job } from '../domain/live/run-snapshot.ts';
 import { SYSTEM_NAMESPACE } from '../domain/names.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import type { ResourceType } from './cluster.ts';
@@ -68,7 +68,11 @@ export const DATA_VOLUMES: ResourceType<DataVolume> = {
   plural: 'datavolumes',
 };
 export const SECRETS: ResourceType<Secret> = { ...LIVE_KIND.secret, ...namespaced, plural: 'secrets' };
-export const CONFIG_MAPS: ResourceType = { ...LIVE_KIND.configMap, ...namespaced, plural: 'configmaps' };
+export const CONFIG_MAPS: ResourceType<ConfigMap> = {
+  ...LIVE_KIND.configMap,
+  ...namespaced,
+  plural: 'configmaps',
+};
 export const INSTANCETYPES: ResourceType = {
   ...LIVE_KIND.instancetype,
   ...namespaced,

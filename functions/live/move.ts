@@ -10,6 +10,7 @@ import type {
   StorageMap,
   VmStatus,
 } from '../domain/live/forklift.ts';
+import { isNew } from '../domain/live/hook-step.ts';
 import { LIVE_REASON } from '../domain/live/names.ts';
 import { requesterOf } from '../domain/live/requester.ts';
 import {
@@ -29,7 +30,7 @@ import { named } from '../domain/live/reference.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import type { ApiServer, Reader, ResourceType } from '../kubernetes/cluster.ts';
 import { describeError } from '../kubernetes/errors.ts';
-import { HOOKS, JOBS, PLAN_MIGRATIONS, VIRTUAL_MACHINES } from '../kubernetes/live-resources.ts';
+import { CONFIG_MAPS, HOOKS, JOBS, PLAN_MIGRATIONS, VIRTUAL_MACHINES } from '../kubernetes/live-resources.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { apply, type Applied } from './apply.ts';
 import { decide, type RunDecision } from './decide.ts';
@@ -255,12 +256,13 @@ function readHooks(hub: Reader, { entry, run, plan }: Hooked): Promise<HookView[
   const { namespace = '' } = plan.metadata;
   return Promise.all(
     (entry.hooks ?? []).map(async ({ step, hook }): Promise<HookView> => {
-      const at = { namespace, ...named(hook) };
+      const made = { namespace, name: hookName(run, step) };
       const [object, job] = await Promise.all([
-        found(hub.get(HOOKS, at)),
-        found(hub.get(JOBS, { namespace, name: hookName(run, step) })),
+        found(hub.get(HOOKS, { namespace, ...named(hook) })),
+        found(hub.get(JOBS, made)),
       ]);
-      return { step, hook: object, job };
+      if (job === undefined || !isNew(job)) return { step, hook: object, job };
+      return { step, hook: object, job, files: await found(hub.get(CONFIG_MAPS, made)) };
     }),
   );
 }

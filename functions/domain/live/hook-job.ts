@@ -1,8 +1,11 @@
+import { parseJson } from '../lock.ts';
+import { isSame } from '../same.ts';
 import type { NewObject } from './decision.ts';
 import type { Hook, Plan } from './forklift.ts';
 import type { VirtualMachine, Volume } from './kubevirt.ts';
 import { FORKLIFT_KIND, LAST_APPLIED, LIVE_KIND } from './names.ts';
-import { hookName, runLabels, type RunId } from './run-names.ts';
+import { hookName, isOfRun, runLabels, type RunId } from './run-names.ts';
+import type { ConfigMap } from './run-snapshot.ts';
 
 export interface HookInput {
   readonly run: RunId;
@@ -19,7 +22,7 @@ const FOLDER = '/tmp/hook';
  * The Job of a hook, and the ConfigMap that it mounts. Both go with the plan. Names are given, so there is one Job at a time. It is made
  * suspended (hook-step.ts).
  */
-export function hookObjects({ run, step, hook, plan, vm }: HookInput): NewObject[] {
+export function hookObjects({ run, step, hook, plan, vm }: HookInput): [NewObject<ConfigMap>, NewObject] {
   const name = hookName(run, step);
   const { uid, name: planName, namespace = '' } = plan.metadata;
   const metadata = {
@@ -50,7 +53,10 @@ export function hookObjects({ run, step, hook, plan, vm }: HookInput): NewObject
   };
   return [
     // The API server decodes base64 in binaryData, so the playbook is never decoded here.
-    { ...LIVE_KIND.configMap, metadata, data: files, binaryData: { 'playbook.yml': playbook } } as NewObject,
+    {
+      ...LIVE_KIND.configMap,
+      ...{ metadata, data: files, binaryData: { 'playbook.yml': playbook }, immutable: true },
+    },
     {
       ...LIVE_KIND.job,
       metadata,
@@ -64,6 +70,25 @@ export function hookObjects({ run, step, hook, plan, vm }: HookInput): NewObject
     } as NewObject,
   ];
 }
+
+/**
+ * Whether the ConfigMap that the Job mounts is the run's. Anybody who may create ConfigMaps may have made one of its name before, whose
+ * playbook would run with the hook's service account. `stale`: made of the VM as it was before, or so it says.
+ */
+export function checkFiles(files: ConfigMap, { run, vm }: HookInput, wanted: NewObject<ConfigMap>): FilesAre {
+  if (!isOfRun(files, run)) return 'foreign';
+  if (isSame(contentOf(files), contentOf(wanted))) return 'own';
+  const made = parseJson(files.data?.['workload.yml'] ?? '') as Partial<VirtualMachine> | null | undefined;
+  return made?.metadata?.resourceVersion === vm.metadata.resourceVersion ? 'foreign' : 'stale';
+}
+
+type FilesAre = 'own' | 'stale' | 'foreign';
+
+/** The API server takes base64 of several lines, and gives it back in one. */
+const contentOf = ({ data, binaryData = {}, immutable }: Omit<ConfigMap, 'metadata'>): unknown => ({
+  ...{ data, immutable },
+  binary: Object.entries(binaryData).map(([file, content]) => [file, content.replaceAll(/[\r\n]/g, '')]),
+});
 
 /** The service account of the hook's pod, in the namespace of the plan; undefined: its default one. */
 export function accountOf({ spec: { serviceAccount } }: Hook, plan: Plan): string | undefined {

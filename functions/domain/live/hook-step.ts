@@ -1,6 +1,14 @@
 import { LIMIT_MS, timeOf } from './deadlines.ts';
-import { DONE, fail, waitUntil, write, type LiveWrite, type StepDecision } from './decision.ts';
-import { hookObjects } from './hook-job.ts';
+import {
+  DONE,
+  fail,
+  waitUntil,
+  write,
+  type LiveWrite,
+  type NewObject,
+  type StepDecision,
+} from './decision.ts';
+import { checkFiles, hookObjects } from './hook-job.ts';
 import { LIVE_REASON } from './names.ts';
 import { isOfRun } from './run-names.ts';
 import { withRecord } from './run-record.ts';
@@ -32,7 +40,7 @@ function follow(snapshot: RecordedRun, view: HookView, job: Job): StepDecision {
       LIVE_REASON.hookFailed,
       `the Job ${shownName(job)} of the ${step} failed: ${failed.message ?? ''}`,
     );
-  if (isNew(job)) return resume(job, step);
+  if (isNew(job)) return resume(snapshot, view, job);
   const until = timeOf(job.metadata.creationTimestamp) + limitOf(view);
   const message = `waiting for the Job ${shownName(job)} of the ${step}`;
   return waitUntil(
@@ -78,20 +86,36 @@ const withSuspend = (job: Job, suspend: boolean): LiveWrite => ({
 });
 
 function start({ run, hub, source }: RecordedRun, { step, hook }: HookView): StepDecision {
-  if (hook === undefined) return fail(LIVE_REASON.hookFailed, `the Hook of the ${step} is gone`);
+  if (hook === undefined) return gone(step);
   const objects = hookObjects({ run, step, hook, plan: hub.plan, vm: source.vm });
-  return write(
-    `starting the ${step}`,
-    ...objects.map((object): LiveWrite => ({ verb: 'create', on: 'hub', object })),
-  );
+  return write(`starting the ${step}`, ...objects.map(create));
 }
 
+const gone = (step: HookView['step']): StepDecision =>
+  fail(LIVE_REASON.hookFailed, `the Hook of the ${step} is gone`);
+
+const create = (object: NewObject): LiveWrite => ({ verb: 'create', on: 'hub', object });
+
 /** As it was made. What suspends it later, as a queue of Jobs does, lets it go on too. */
-const isNew = ({ spec, metadata }: Job): boolean =>
+export const isNew = ({ spec, metadata }: Job): boolean =>
   spec?.suspend === true && (metadata.generation ?? 1) === 1;
 
-const resume = (job: Job, step: HookView['step']): StepDecision =>
-  write(`starting the Job ${shownName(job)} of the ${step}`, withSuspend(job, false));
+/** Only with the files of the run, which nobody can change from then on. */
+function resume({ run, hub, source }: RecordedRun, { step, hook, files }: HookView, job: Job): StepDecision {
+  if (hook === undefined) return gone(step);
+  const input = { run, step, hook, plan: hub.plan, vm: source.vm };
+  const [wanted] = hookObjects(input);
+  const again = `making the ConfigMap of the ${step} again`;
+  if (files === undefined) return write(again, create(wanted));
+  const are = checkFiles(files, input, wanted);
+  if (are === 'own')
+    return write(`starting the Job ${shownName(job)} of the ${step}`, withSuspend(job, false));
+  if (are === 'stale') return write(again, { verb: 'delete', on: 'hub', object: files }, create(wanted));
+  return fail(
+    LIVE_REASON.hookFailed,
+    `the ConfigMap ${shownName(files)} of the ${step} is not as this run makes it: delete it, and run the plan again`,
+  );
+}
 
 const recordSuccess = ({ source: { vm }, record }: RecordedRun, step: HookView['step']): StepDecision =>
   write(`recording that the ${step} has succeeded`, {

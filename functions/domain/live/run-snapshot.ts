@@ -61,6 +61,16 @@ export interface HookView {
   readonly step: 'PreHook' | 'PostHook';
   readonly hook: Hook | undefined;
   readonly job: Job | undefined;
+  /** What the Job mounts, read until the Job is started. */
+  readonly files?: ConfigMap | undefined;
+}
+
+/** core/v1 ConfigMap. */
+export interface ConfigMap extends KubernetesObject {
+  data?: Record<string, string>;
+  /** Base64. */
+  binaryData?: Record<string, string>;
+  immutable?: boolean;
 }
 
 /** batch/v1 Job, as far as its beginning and its end go. */

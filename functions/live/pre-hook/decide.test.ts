@@ -1,10 +1,11 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { aRecordedRun, recorded, summary, writtenRecord } from '../../../test/support/builders/live-run.ts';
 import { aHook, aRecord, RUN } from '../../../test/support/builders/live.ts';
 import { metadata, seconds } from '../../../test/support/builders/object.ts';
 import type { Hook } from '../../domain/live/forklift.ts';
+import { hookObjects } from '../../domain/live/hook-job.ts';
 import { hookName, runLabels } from '../../domain/live/run-names.ts';
-import type { Job, RecordedRun } from '../../domain/live/run-snapshot.ts';
+import type { ConfigMap, HookView, Job, RecordedRun } from '../../domain/live/run-snapshot.ts';
 import { decide } from './decide.ts';
 
 const NAME = hookName(RUN, 'PreHook');
@@ -22,7 +23,23 @@ const withHook = (
   found: Job | undefined,
   hook: Hook | undefined = aHook(),
   record = aRecord(),
-): RecordedRun => aRecordedRun(record, { hub: { hooks: [{ step: 'PreHook', hook, job: found }] } });
+): RecordedRun =>
+  aRecordedRun(record, { hub: { hooks: [{ step: 'PreHook', hook, job: found, files: itsFiles() }] } });
+
+/** As the run makes it of the VM as it is. */
+function itsFiles(change: (files: ConfigMap) => Partial<ConfigMap> = () => ({})): ConfigMap {
+  const { source, hub } = aRecordedRun();
+  const [made] = hookObjects({
+    run: RUN,
+    step: 'PreHook',
+    hook: aHook(),
+    plan: hub.plan,
+    vm: source.vm,
+  });
+  const files: ConfigMap = { ...made, metadata: { ...metadata(NAME), ...made.metadata } };
+  return { ...files, ...change(files) };
+}
+
 const FAILED = { conditions: [{ type: 'Failed', status: 'True', message: 'BackoffLimitExceeded' }] };
 
 test.each<[string, RecordedRun, string]>([
@@ -81,6 +98,61 @@ test.each<[string, RecordedRun, string]>([
   ['an attempt has begun', withHook(undefined, aHook(), recorded({ attempt: 1 })), 'done'],
 ])('%s', (_what, run, wanted) => {
   expect(summary(decide(run))).toBe(wanted);
+});
+
+describe('a Job whose ConfigMap', () => {
+  const withFiles = (files: HookView['files'], hook?: Hook): RecordedRun =>
+    aRecordedRun(aRecord(), { hub: { hooks: [{ step: 'PreHook', hook, job: suspended(1), files }] } });
+  const START = `replace Job ${NAME} on hub`;
+  const CREATE = `create ConfigMap ${NAME} on hub`;
+  const AGAIN = `delete ConfigMap ${NAME} on hub, ${CREATE}`;
+  const text = (content: unknown): ConfigMap['data'] & object => ({
+    'workload.yml': JSON.stringify(content),
+  });
+  const before = { metadata: { resourceVersion: 'before' } };
+
+  test.each<[string, ConfigMap | undefined, string]>([
+    ['is as the run makes it is started', itsFiles(), START],
+    [
+      'has its playbook in one line, as the API server writes it, is started',
+      itsFiles(() => ({ binaryData: { 'playbook.yml': 'LSBob3N0czogYWxsCg==' } })),
+      START,
+    ],
+    ['was deleted gets it again', undefined, CREATE],
+    [
+      'has another playbook is not',
+      itsFiles(() => ({ binaryData: { 'playbook.yml': 'LSBldmlsCg==' } })),
+      'fail HookFailed',
+    ],
+    [
+      'has one file more is not',
+      itsFiles(({ data = {} }) => ({ data: { ...data, 'x.yml': '' } })),
+      'fail HookFailed',
+    ],
+    ['can be changed is not', itsFiles(() => ({ immutable: false })), 'fail HookFailed'],
+    [
+      'is not of this run is not',
+      itsFiles(({ metadata: of }) => ({ metadata: { ...of, labels: {} } })),
+      'fail HookFailed',
+    ],
+    ['is of the VM as it was gets another one', itsFiles(() => ({ data: text(before) })), AGAIN],
+    ['has no VM gets another one', itsFiles(() => ({ data: text(null) })), AGAIN],
+    ['has nothing gets another one', itsFiles(({ metadata: of }) => ({ metadata: of, data: {} })), AGAIN],
+  ])('%s', (_what, files, wanted) => {
+    const hook = aHook((one) => ({ ...one, spec: { ...one.spec, playbook: 'LSBob3N0\nczogYWxsCg==\n' } }));
+    expect(summary(decide(withFiles(files, hook)))).toBe(wanted);
+  });
+
+  test('is foreign says which', () => {
+    const files = itsFiles(({ metadata: of }) => ({ metadata: { ...of, labels: {} } }));
+    expect(decide(withFiles(files, aHook()))).toMatchObject({
+      message: `the ConfigMap tenant/${NAME} of the PreHook is not as this run makes it: delete it, and run the plan again`,
+    });
+  });
+
+  test('cannot be known, because the Hook is gone, is not started', () => {
+    expect(summary(decide(withFiles(itsFiles())))).toBe('fail HookFailed');
+  });
 });
 
 test('a Job is started by the version that was read', () => {

@@ -1,17 +1,29 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
+import { hookName, runLabels, type RunId } from '../../../functions/domain/live/run-names.ts';
 import type { Job } from '../../../functions/domain/live/run-snapshot.ts';
-import { HOOKS, JOBS, PLANS, VIRTUAL_MACHINES } from '../../../functions/kubernetes/live-resources.ts';
+import {
+  CONFIG_MAPS,
+  HOOKS,
+  JOBS,
+  PLANS,
+  VIRTUAL_MACHINES,
+} from '../../../functions/kubernetes/live-resources.ts';
 import { aHook } from '../../support/builders/live.ts';
 import { conditionsOf, ModelledRun } from './modelled-run.ts';
 
 /** Its PreHook has been started. */
 async function withPreHook(): Promise<ModelledRun> {
+  const run = await aboutToHook();
+  await run.sweep();
+  expect(await suspended(run)).toEqual([false]);
+  return run;
+}
+
+async function aboutToHook(): Promise<ModelledRun> {
   const run = await ModelledRun.start();
   await run.hub.create(HOOKS, { metadata: { namespace: 'tenant', name: 'hook' }, spec: aHook().spec });
   const hooks = [{ step: 'PreHook', hook: { namespace: 'tenant', name: 'hook' } }];
   await run.patchPlan({ spec: { vms: [{ name: 'web', namespace: 'vms', hooks }] } });
-  await run.sweep();
-  expect(await suspended(run)).toEqual([false]);
   return run;
 }
 
@@ -64,3 +76,31 @@ test('a Job that has ended stays as it is', async () => {
   expect(conditionsOf((await run.migration()).status)).toContain('Failed');
   expect(await suspended(run)).toEqual([false]);
 });
+
+describe('a ConfigMap of the hook’s name that somebody has made before', () => {
+  /** By a user who may create ConfigMaps, and knows the uids. */
+  async function withForeign(labels: (of: RunId) => Record<string, string>): Promise<ModelledRun> {
+    const run = await aboutToHook();
+    const [{ metadata: migration }, { metadata: plan }] = [await run.migration(), await run.plan()];
+    const of = { plan: plan.uid, migration: migration.uid, vm: (await run.vm())?.metadata.uid ?? '' };
+    const metadata = { namespace: 'tenant', name: hookName(of, 'PreHook'), labels: labels(of) };
+    await run.hub.create(CONFIG_MAPS, { metadata, ...EVIL });
+    await run.sweep();
+    return run;
+  }
+
+  test('keeps the hook from running', async () => {
+    const run = await withForeign(() => ({}));
+    expect(conditionsOf((await run.migration()).status?.vms?.[0])).toEqual(['Failed HookFailed']);
+    expect(await suspended(run)).toEqual([true]);
+  });
+
+  test('is replaced by the run’s own, where it has the labels', async () => {
+    const run = await withForeign(runLabels);
+    const { items } = await run.hub.list(CONFIG_MAPS, {});
+    expect(items).toMatchObject([{ immutable: true, binaryData: { 'playbook.yml': aHook().spec.playbook } }]);
+    expect(await suspended(run)).toEqual([false]);
+  });
+});
+
+const EVIL = { binaryData: { 'playbook.yml': 'LSBldmlsCg==' } };
