@@ -1,7 +1,7 @@
 import type { Plan, PlanMigration, Provider } from '../domain/live/forklift.ts';
 import { FORKLIFT_KIND, LIVE_FINALIZER, LIVE_LABEL } from '../domain/live/names.ts';
 import { named } from '../domain/live/reference.ts';
-import { hasLeftovers, isHeld, isUnderWay, needsPlan } from '../domain/live/run-state.ts';
+import { hasLeftovers, isHeld, isLive, isUnderWay, needsPlan } from '../domain/live/run-state.ts';
 import type { KubernetesObject, OwnerReference } from '../domain/objects.ts';
 import type { Cluster, ResourceType } from '../kubernetes/cluster.ts';
 import type { Log } from '../runtime/log.ts';
@@ -101,7 +101,7 @@ export async function release(
     hub,
   );
   // Forklift's own runs are under way too.
-  const plans = others.flatMap(([, one]) => (one?.spec.type === 'live' ? one : []));
+  const plans = others.flatMap(([other, one]) => (one !== undefined && isLive(other, one) ? one : []));
   // Only its Plan says which Providers a run needs: while that is gone, it may be any.
   if (!others.some(([other, one]) => one === undefined && needsPlan(other)))
     await releaseProviders(released, { needed: new Set(plans.flatMap(providersOf)), hub, log });

@@ -3,7 +3,7 @@ import type { Plan, PlanMigration, PlanVm, VmStatus } from '../domain/live/forkl
 import { isGivenUp } from '../domain/live/break-glass.ts';
 import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_REASON } from '../domain/live/names.ts';
 import { hasOutbox } from '../domain/live/outbox.ts';
-import { hasEnded, isCleared, isHeld, needsPlan } from '../domain/live/run-state.ts';
+import { hasEnded, isCleared, isHeld, isLive } from '../domain/live/run-state.ts';
 import { runSettings } from '../domain/live/settings.ts';
 import { isSameVm, stopOf } from '../domain/live/stop.ts';
 import { named } from '../domain/live/reference.ts';
@@ -56,7 +56,7 @@ async function pass(at: MigrationAt, context: LiveContext): Promise<PassResult> 
     ? await found(hub.get(PLANS, { namespace: at.namespace, ...named(spec.plan) }))
     : undefined;
   if (plan === undefined) return withoutPlan(migration, context);
-  if (plan.spec.type !== 'live') return ofOtherType(migration, context);
+  if (!isLive(migration, plan)) return ofOtherType(migration, context);
   return isUnderWay({ migration, plan })
     ? goOn({ migration, plan }, context)
     : begin({ migration, plan }, context);
@@ -67,24 +67,29 @@ async function afterEnd(migration: PlanMigration, context: LiveContext): Promise
   return done('the Migration has ended');
 }
 
-/** One that was created with the finalizer, from a copy, would never go. A run whose plan was changed to another type stays held. */
+/** One that was created with the finalizer, from a copy, would never go. */
 async function ofOtherType(migration: PlanMigration, context: LiveContext): Promise<PassResult> {
-  if (isHeld(migration) && !needsPlan(migration))
-    await release({ migration, plan: undefined, providers: [] }, context);
+  if (isHeld(migration)) await release({ migration, plan: undefined, providers: [] }, context);
   return done('the plan is not for live migrations');
 }
 
 /**
- * The plan shows the run too, and cannot change from then on: before, it may be another one than was checked. One that is to end follows
- * no plan.
+ * The plan shows the run too, and its VMs cannot change from then on: before, it may be another one than was checked. One that is to end
+ * follows no plan.
  */
-function isUnderWay({ migration: { metadata, status }, plan }: Pair): boolean {
+function isUnderWay(pair: Pair): boolean {
+  const { migration, plan } = pair;
+  const { metadata, status } = migration;
   if (status?.started === undefined) return false;
   const isShown = (plan.status?.migration?.history ?? []).some((run) => run.migration.uid === metadata.uid);
-  const isToEnd = [metadata, plan.metadata].some(({ deletionTimestamp }) => deletionTimestamp !== undefined);
   const isMoving = (status.vms ?? []).some(({ started }) => started !== undefined);
-  return isShown || isMoving || isToEnd || plan.spec.archived === true;
+  return isShown || isMoving || isToEnd(pair);
 }
+
+const isToEnd = ({ migration, plan }: Pair): boolean =>
+  [migration, plan].some(({ metadata }) => metadata.deletionTimestamp !== undefined) ||
+  plan.spec.archived === true ||
+  plan.spec.type !== 'live';
 
 /** Moves every VM as far as it goes, shows it, and at the end of all lets go of everything. */
 async function goOn({ migration, plan: read }: Pair, context: LiveContext): Promise<PassResult> {

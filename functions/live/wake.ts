@@ -5,6 +5,7 @@ import { named } from '../domain/live/reference.ts';
 import {
   hasEnded,
   isArchived,
+  isHeld,
   isHeldBack,
   isLookedAt,
   isMigrationAsSeen,
@@ -121,7 +122,7 @@ async function ofPlan(
   const plan = await found(context.hub.get(PLANS, at));
   if (plan === undefined)
     return unfinished(context.hub, (migration) => isOfPlan(migration, { metadata: at }));
-  if ((plan.spec.type !== 'live' && !isHeldBack(plan)) || (isChange && isPlanAsSeen(plan))) return [];
+  if ((plan.spec.type !== 'live' && !isHeld(plan)) || (isChange && isPlanAsSeen(plan))) return [];
   // What `live` itself says of the plan comes back as an event too.
   const isNew = !isChange || !isPlanLookedAt(plan);
   if (isNew) await checkIdle(plan, context);

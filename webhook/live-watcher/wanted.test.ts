@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import type { Plan, PlanMigration, VmStatus } from '../../functions/domain/live/forklift.ts';
+import { LIVE_ANNOTATION, LIVE_FINALIZER } from '../../functions/domain/live/names.ts';
 import { aPlan, aPlanMigration } from '../../test/support/builders/live.ts';
-import { seconds } from '../../test/support/builders/object.ts';
+import { seconds, type Change } from '../../test/support/builders/object.ts';
 import { wantedOf } from './wanted.ts';
 
 const vm = (status: Partial<VmStatus> = {}): VmStatus => ({
@@ -11,6 +12,15 @@ const vm = (status: Partial<VmStatus> = {}): VmStatus => ({
 const { started: _, ...waiting } = vm({ name: 'late' });
 const running = (...vms: VmStatus[]): PlanMigration =>
   aPlanMigration((one) => ({ ...one, status: { started: seconds(0), vms } }));
+/** It is held, and admission has written who created it. */
+const ours: Change<PlanMigration> = (one) => ({
+  ...one,
+  metadata: {
+    ...one.metadata,
+    finalizers: [LIVE_FINALIZER],
+    annotations: { [LIVE_ANNOTATION.requester]: JSON.stringify({ user: 'tom', groups: [] }) },
+  },
+});
 const source = { namespace: 'tenant', name: 'source' };
 const destination = { namespace: 'tenant', name: 'destination' };
 
@@ -35,6 +45,19 @@ const CASES: Record<string, Case> = {
       [source.name]: { namespaces: ['vms'], vms: ['vms/web'] },
       [destination.name]: { namespaces: ['target'], vms: ['target/web2'] },
     },
+  },
+  'the same of a run whose plan has another type by now': {
+    plan: aPlan((plan) => ({ ...plan, spec: { ...plan.spec, type: 'cold' } })),
+    migrations: [ours(running(vm()))],
+    want: {
+      [source.name]: { namespaces: ['vms'], vms: ['vms/web'] },
+      [destination.name]: { namespaces: ['target'], vms: ['target/web'] },
+    },
+  },
+  'nothing of a run of another type': {
+    plan: aPlan((plan) => ({ ...plan, spec: { ...plan.spec, type: 'cold' } })),
+    migrations: [running(vm())],
+    want: {},
   },
   'no VM that has not begun, and none that has ended': {
     migrations: [running(vm(), waiting, vm({ name: 'done', completed: seconds(9) }))],

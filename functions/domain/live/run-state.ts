@@ -5,6 +5,7 @@ import { allLeftovers, leftoversOf } from './leftovers.ts';
 import type { Plan, PlanMigration, VmStatus } from './forklift.ts';
 import { LIVE_CONDITION, LIVE_FINALIZER, type LiveConditionType } from './names.ts';
 import { named } from './reference.ts';
+import { requesterOf } from './requester.ts';
 
 /** `live` holds it: from before its first write until nothing is left over. */
 export const isHeld = ({ metadata }: KubernetesObject): boolean =>
@@ -92,13 +93,21 @@ export const isOfPlan = (
   return name === plan.metadata.name && namespace === plan.metadata.namespace;
 };
 
+/**
+ * Whether its run is a live one. Under Forklift's CRDs the type may change while VMs are between the clusters. Forklift runs the other types:
+ * a copy of a Migration that has the finalizer is none of ours, but only admission writes who created one of a plan for live migrations.
+ */
+export const isLive = (migration: PlanMigration, { spec }: Plan): boolean =>
+  spec.type === 'live' ||
+  (isHeld(migration) && migration.status?.started !== undefined && requesterOf(migration) !== undefined);
+
 /** It is of a plan of another type, which Forklift runs. Of one whose plan is gone nobody knows: then it may be held. */
 export const isOfOtherType = (migration: PlanMigration, plans: readonly Plan[]): boolean =>
-  plans.some((plan) => plan.spec.type !== 'live' && isOfPlan(migration, plan));
+  plans.some((plan) => isOfPlan(migration, plan) && !isLive(migration, plan));
 
 /** undefined: it is not of a plan for live migrations; Forklift's other types are not ours. */
 export const livePlanOf = (migration: PlanMigration, plans: readonly Plan[]): Plan | undefined =>
-  plans.find((plan) => plan.spec.type === 'live' && isOfPlan(migration, plan));
+  plans.find((plan) => isOfPlan(migration, plan) && isLive(migration, plan));
 
 /** It is being deleted, and `live` holds it. */
 export const isHeldBack = (object: KubernetesObject): boolean =>

@@ -81,6 +81,10 @@ const CASES: Record<string, Case> = {
     ),
     want: 'GivenUp',
   },
+  'its Plan is not for live migrations': {
+    plan: aPlan((plan) => ({ ...plan, spec: { ...plan.spec, type: 'cold' } })),
+    want: 'Modified',
+  },
   'it is no VM of the plan': { plan: aPlan(without), want: 'Modified' },
   'the Migration is deleted': { migration: aPlanMigration(deleted), want: 'Deleted' },
   'the Plan is deleted': { plan: aPlan(deleted), want: 'Deleted' },

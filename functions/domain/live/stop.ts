@@ -32,6 +32,8 @@ export function stopOf(vm: VmReference, { migration, plan, access = [] }: StopVi
       reason: LIVE_REASON.modified,
       message: 'The plan has been replaced by another one of its name.',
     };
+  if (plan.spec.type !== 'live')
+    return { reason: LIVE_REASON.modified, message: 'The plan is not for live migrations any more.' };
   if (!plan.spec.vms.some((entry) => isSameVm(entry, vm)))
     return { reason: LIVE_REASON.modified, message: 'The VM is not in the plan.' };
   return isCanceled(vm, { migration, plan })
