@@ -1,5 +1,6 @@
 import type { Finding } from '../domain/live/conditions.ts';
-import type { Plan, PlanMigration } from '../domain/live/forklift.ts';
+import type { MigrationStatus, Plan, PlanMigration } from '../domain/live/forklift.ts';
+import type { MoveEvent } from '../domain/live/move-events.ts';
 import { waitingOf, withOutbox, withTransitions } from '../domain/live/outbox.ts';
 import { postInOrder } from '../eventing/post-in-order.ts';
 import { PLAN_MIGRATIONS, PLANS } from '../kubernetes/live-resources.ts';
@@ -28,17 +29,28 @@ export async function showRun(
   const { hub, clock } = context;
   const now = clock.now().getTime();
   const { migrationStatus, planStatus, transitions } = reportRun({ plan, migration, runs, now, refers });
-  const left = await postInOrder(withTransitions(waitingOf(migration), transitions), context);
-  await putStatus(hub, PLAN_MIGRATIONS, { object: migration, status: withOutbox(migrationStatus, left) });
+  await showMigration(migration, { status: migrationStatus, transitions }, context);
   return putStatus(hub, PLANS, { object: plan, status: planStatus });
 }
 
-/** The events that a run has left over after its end. */
-export async function postRest(migration: PlanMigration, context: LiveContext): Promise<void> {
-  const { status = {} } = migration;
-  const left = await postInOrder(waitingOf(migration), context);
+/** With its events, and with those that no Broker has taken before. */
+export async function showMigration(
+  migration: PlanMigration,
+  { status, transitions }: Shown,
+  context: LiveContext,
+): Promise<void> {
+  const left = await postInOrder(withTransitions(waitingOf(migration), transitions), context);
   await putStatus(context.hub, PLAN_MIGRATIONS, { object: migration, status: withOutbox(status, left) });
 }
+
+export interface Shown {
+  readonly status: MigrationStatus;
+  readonly transitions: readonly MoveEvent[];
+}
+
+/** The events that a run has left over after its end. */
+export const postRest = (migration: PlanMigration, context: LiveContext): Promise<void> =>
+  showMigration(migration, { status: migration.status ?? {}, transitions: [] }, context);
 
 /** Shows why a Migration does not begin; resolves with it. */
 export function showProblem(

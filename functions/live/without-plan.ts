@@ -3,16 +3,17 @@ import { critical, nextConditions, type Finding } from '../domain/live/condition
 import type { MigrationStatus, PlanMigration } from '../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../domain/live/names.ts';
 import { isCleared, isHeld, isUnderWay } from '../domain/live/run-state.ts';
-import { PLAN_MIGRATIONS, PROVIDERS } from '../kubernetes/live-resources.ts';
+import { PROVIDERS } from '../kubernetes/live-resources.ts';
 import { done, type PassResult } from './begin.ts';
-import { isForkliftHere, putStatus } from './check.ts';
+import { isForkliftHere } from './check.ts';
 import { readProvider } from './connect.ts';
 import type { LiveContext } from './context.ts';
 import { abandoned } from './give-up.ts';
 import { release } from './hold.ts';
-import { showProblem } from './show.ts';
+import { showMigration, showProblem, type Shown } from './show.ts';
 import { migrationStatusOf } from './status/migration-status.ts';
 import { runOf } from './status/run.ts';
+import { transitionsOf, type Change } from './status/transitions.ts';
 import { nextVm, timeText } from './status/vm.ts';
 
 /**
@@ -38,8 +39,8 @@ const notValid = ({ spec }: PlanMigration, suggestion: string): Finding =>
 async function holdOut(migration: PlanMigration, context: LiveContext): Promise<PassResult> {
   const now = context.clock.now().getTime();
   const isLeft = isGivenUp(migration);
-  const status = isLeft ? endedStatus(migration, now) : heldStatus(migration, now);
-  await putStatus(context.hub, PLAN_MIGRATIONS, { object: migration, status });
+  const shown = isLeft ? ended(migration, now) : { status: heldStatus(migration, now), transitions: [] };
+  await showMigration(migration, shown, context);
   if (isLeft) await releaseAll(migration, context);
   return done(isLeft ? 'the Migration was given up' : 'the Plan of the Migration is gone');
 }
@@ -51,13 +52,22 @@ function heldStatus(migration: PlanMigration, now: number): MigrationStatus {
   return { ...status, conditions };
 }
 
-function endedStatus(migration: PlanMigration, now: number): MigrationStatus {
-  const why = 'given up after its Plan was removed';
-  const vms = (migration.status?.vms ?? []).map((vm) =>
-    nextVm({ entry: vm, decision: abandoned(vm, { migration, plan: undefined, why }) }, vm, now),
-  );
+function ended(migration: PlanMigration, now: number): Shown {
+  const of = { migration, plan: undefined };
+  const changes = (migration.status?.vms ?? []).map((before): Change => {
+    const decision = abandoned(before, { ...of, why: 'given up after its Plan was removed' });
+    return {
+      before,
+      next: nextVm({ entry: before, decision }, before, now),
+      message: decision.message,
+    };
+  });
   const time = timeText(now);
-  return migrationStatusOf(migration, runOf(migration, vms, { isDue: true, time }), time);
+  const vms = changes.map(({ next }) => next);
+  return {
+    status: migrationStatusOf(migration, runOf(migration, vms, { isDue: true, time }), time),
+    transitions: changes.flatMap((change) => transitionsOf(change, { ...of, left: 0, time })),
+  };
 }
 
 /** The Plan named the Providers, so all that are held are looked at. */

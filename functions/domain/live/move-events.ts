@@ -16,7 +16,9 @@ const moveEventData = z.object({
     namespace: z.string(),
     name: z.string(),
   }),
-  target: named.check(z.describe('The VM on the target.')),
+  target: z
+    .object({ namespace: z.optional(name).check(z.describe('Left out where the Plan is gone.')), name })
+    .check(z.describe('The VM on the target.')),
   step: filled.check(z.describe('As in status.vms[].phase of the Migration.')),
   reason: z.optional(z.string()).check(z.describe('Why it waits, or how it ended.')),
   message: z.string().check(z.maxLength(2_000), z.describe('For people: what happens, or what to do.')),

@@ -1,8 +1,10 @@
 import { has, saysWait } from '../../domain/live/conditions.ts';
 import type { MoveEvent } from '../../domain/live/move-events.ts';
 import type { Plan, PlanMigration, VmStatus } from '../../domain/live/forklift.ts';
+import { named } from '../../domain/live/reference.ts';
 import { LIVE_CONDITION, MOVE_EVENT, type MoveEventType } from '../../domain/live/names.ts';
 import type { Ended } from '../decide.ts';
+import { defined } from './defined.ts';
 import { doneIn, percentOf } from './pipeline.ts';
 import { endOf, isGoingBack } from './vm.ts';
 
@@ -14,7 +16,8 @@ export interface Change {
 }
 
 interface Of {
-  readonly plan: Plan;
+  /** undefined: it is gone. */
+  readonly plan: Plan | undefined;
   readonly migration: PlanMigration;
   /** VMs that have not ended. */
   readonly left: number;
@@ -32,10 +35,10 @@ export function transitionsOf(change: Change, { plan, migration, left, time }: O
   const vm = { namespace: next.namespace ?? '', name: next.name ?? '' };
   const standing = next.conditions?.find((condition) => saysWait(condition) || isEnd(condition.type));
   const data = {
-    plan: { namespace: plan.metadata.namespace ?? '', name: plan.metadata.name },
+    plan: { namespace, ...named(migration.spec.plan) },
     migration: { namespace, name, uid },
     vm: { ...(next.id === undefined ? {} : { id: next.id }), ...vm },
-    target: { namespace: plan.spec.targetNamespace, name: next.newName ?? vm.name },
+    target: { ...defined({ namespace: plan?.spec.targetNamespace }), name: next.newName ?? vm.name },
     step: next.phase,
     ...(standing?.reason === undefined ? {} : { reason: standing.reason }),
     message: message.slice(0, 2_000),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { aPlan } from '../../support/builders/live.ts';
 import { conditionsOf, HELD, ModelledRun } from './modelled-run.ts';
+import { moveEvent } from '../../../functions/domain/live/move-events.ts';
 import { PLANS, PROVIDERS } from '../../../functions/kubernetes/live-resources.ts';
 
 describe('a Plan that was deleted in spite of its finalizer', () => {
@@ -20,6 +21,7 @@ describe('a Plan that was deleted in spite of its finalizer', () => {
       expect.objectContaining({ suggestion: expect.stringContaining(`break-glass=${uid}`) }),
     );
     expect((await run.held()).sort()).toEqual(REST);
+    const posted = run.posted.length;
     await run.breakGlass();
     await run.changed('Migration');
     expect(await run.held()).toEqual([]);
@@ -27,6 +29,34 @@ describe('a Plan that was deleted in spite of its finalizer', () => {
     expect(conditionsOf(status)).toContain('Failed');
     expect(status?.leftovers).toContain('perhaps the record of VirtualMachine vms/web');
     expect(await run.isRecorded()).toBe(true);
+    const [event, ...others] = run.posted
+      .map((one) => moveEvent.safeParse(one).data ?? one.type)
+      .slice(posted);
+    expect(event).toMatchObject({
+      type: 'io.kubevirt.mtq.live.failed',
+      data: {
+        plan: { namespace: 'tenant', name: 'plan' },
+        target: { name: 'web' },
+        reason: 'GivenUp',
+        message: expect.stringContaining('given up after its Plan was removed'),
+        left: 0,
+      },
+    });
+    expect(others).toEqual([]);
+  });
+
+  test('while VMs move, and no Broker takes events: that it is given up is posted later', async () => {
+    const run = await ModelledRun.start();
+    await run.sweep();
+    await force(run);
+    await run.breakGlass();
+    run.isBrokerAway = true;
+    await run.changed('Migration');
+    expect(await run.held()).toEqual([]);
+    run.isBrokerAway = false;
+    await run.sweep();
+    expect(run.posted.at(-1)?.type).toBe('io.kubevirt.mtq.live.failed');
+    expect((await run.migration()).status).not.toHaveProperty('outbox');
   });
 
   test.each<[string, (run: ModelledRun) => Promise<unknown>]>([
