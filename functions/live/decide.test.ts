@@ -522,6 +522,13 @@ describe('what has been refused for long', () => {
 describe('somebody deletes the source VM, or its record', () => {
   const gone = { vm: undefined, vmi: undefined, pods: [] };
   const replaced = { ...gone, successor: aVm() };
+  const SUCCEEDED_JOB: Job = {
+    ...RUNNING_JOB,
+    status: { succeeded: 1, conditions: [{ type: 'Complete', status: 'True' }] },
+  };
+  const postHook = (job: HookView['job']): Pick<HubSide, 'hooks'> => ({
+    hooks: [{ step: 'PostHook', hook: aHook(), job }],
+  });
 
   test.each<[string, RunSnapshot, string]>([
     ['before anything was made', aRun({ source: gone }), 'Failed SourceGone'],
@@ -555,6 +562,49 @@ describe('somebody deletes the source VM, or its record', () => {
       'when the guest has arrived, and another VM of its name is off',
       aRun({ source: { ...gone, successor: HALTED }, target: THERE }),
       'Succeeded Succeeded',
+    ],
+    [
+      'before its PostHook ran',
+      aRun({ source: gone, target: THERE, hub: postHook(undefined) }),
+      'Failed HookFailed',
+    ],
+    [
+      'while its PostHook runs: that is suspended first',
+      aRun({ source: gone, target: THERE, hub: postHook(RUNNING_JOB) }),
+      'replace Job posthook on hub',
+    ],
+    [
+      'while its PostHook runs, which is suspended',
+      aRun({ source: gone, target: THERE, hub: postHook({ ...RUNNING_JOB, spec: { suspend: true } }) }),
+      'Failed HookFailed',
+    ],
+    [
+      'after its PostHook has succeeded',
+      aRun({ source: gone, target: THERE, hub: postHook(SUCCEEDED_JOB) }),
+      'Succeeded Succeeded',
+    ],
+    [
+      'after a Job of somebody else has',
+      aRun({
+        source: gone,
+        target: THERE,
+        hub: postHook({ ...SUCCEEDED_JOB, metadata: { ...RUNNING_JOB.metadata, labels: {} } }),
+      }),
+      'Failed HookFailed',
+    ],
+    [
+      'when its run had a PreHook only',
+      aRun({
+        source: gone,
+        target: THERE,
+        hub: { hooks: [{ step: 'PreHook', hook: aHook(), job: undefined }] },
+      }),
+      'Succeeded Succeeded',
+    ],
+    [
+      'before its PostHook ran, and another VM of its name may run',
+      aRun({ source: replaced, target: THERE, hub: postHook(undefined) }),
+      'wait SourceStartedAgain',
     ],
     ['when the run has ended', aRun({ source: gone, hub: shown('Canceled') }), 'Canceled Succeeded'],
     [

@@ -1,6 +1,5 @@
 import { forgetAll } from '../domain/live/abort.ts';
 import { has } from '../domain/live/conditions.ts';
-import { hasArrived } from '../domain/live/cut-over.ts';
 import { isUndoLate } from '../domain/live/deadlines.ts';
 import {
   DONE,
@@ -13,11 +12,12 @@ import {
 } from '../domain/live/decision.ts';
 import type { VmStatus } from '../domain/live/forklift.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
-import { suspendHooks } from '../domain/live/hook-step.ts';
+import { isPostHookDue, suspendHooks } from '../domain/live/hook-step.ts';
 import { LIVE_CONDITION, LIVE_REASON, type LiveReason } from '../domain/live/names.ts';
 import { isOff, isSettled } from '../domain/live/end-source.ts';
 import { madeObjects, madeReceiver } from '../domain/live/made-objects.ts';
-import { isWantedRunning, receiverOf } from '../domain/live/proofs.ts';
+import { isAloneThere } from '../domain/live/moved.ts';
+import { isWantedRunning } from '../domain/live/proofs.ts';
 import {
   isPastCutOver,
   recordIn,
@@ -137,12 +137,10 @@ export function asShown(status: VmStatus | undefined): Ended {
 
 /** The VM on the source is gone, and with it the record. Nothing can start there, and nothing proves where the guest is. */
 function withoutSource(snapshot: RunSnapshot): RunDecision {
-  const { hub, target } = snapshot;
+  const { hub } = snapshot;
   const before = hub.status?.completed === undefined ? undefined : asShown(hub.status);
   if (before?.as === 'Succeeded') return before;
-  const vm = receiverOf(snapshot);
-  if (vm !== undefined && hasArrived({ ...target, vm, vmim: target.vmims.at(-1) }))
-    return before ?? arrivedAlone(snapshot);
+  if (isAloneThere(snapshot)) return before ?? arrivedAlone(snapshot);
   const left = madeObjects(snapshot).map(shown);
   if (before !== undefined) return { ...before, leftovers: left };
   const advice = left.length === 0 ? '' : ': look at the target, and delete by hand what is not needed';
@@ -151,8 +149,11 @@ function withoutSource(snapshot: RunSnapshot): RunDecision {
 }
 
 /** One that replaced the VM, as GitOps tools do, is no part of the run: only its owner can tell whether it is a second copy. */
-function arrivedAlone({ hub, source: { successor } }: RunSnapshot): RunDecision {
+function arrivedAlone(snapshot: RunSnapshot): RunDecision {
+  const { hub, source } = snapshot;
+  const { successor } = source;
   if (successor === undefined || isOff(successor)) {
+    if (isPostHookDue(snapshot)) return over('Failed', NO_POST_HOOK);
     const message = 'the VM runs on the target; the one on the source was deleted';
     return over('Succeeded', { reason: LIVE_REASON.succeeded, message });
   }
@@ -167,6 +168,11 @@ function arrivedAlone({ hub, source: { successor } }: RunSnapshot): RunDecision 
   if (decision.kind === 'fail') return over('Failed', decision);
   return { step: TRANSFER.name, ...waiting, kind: 'wait' };
 }
+
+const NO_POST_HOOK = {
+  reason: LIVE_REASON.hookFailed,
+  message: 'the PostHook did not succeed before the VM on the source was deleted: run it by hand',
+};
 
 function recordMarks(run: RecordedRun): RunDecision | undefined {
   const next = withSeenMarks(run);

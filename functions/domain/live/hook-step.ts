@@ -33,7 +33,7 @@ function follow(snapshot: RecordedRun, view: HookView, job: Job): StepDecision {
       LIVE_REASON.hookFailed,
       `the Job ${shownName(job)} is not of this run: delete it, and run the plan again`,
     );
-  if ((job.status?.succeeded ?? 0) > 0) return recordSuccess(snapshot, step);
+  if (hasSucceeded(job)) return recordSuccess(snapshot, step);
   const failed = conditionOf(job, 'Failed');
   if (failed !== undefined)
     return fail(
@@ -49,6 +49,14 @@ function follow(snapshot: RecordedRun, view: HookView, job: Job): StepDecision {
     LIVE_REASON.hookFailed,
   );
 }
+
+const hasSucceeded = ({ status }: Job): boolean => (status?.succeeded ?? 0) > 0;
+
+/** By its Job alone: the record, which says so for good, is gone with the VM. */
+export const isPostHookDue = ({ hub, run }: RunSnapshot): boolean =>
+  hub.hooks.some(
+    ({ step, job }) => step === 'PostHook' && !(job !== undefined && isOfRun(job, run) && hasSucceeded(job)),
+  );
 
 /** The Job ends its pod by the hook's own deadline; the time to start it comes on top. */
 const limitOf = ({ hook }: HookView): number =>

@@ -1,6 +1,9 @@
 import { has } from './conditions.ts';
+import { hasArrived } from './cut-over.ts';
 import type { Plan, VmReference, VmStatus } from './forklift.ts';
 import { LIVE_CONDITION } from './names.ts';
+import { receiverOf } from './proofs.ts';
+import type { RunSnapshot } from './run-snapshot.ts';
 import { isSameVm } from './stop.ts';
 
 /**
@@ -9,6 +12,15 @@ import { isSameVm } from './stop.ts';
  */
 export const hasMoved = (shown: Pick<VmStatus, 'conditions'>): boolean =>
   has(shown, LIVE_CONDITION.succeeded) || has(shown, LIVE_CONDITION.cutOver);
+
+/** The VM on the source was deleted after its guest had arrived. No record says so any more. */
+export function isAloneThere(snapshot: RunSnapshot): boolean {
+  const { source, target } = snapshot;
+  const vm = receiverOf(snapshot);
+  return (
+    source.vm === undefined && vm !== undefined && hasArrived({ ...target, vm, vmim: target.vmims.at(-1) })
+  );
+}
 
 /** What the plan shows of a VM that one of its runs has moved; undefined: none has. */
 export const movedIn = ({ status }: Plan, vm: VmReference): VmStatus | undefined =>

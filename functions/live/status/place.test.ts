@@ -1,5 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import { aReceiver, aRecordedRun, recorded } from '../../../test/support/builders/live-run.ts';
+import {
+  aReceiver,
+  aRecordedRun,
+  aRun,
+  arrived,
+  aWaitingVmi,
+  recorded,
+} from '../../../test/support/builders/live-run.ts';
 import { NOW, seconds } from '../../../test/support/builders/object.ts';
 import type { VmStatus } from '../../domain/live/forklift.ts';
 import { hasMoved } from '../../domain/live/moved.ts';
@@ -27,6 +34,14 @@ const SETTLED: RunDecision = {
   leftovers: [],
   release: [{ verb: 'replace', on: 'source', object: runOf({}).source.vm ?? aReceiver() }],
 };
+const ALONE: RunDecision = {
+  ...({ kind: 'ended', as: 'Failed', reason: 'HookFailed', message: 'run it by hand' } as const),
+  ...{ leftovers: [], release: [] },
+};
+const alone = (...changes: Parameters<typeof aWaitingVmi>): RunSnapshot => ({
+  ...aRun({ target: { vm: aReceiver(), vmi: aWaitingVmi(...changes) } }),
+  source: { ...aRun().source, vm: undefined, vmi: undefined },
+});
 type Pass = readonly [RunDecision, RunSnapshot];
 const shownAfter = (...passes: readonly Pass[]): VmStatus => {
   const entry = { name: 'web', namespace: 'vms' };
@@ -75,6 +90,8 @@ describe('a VM that has failed counts as moved', () => {
       ],
       true,
     ],
+    ['where it is there alone, because the one on the source was deleted', [[ALONE, alone(arrived)]], true],
+    ['not where its guest had not come by then', [[ALONE, alone()]], false],
   ])('%s', (_what, passes, wanted) => {
     expect(hasMoved(shownAfter(...passes))).toBe(wanted);
   });

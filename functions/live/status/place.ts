@@ -1,6 +1,6 @@
 import { nextConditions, type Finding } from '../../domain/live/conditions.ts';
 import type { LiveCondition, VmStatus } from '../../domain/live/forklift.ts';
-import { hasMoved } from '../../domain/live/moved.ts';
+import { hasMoved, isAloneThere } from '../../domain/live/moved.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import { isPastCutOver, type RunRecord } from '../../domain/live/run-record.ts';
 import type { DecidedVm } from './vm.ts';
@@ -20,7 +20,8 @@ export function placeOf({ snapshot, decision }: Decided, record: RunRecord | und
     return { findings: [], stays: ({ type }) => type !== LIVE_CONDITION.cutOver };
   const message = "The guest was seen on the target, so the VM's place is there.";
   const finding: Finding = { type: LIVE_CONDITION.cutOver, category: 'Advisory', durable: true, message };
-  const isThere = isPast || (decision.kind === 'ended' && decision.as === 'Succeeded');
+  const isAlone = snapshot !== undefined && isAloneThere(snapshot);
+  const isThere = isPast || isAlone || (decision.kind === 'ended' && decision.as === 'Succeeded');
   return { findings: isThere ? [finding] : [], stays: () => true };
 }
 

@@ -15,7 +15,10 @@ test('a source VM that was replaced past the cut-over is no end, until the other
   await admin.create(VIRTUAL_MACHINES, { kind, apiVersion, spec, metadata: name } as never);
   await run.sweep();
   const [vm] = (await run.migration()).status?.vms ?? [];
-  expect(vm?.conditions).toMatchObject([{ category: 'Critical', reason: 'SourceStartedAgain' }]);
+  expect(vm?.conditions).toMatchObject([
+    { type: 'CutOver' },
+    { category: 'Critical', reason: 'SourceStartedAgain' },
+  ]);
   expect((await run.held()).sort()).toEqual(HELD);
   await admin.patch(VIRTUAL_MACHINES, name, { merge: { spec: { runStrategy: 'Halted' } } });
   await run.sweep();
