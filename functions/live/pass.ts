@@ -98,7 +98,7 @@ async function goOn({ migration, plan: read }: Pair, context: LiveContext): Prom
   const providers = await readProviders(plan, context);
   const held = await hold({ migration, plan, providers }, hub);
   const vms = vmsOf(held);
-  const [decided] = await Promise.all([moveAll(vms, held, context), startWatcher(context)]);
+  const [decided] = await Promise.all([moveAll(vms, held, context), startWatcher(migration, context)]);
   const ended = new Map(
     vms.filter(({ shown }) => shown.completed !== undefined).map(({ entry, shown }) => [entry, shown]),
   );

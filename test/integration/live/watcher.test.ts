@@ -138,9 +138,16 @@ test('what changes in another cluster is posted while a run is under way, and no
   const { object: deployment } = await hub.get(LIVE_WATCHER.type, LIVE_WATCHER.at);
   expect(deployment.spec.replicas).toBe(0);
 
-  // `live` scales it up with the next run, once.
+  // `live` scales it up while a run is under way, once.
   const live = { hub: clusters.members.hub.admin, log: () => undefined };
-  expect([await startWatcher(live), await startWatcher(live)]).toEqual([true, false]);
+  const migrationAt = { namespace: 'tenant', name: 'migration' };
+  const { object: over } = await hub.get(PLAN_MIGRATIONS, migrationAt);
+  expect(await startWatcher(over, live)).toBe(false);
+  await hub.patch(PLAN_MIGRATIONS, migrationAt, {
+    merge: { status: { completed: null } },
+    subresource: 'status',
+  });
+  expect([await startWatcher(over, live), await startWatcher(over, live)]).toEqual([true, false]);
 });
 
 const deploymentOf = (replicas: number): object => {
