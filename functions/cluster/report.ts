@@ -123,20 +123,22 @@ const contentOf = (
 
 /**
  * Updates the status of a VMMRQ of either kind to `next` of the newest version. After a conflict the status is computed again; an
- * unchanged one is not written. After ATTEMPTS conflicts the report is dropped: many namespaces may write to a cluster-wide VMMRQ.
+ * unchanged one is not written. The report is dropped for another VMMRQ of the same name, where `next` is undefined, and after ATTEMPTS
+ * conflicts: many namespaces may write to a cluster-wide VMMRQ.
  */
 export async function writeVmmrqStatus(
   { cluster, log }: Reporter,
   vmmrq: Vmmrq,
-  next: (newest: Vmmrq) => VmmrqStatus,
+  next: (newest: Vmmrq) => VmmrqStatus | undefined,
 ): Promise<void> {
-  const { name, namespace } = vmmrq.metadata;
+  const { name, namespace, uid } = vmmrq.metadata;
   const at = { name, ...(namespace === undefined ? {} : { namespace }) };
   try {
     let newest = vmmrq;
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       if (attempt > 1) newest = (await cluster.get(typeOf(vmmrq), at)).object;
-      if (await isWritten(cluster, newest, next(newest))) return;
+      const status = newest.metadata.uid === uid ? next(newest) : undefined;
+      if (status === undefined || (await isWritten(cluster, newest, status))) return;
     }
   } catch (error) {
     if (isNotFound(error)) return;

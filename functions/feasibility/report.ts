@@ -2,6 +2,7 @@ import type { Assessment } from '../domain/verdict/assessment.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import { EVENT } from '../domain/names.ts';
 import { ownVmmrqs } from '../domain/policy/policy.ts';
+import type { Vmmrq } from '../domain/objects.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import { writeNewEvents, writeVmmrqStatus } from '../cluster/report.ts';
 import type { StepContext } from '../host/step.ts';
@@ -35,6 +36,10 @@ export async function report(
   const vmmrqs = reply?.type === EVENT.migrationFeasible ? [] : ownVmmrqs(snapshot);
   await Promise.all([
     writeNewEvents(context, snapshot.namespace.metadata.name, events),
-    ...vmmrqs.map((vmmrq) => writeVmmrqStatus(context, vmmrq, statusOf)),
+    ...vmmrqs.map((vmmrq) => {
+      // The verdicts are of the spec that was read. The event of a newer one starts its own look.
+      const isRead = ({ metadata }: Vmmrq): boolean => metadata.generation === vmmrq.metadata.generation;
+      return writeVmmrqStatus(context, vmmrq, (newest) => (isRead(newest) ? statusOf(newest) : undefined));
+    }),
   ]);
 }

@@ -30,13 +30,14 @@ import {
 import {
   aGrant,
   aQuota,
+  fencedBy,
   holding,
   holdingUnreadably,
   raisedBy,
   used,
 } from '../../test/support/builders/quota.ts';
 import { aVmmrq } from '../../test/support/builders/snapshot.ts';
-import { ANNOTATION, LABEL, REASON } from '../domain/names.ts';
+import { ANNOTATION, LABEL, REASON, type LockOutcome } from '../domain/names.ts';
 import { decide, type LowerDecision, type LowerSnapshot } from './decide.ts';
 
 /** Raised four seconds ago (aGrant, raisedBy). */
@@ -179,6 +180,49 @@ describe('the outcome', () => {
 test('the state of its migrations is unknown: the lock ends at its time, and not before', () => {
   expect(decided({ migrations: undefined })).toMatchObject({ kind: 'wait' });
   expect(decided({ migrations: undefined, now: NOW + 25_000 })).toMatchObject({ kind: 'lower' });
+});
+
+describe('one quota is fenced by this lock, and the other is not: its write failed', () => {
+  const half = (outcome: LockOutcome, other = aQuota(named('other'))): Partial<LowerSnapshot> => ({
+    quotas: [aQuota(fencedBy('token-1', outcome)), other],
+  });
+  const over = { now: NOW, namespace: aNamespace(lockedBy(anExpiredLock())) };
+
+  test.each<[string, Partial<LowerSnapshot>, { reason: string; outcome: string }]>([
+    ['with that outcome', half('failed'), { reason: REASON.raisedButNotAdmitted, outcome: 'failed' }],
+    [
+      'also where it is raised',
+      half('charged', raisedBy(aVmmrq())(aQuota(named('other')))),
+      { reason: REASON.charged, outcome: 'charged' },
+    ],
+    [
+      'also where the migrations were not read',
+      { ...half('failed'), migrations: undefined },
+      { reason: REASON.raisedButNotAdmitted, outcome: 'failed' },
+    ],
+    [
+      'as admitted where the pods are there',
+      { ...half('failed'), targets: [aTarget()] },
+      { reason: REASON.admitted, outcome: 'admitted' },
+    ],
+    [
+      'with that outcome at the end of the lock',
+      { ...over, ...half('failed') },
+      { reason: REASON.lockExpired, outcome: 'failed' },
+    ],
+  ])('the rest is lowered, %s', (_, different, want) => {
+    expect(lowered(different)).toMatchObject({ token: 'token-1', ...want });
+  });
+
+  test.each<[string, Partial<LowerSnapshot>]>([
+    [
+      'by another lock',
+      { quotas: [aQuota(fencedBy('token-0', 'failed')), raisedBy(aVmmrq())(aQuota(named('other')))] },
+    ],
+    ['as every quota of the lock', { quotas: [aQuota(fencedBy('token-1', 'failed'))] }],
+  ])('where one is fenced %s, it waits', (_, different) => {
+    expect(decided(different).kind).toBe('wait');
+  });
 });
 
 describe('left alone', () => {

@@ -1,4 +1,5 @@
 import { grantBy, grantOf } from '../domain/quota/grant.ts';
+import { fenceOf, isFencedBy } from '../domain/quota/lower.ts';
 import { isCharged } from '../domain/quota/raise.ts';
 import {
   isLockExpired,
@@ -66,6 +67,8 @@ export function decide(snapshot: LowerSnapshot): LowerDecision {
   }
   const { migrations } = snapshot;
   if (allAdmitted(lock.migrations, snapshot.targets ?? [])) return lower(lock, admitted(lock));
+  const begun = begunOutcome(snapshot, lock);
+  if (begun !== undefined) return lower(lock, { outcome: begun, reason: REASON_OF[begun], message: BEGUN });
   if (migrations === undefined) return wait('the lock has not expired');
   const still = stillWaiting(migrations, snapshot, lock);
   if (still.length === 0) return lower(lock, allEnded(snapshot, lock));
@@ -86,6 +89,27 @@ export const isOver = (
   state: LockState,
   { now, overdueToken }: Pick<LowerSnapshot, 'now' | 'overdueToken'>,
 ): boolean => state.kind !== 'held' || isLockExpired(state.lock, now) || overdueToken === state.lock.token;
+
+/**
+ * How the lock ended by a fence that is written while another quota lacks it: that write failed, or `lower` crashed. No raise can land
+ * on the fenced one, so the rest must not wait for the migrations. undefined: no quota is fenced, or each is.
+ */
+function begunOutcome({ quotas }: Pick<LowerSnapshot, 'quotas'>, { token }: Lock): LockOutcome | undefined {
+  const fenced = quotas.filter((quota) => isFencedBy(quota, token));
+  const [first] = fenced;
+  return first === undefined || fenced.length === quotas.length ? undefined : fenceOf(first)?.outcome;
+}
+
+const BEGUN = 'some quotas of the lock are lowered already, and this lowers the others';
+
+/** A fence does not say why it was written. */
+const REASON_OF: Readonly<Record<LockOutcome, Reason>> = {
+  [LOCK_OUTCOME.admitted]: REASON.admitted,
+  [LOCK_OUTCOME.charged]: REASON.charged,
+  [LOCK_OUTCOME.gaveWay]: REASON.ended,
+  [LOCK_OUTCOME.ourFault]: REASON.fenced,
+  [LOCK_OUTCOME.failed]: REASON.raisedButNotAdmitted,
+};
 
 /** Without a readable lock every grant is a leftover. Lowering it also fences late raises. */
 function repair({ quotas, namespace }: LowerSnapshot, state: LockState): LowerDecision {
@@ -121,7 +145,9 @@ function over(snapshot: LowerSnapshot, lock: Lock): LowerResult {
   if (isThrough) return admitted(lock);
   const raised = raisedFor(snapshot, lock);
   const { reason, message } = lock.ended ?? PAST_ITS_TIME;
-  const outcome = isAllCharged(raised, lock) ? LOCK_OUTCOME.charged : outcomeOf(lock, raised, snapshot);
+  const outcome = isAllCharged(raised, lock)
+    ? LOCK_OUTCOME.charged
+    : (begunOutcome(snapshot, lock) ?? outcomeOf(lock, raised, snapshot));
   return { outcome, reason: reason as Reason, message };
 }
 

@@ -4,9 +4,10 @@ import { isInUse } from '../domain/quota/raise.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import { EVENT, KIND, LOCK_OUTCOME, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
+import { readFenceToken } from '../cluster/fence-token.ts';
 import { nudge } from '../cluster/nudge.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
-import { decide, type Lower } from './decide.ts';
+import { decide } from './decide.ts';
 import {
   decideSeen,
   grantShownBy,
@@ -15,9 +16,9 @@ import {
   type SeenSnapshot,
 } from './decide-seen.ts';
 import { canSkip } from './can-skip.ts';
-import { isLockUnchanged, readLocked, readSeen, readStoredTargets } from './read.ts';
+import { readLocked, readSeen, readStoredTargets } from './read.ts';
 import { report } from './report.ts';
-import { withOtherGrants, writeBack, type LowerTask, type Lowering } from './write.ts';
+import { mayBeOfLaterLock, writeBack, type LowerTask, type Lowering } from './write.ts';
 
 const STILL_WAITING: Outcome = {
   reason: REASON.stillWaiting,
@@ -89,7 +90,8 @@ async function attemptFromQuotas(
       return { reason, message, reply: { type: EVENT.quotaUndone, from: 'lower', cause, ...about } };
     }
     case 'lower': {
-      const task: LowerTask = { token, outcome: decision.outcome, lock: undefined, mayLowerOthers: false };
+      const target = { token, outcome: decision.outcome, lock: undefined };
+      const task = await taskFor(target, { namespace, quotas: seen.quotas }, context);
       return lowerAll(request, { ...seen, ...decision, task }, context);
     }
   }
@@ -128,22 +130,25 @@ async function attemptFromLock(request: StepRequest, context: StepContext): Prom
       await nudge(context.cluster, decision.migrations, decision.value);
       return { reason, message };
     case 'lower': {
-      const others = withOtherGrants(snapshot.quotas, decision.token);
-      const mayLowerOthers = others.length > 0 && (await isLockUnchanged(snapshot.namespace, context));
-      return lowerAll(
-        request,
-        { ...snapshot, ...decision, task: { ...taskOf(decision), mayLowerOthers } },
-        context,
-      );
+      const { token, outcome, lock } = decision;
+      const read = { namespace: request.namespace, quotas: snapshot.quotas };
+      const task = await taskFor({ token, outcome, lock }, read, context);
+      return lowerAll(request, { ...snapshot, ...decision, task }, context);
     }
   }
 }
 
-const taskOf = ({ token, outcome, lock }: Lower): Omit<LowerTask, 'mayLowerOthers'> => ({
-  token,
-  outcome,
-  lock,
-});
+/** Reads the namespace where a quota may be of a later lock. The version of each quota, read before, is its write's precondition. */
+async function taskFor(
+  target: Omit<LowerTask, 'isLockCurrent'>,
+  { namespace, quotas }: { readonly namespace: string; readonly quotas: readonly ResourceQuota[] },
+  { cluster }: StepContext,
+): Promise<LowerTask> {
+  const { token } = target;
+  const isLockCurrent =
+    !mayBeOfLaterLock(quotas, token) || (await readFenceToken(namespace, cluster)) === token;
+  return { ...target, isLockCurrent };
+}
 
 async function lowerAll(
   request: StepRequest,

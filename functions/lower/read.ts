@@ -3,8 +3,8 @@ import type { Grant } from '../domain/quota/grant.ts';
 import { isCharged } from '../domain/quota/raise.ts';
 import { lockOf, LOCK_VERSION, type LockedMigration, type Lock, type LockState } from '../domain/lock.ts';
 import { allAdmitted } from '../domain/migration.ts';
-import { ANNOTATION, EVENT, KIND, LABEL, SOURCE_EVENT } from '../domain/names.ts';
-import type { KubernetesEvent, Migration, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
+import { EVENT, KIND, LABEL, SOURCE_EVENT } from '../domain/names.ts';
+import type { KubernetesEvent, Migration, Pod, ResourceQuota } from '../domain/objects.ts';
 import { inGroups } from '../cluster/in-groups.ts';
 import { LISTED_MIGRATIONS } from '../cluster/listed.ts';
 import { getQuota, LISTED_QUOTAS, readLockQuotas } from '../cluster/quotas.ts';
@@ -195,13 +195,4 @@ async function orFallback<T, U>(
     log('warn', `an optional read failed, going on without it: ${describeError(error)}`);
     return otherwise;
   }
-}
-
-/** Whether the lock is the very one that was read before its quotas were, or still absent. */
-export async function isLockUnchanged(
-  { metadata }: Namespace,
-  { cluster }: Pick<StepContext, 'cluster'>,
-): Promise<boolean> {
-  const read = await ignoreNotFound(cluster.get(NAMESPACES, { name: metadata.name }));
-  return read?.object.metadata.annotations?.[ANNOTATION.lock] === metadata.annotations?.[ANNOTATION.lock];
 }

@@ -28,7 +28,7 @@ test('in a lock that failed, the migration that got its pod is not reported as b
     clock: { now: () => new Date(NOW) },
     log: () => undefined,
   } as unknown as StepContext;
-  const task = { token: lock.token, outcome: LOCK_OUTCOME.failed, lock, mayLowerOthers: false };
+  const task = { token: lock.token, outcome: LOCK_OUTCOME.failed, lock, isLockCurrent: false };
   await report(
     {
       task,

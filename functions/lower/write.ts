@@ -15,8 +15,11 @@ export interface LowerTask {
   readonly token: string | undefined;
   readonly outcome: LockOutcome;
   readonly lock: Lock | undefined;
-  /** Grants of other tokens are leftovers: the namespace's lock was the same before and after they were read. */
-  readonly mayLowerOthers: boolean;
+  /**
+   * The namespace had this token, or still no lock, after the quotas were read. So grants of other tokens are leftovers, and fences of
+   * other tokens are older. Without it, another token may be that of a later lock.
+   */
+  readonly isLockCurrent: boolean;
 }
 
 /** What is lowered and why, by whichever decision. */
@@ -56,6 +59,7 @@ async function writeOne(
 ): Promise<'written' | 'back' | 'lostRace'> {
   const fence = fenceFor(quota, task);
   if (fence === undefined) return 'back';
+  if (mayBeFencedByLaterLock(quota, task)) return 'lostRace';
   try {
     await writeQuota(cluster, quota, (whole) => loweredQuota(whole, fence));
     return 'written';
@@ -70,26 +74,27 @@ async function writeOne(
   }
 }
 
+const mayBeFencedByLaterLock = (quota: ResourceQuota, { isLockCurrent }: LowerTask): boolean =>
+  !isLockCurrent && grantOf(quota).kind === 'none';
+
 /** The fence to write on a quota; undefined: nothing to write. */
-function fenceFor(quota: ResourceQuota, { token, outcome, mayLowerOthers }: LowerTask): Fence | undefined {
+function fenceFor(quota: ResourceQuota, { token, outcome, isLockCurrent }: LowerTask): Fence | undefined {
   const state = grantOf(quota);
   if (state.kind === 'none') {
     return token === undefined || isFencedBy(quota, token) ? undefined : { token, outcome };
   }
   const of = state.kind === 'held' ? state.grant.token : UNREADABLE;
   if (of === token) return { token, outcome };
-  return mayLowerOthers ? { token: token ?? of, outcome } : undefined;
+  return isLockCurrent ? { token: token ?? of, outcome } : undefined;
 }
 
 /** Replaces the token of a grant that is unreadable. */
 const UNREADABLE = 'unreadable';
 
-/** Quotas with a grant of another token, perhaps of a lock that was taken after the namespace was read. */
-export const withOtherGrants = (
-  quotas: readonly ResourceQuota[],
-  token: string | undefined,
-): readonly ResourceQuota[] =>
-  quotas.filter((quota) => {
+/** Whether a quota may have the grant or the fence of a later lock, so that the namespace must be read after it. */
+export const mayBeOfLaterLock = (quotas: readonly ResourceQuota[], token: string | undefined): boolean =>
+  quotas.some((quota) => {
     const state = grantOf(quota);
-    return state.kind === 'malformed' || (state.kind === 'held' && state.grant.token !== token);
+    if (state.kind === 'none') return token !== undefined && !isFencedBy(quota, token);
+    return state.kind === 'malformed' || state.grant.token !== token;
   });

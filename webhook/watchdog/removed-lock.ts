@@ -1,53 +1,47 @@
 import { grantOf } from '../../functions/domain/quota/grant.ts';
 import { isFencedBy, loweredQuota } from '../../functions/domain/quota/lower.ts';
-import { lockOf, type Lock } from '../../functions/domain/lock.ts';
+import type { Lock } from '../../functions/domain/lock.ts';
 import { LOCK_OUTCOME } from '../../functions/domain/names.ts';
 import type { ResourceQuota } from '../../functions/domain/objects.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { isConflict, isNotFound } from '../../functions/kubernetes/errors.ts';
-import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
-import { getQuota, writeQuota } from '../../functions/cluster/quotas.ts';
-import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
+import { readFenceToken } from '../../functions/cluster/fence-token.ts';
+import { readLockQuotas, writeQuota } from '../../functions/cluster/quotas.ts';
 
 /**
  * Fences the quotas of a lock that was removed by hand, because its raise may still be running. A quota that is raised already is
- * an orphan, which the guard lowers. Rejects when a write fails now.
+ * an orphan, which the guard lowers. The next lock's own fence stays: it stops the removed lock's raise too. Rejects when a write
+ * fails now.
  */
 export async function fenceRemovedLock(cluster: Cluster, namespace: string, lock: Lock): Promise<void> {
-  const read = await ignoreNotFound(cluster.get(NAMESPACES, { name: namespace }));
-  if (read === undefined) return;
-  const state = lockOf(read.object);
-  if (state.kind === 'held' && state.lock.token === lock.token) return;
-  await Promise.all(
-    lock.quotas.map((quota) => writeFence(cluster, namespace, { ...quota, token: lock.token })),
-  );
-}
-
-interface FenceTarget {
-  readonly name: string;
-  readonly uid: string;
-  readonly token: string;
-}
-
-async function writeFence(cluster: Cluster, namespace: string, fenced: FenceTarget): Promise<void> {
   for (;;) {
-    const read = await ignoreNotFound(getQuota(cluster, { namespace, name: fenced.name }));
-    if (read === undefined || !isOpen(read.object, fenced)) return;
-    const mark = { token: markOf(fenced), outcome: LOCK_OUTCOME.failed };
-    try {
-      await writeQuota(cluster, read.object, (whole) => loweredQuota(whole, mark));
-      return;
-    } catch (error) {
-      if (isNotFound(error)) return;
-      if (!isConflict(error)) throw error;
-    }
+    const read = await readLockQuotas(namespace, lock.quotas, cluster);
+    const open = read.map(({ object }) => object).filter((quota) => isOpen(quota, lock));
+    if (open.length === 0) return;
+    // After the quotas, whose versions are the writes' precondition: a fence of another token than this is an older one.
+    const live = await readFenceToken(namespace, cluster);
+    if (live === lock.token) return;
+    const due = open.filter((quota) => live === undefined || !isFencedBy(quota, live));
+    const written = await Promise.all(due.map((quota) => writeFence(cluster, quota, lock)));
+    if (!written.includes(false)) return;
   }
 }
 
-const markOf = ({ token }: FenceTarget): string => `removed-${token}`;
+/** False: another writer was first. */
+async function writeFence(cluster: Cluster, quota: ResourceQuota, lock: Lock): Promise<boolean> {
+  const mark = { token: markOf(lock), outcome: LOCK_OUTCOME.failed };
+  try {
+    await writeQuota(cluster, quota, (whole) => loweredQuota(whole, mark));
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return true;
+    if (!isConflict(error)) throw error;
+    return false;
+  }
+}
 
-/** Whether this is the lock's quota (by UID), without a grant, and without a fence of that lock or of this function. */
-const isOpen = (quota: ResourceQuota, fenced: FenceTarget): boolean =>
-  quota.metadata.uid === fenced.uid &&
-  grantOf(quota).kind === 'none' &&
-  ![fenced.token, markOf(fenced)].some((token) => isFencedBy(quota, token));
+const markOf = ({ token }: Pick<Lock, 'token'>): string => `removed-${token}`;
+
+/** Whether the quota has no grant, and no fence of that lock or of this function. */
+const isOpen = (quota: ResourceQuota, lock: Lock): boolean =>
+  grantOf(quota).kind === 'none' && ![lock.token, markOf(lock)].some((token) => isFencedBy(quota, token));
