@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Job } from '../../../functions/domain/live/run-snapshot.ts';
+import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import {
   CONFIG_MAPS,
   HOOKS,
@@ -168,7 +169,7 @@ test('nothing that a run says, or makes on the hub, has what a VM keeps secret',
     const copied = await target.admin.get(SECRETS, { namespace: target.namespace, name: 'login' });
     expect(copied.object.data).toEqual({ password: base64(CANARY) });
 
-    const kinds = [CONFIG_MAPS, JOBS, EVENTS];
+    const kinds: ResourceType[] = [CONFIG_MAPS, JOBS, EVENTS];
     const made = await Promise.all(kinds.map((type) => crossing.admin.list(type, { namespace })));
     const said = JSON.stringify([
       crossing.lines,

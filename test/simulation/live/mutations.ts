@@ -324,7 +324,7 @@ export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'a hook counts as succeeded at once',
     ['L5'],
-    edit(HOOK, 'if ((job.status?.succeeded ?? 0) > 0)', 'if ((job.status?.succeeded ?? 0) >= 0)'),
+    edit(HOOK, '(status?.succeeded ?? 0) > 0;', '(status?.succeeded ?? 0) >= 0;'),
   ),
   mutation(
     'a hook runs again once its Job is gone',
