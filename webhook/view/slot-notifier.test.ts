@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { aMigration, inPhase } from '../../test/support/builders/kubevirt.ts';
 import { createdAt, inNamespace, named } from '../../test/support/builders/object.ts';
 import { systemClock } from '../../functions/runtime/clock.ts';
@@ -97,6 +97,33 @@ test('after a complete round another free slot starts with the first namespace',
   const before = posted.length;
   slotNotifier.freed();
   expect(posted.slice(before).map(({ namespace }) => namespace)).toEqual(['first']);
+});
+
+describe('a namespace that cannot migrate', () => {
+  test('goes after one that begins to wait while it has another turn', async () => {
+    state = stateOf(FIRST);
+    slotNotifier.freed();
+    await notifiedNamespaces(60_000);
+    slotNotifier.freed();
+    state = stateOf(FIRST, SECOND);
+    expect(await notifiedNamespaces(3_000)).toEqual(['second', 'second', 'first']);
+  });
+
+  test('goes after one that was locked since', async () => {
+    slotNotifier.freed();
+    await notifiedNamespaces(60_000);
+    slotNotifier.locked('second');
+    slotNotifier.freed();
+    expect(posted.at(-1)?.namespace).toBe('second');
+  });
+
+  test('begins to count again once it is locked', async () => {
+    slotNotifier.freed();
+    await notifiedNamespaces(60_000);
+    slotNotifier.locked('first');
+    slotNotifier.freed();
+    expect(posted.at(-1)?.namespace).toBe('first');
+  });
 });
 
 test.each<[string, Partial<ClusterState>]>([

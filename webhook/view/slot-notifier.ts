@@ -37,6 +37,8 @@ interface Next {
 export class SlotNotifier {
   readonly #options: SlotNotifierOptions;
   readonly #tries = new Map<string, number>();
+  /** Turns since the last lock. A namespace that cannot migrate must not delay the others whenever a slot becomes free. */
+  readonly #fruitless = new Map<string, number>();
   #cancel: (() => void) | undefined;
   #count = 0;
 
@@ -52,9 +54,15 @@ export class SlotNotifier {
     this.#wakeNext();
   }
 
+  /** The callers report here that a namespace is locked: its events have an effect. */
+  locked(namespace: string): void {
+    this.#fruitless.delete(namespace);
+  }
+
   /** Whether each namespace that could use a slot now has had its turn. Without a free slot nobody can, and the turns go on later. */
   #isRoundOver(state: ClusterState): boolean {
-    return migrationsToNotify(state, () => false).length > 0 && this.#next(state)?.round !== 1;
+    const mayGo = migrationsToNotify(state, { isTried: () => false, fruitless: () => 0 });
+    return mayGo.length > 0 && this.#next(state)?.round !== 1;
   }
 
   stop(): void {
@@ -78,24 +86,27 @@ export class SlotNotifier {
 
   #next(state: ClusterState): Next | undefined {
     for (let round = 1; round <= ROUNDS; round += 1) {
-      const migrations = migrationsToNotify(
-        state,
-        (namespace) => (this.#tries.get(namespace) ?? 0) >= round * TRIES,
-      );
+      const migrations = migrationsToNotify(state, {
+        isTried: (namespace) => (this.#tries.get(namespace) ?? 0) >= round * TRIES,
+        fruitless: (namespace) => this.#fruitless.get(namespace) ?? 0,
+      });
       if (migrations.length > 0) return { migrations, round };
     }
     return undefined;
   }
 
-  /** Resets the count of each namespace that no longer waits. */
+  /** Resets the counts of each namespace that no longer waits. */
   #forget({ migrations }: ClusterState): void {
     const waiting = new Set(migrations.filter(isRejectedByQuota).map(({ metadata }) => metadata.namespace));
-    for (const namespace of this.#tries.keys()) if (!waiting.has(namespace)) this.#tries.delete(namespace);
+    for (const counts of [this.#tries, this.#fruitless])
+      for (const namespace of counts.keys()) if (!waiting.has(namespace)) counts.delete(namespace);
   }
 
   async #notify({ namespace, name, uid, vmi }: MigrationInNamespace): Promise<void> {
     const { post, log } = this.#options;
-    this.#tries.set(namespace, (this.#tries.get(namespace) ?? 0) + 1);
+    const tries = (this.#tries.get(namespace) ?? 0) + 1;
+    this.#tries.set(namespace, tries);
+    if (tries % TRIES === 0) this.#fruitless.set(namespace, (this.#fruitless.get(namespace) ?? 0) + 1);
     this.#count += 1;
     const cause = `slot-${String(this.#options.clock.now().getTime())}-${String(this.#count)}`;
     try {

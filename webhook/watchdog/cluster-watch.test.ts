@@ -45,6 +45,16 @@ afterEach(async () => {
   jest.useRealTimers();
 });
 
+const limitedTo = (parallelMigrationsPerCluster: number): KubeVirt => ({
+  apiVersion: 'kubevirt.io/v1',
+  kind: 'KubeVirt',
+  metadata: { ...metadata('kubevirt'), namespace: 'kubevirt' },
+  spec: { configuration: { migrations: { parallelMigrationsPerCluster } } },
+});
+
+const forASlot = (): OurEvent[] =>
+  posted.filter(({ type, migrations: of }) => type === EVENT.sweepRequested && of);
+
 test('the view answers, and notifies for a free slot, only when the locks have been listed too', async () => {
   const forbidden = new ApiError('list', { code: 403, reason: 'Forbidden' }, new Date());
   for (const name of ['a', 'b', 'c', 'd'])
@@ -63,18 +73,10 @@ test('the view answers, and notifies for a free slot, only when the locks have b
   cluster.restoreWatch(NAMESPACES);
   await jest.advanceTimersByTimeAsync(10_000);
   expect(watch.viewOf('tenant')?.left.cluster).toBe(0);
-  expect(posted.filter(({ type, migrations: named }) => type === EVENT.sweepRequested && named)).toEqual([]);
+  expect(forASlot()).toEqual([]);
 });
 
 test('raised limits of KubeVirt notify a migration that waits for a slot', async () => {
-  const limitedTo = (parallelMigrationsPerCluster: number): KubeVirt => ({
-    apiVersion: 'kubevirt.io/v1',
-    kind: 'KubeVirt',
-    metadata: { ...metadata('kubevirt'), namespace: 'kubevirt' },
-    spec: { configuration: { migrations: { parallelMigrationsPerCluster } } },
-  });
-  const forASlot = (): OurEvent[] =>
-    posted.filter(({ type, migrations: named }) => type === EVENT.sweepRequested && named);
   cluster.put(KUBEVIRTS, limitedTo(1));
   cluster.put(MIGRATIONS, inPhase('Running')(aMigration(named('runs'), inNamespace('other'))));
   cluster.put(MIGRATIONS, aMigration());
@@ -85,6 +87,24 @@ test('raised limits of KubeVirt notify a migration that waits for a slot', async
   cluster.put(KUBEVIRTS, limitedTo(2));
   await jest.advanceTimersByTimeAsync(0);
   expect(forASlot()).toHaveLength(1);
+});
+
+test('a namespace that got a lock is notified before one that only got events', async () => {
+  const waiting = ['first', 'second'];
+  for (const name of waiting) {
+    cluster.put(MIGRATIONS, aMigration(named(name), inNamespace(name)));
+    cluster.put(VMMRQS, aVmmrq(named(name), inNamespace(name)));
+  }
+  cluster.put(KUBEVIRTS, limitedTo(1));
+  running = watch.run(stop.signal);
+  await jest.advanceTimersByTimeAsync(60_000);
+  const locked = aNamespace(named('second'), lockedBy(aLock()));
+  cluster.put(NAMESPACES, locked);
+  await jest.advanceTimersByTimeAsync(100);
+  posted = [];
+  cluster.remove(NAMESPACES, locked);
+  await jest.advanceTimersByTimeAsync(0);
+  expect(forASlot().map(({ namespace }) => namespace)).toEqual(['second']);
 });
 
 test('gives no view while a kind that it has lost cannot be listed', async () => {

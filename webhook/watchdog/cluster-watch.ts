@@ -37,7 +37,10 @@ export class ClusterWatch implements ViewSource {
     });
     const watchdog = new Watchdog(settings, {
       ...options,
-      onLock: (namespace) => view.setLock(namespace),
+      onLock: (namespace) => {
+        view.setLock(namespace);
+        slotNotifier.locked(namespace.metadata.name);
+      },
       hasEnded: (uid) => this.#isReady && !view.isToCome(uid),
       onUnlocked: (name) => {
         view.held.delete(name);

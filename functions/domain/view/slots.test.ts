@@ -128,7 +128,7 @@ describe('hasOtherWaiters', () => {
 describe('migrationsToNotify', () => {
   const old = createdAt(-600);
   const young = createdAt(-60);
-  const untried = (): boolean => false;
+  const untried = { isTried: (): boolean => false, fruitless: (): number => 0 };
 
   test.each<[string, Partial<ClusterState>, string[]]>([
     [
@@ -200,9 +200,20 @@ describe('migrationsToNotify', () => {
     expect(notified.map(({ namespace }) => namespace)).toEqual(want);
   });
 
+  test('sorts a namespace whose events had no effect after the others, also before priority', () => {
+    const migrations = [
+      migrationIn('a', 'm', young, withPriority('system-critical')),
+      migrationIn('b', 'n', old),
+    ];
+    const fruitless = (namespace: string): number => (namespace === 'a' ? 1 : 0);
+    const notified = migrationsToNotify(stateOf({ migrations }), { ...untried, fruitless });
+    expect(notified.map(({ namespace }) => namespace)).toEqual(['b', 'a']);
+  });
+
   test('skips a namespace with enough tries', () => {
     const migrations = [migrationIn('a', 'm', old), migrationIn('b', 'n', young)];
-    expect(migrationsToNotify(stateOf({ migrations }), (namespace) => namespace === 'a')).toEqual([
+    const isTried = (namespace: string): boolean => namespace === 'a';
+    expect(migrationsToNotify(stateOf({ migrations }), { ...untried, isTried })).toEqual([
       { namespace: 'b', name: 'n', uid: 'uid-of-n', vmi: 'vm0' },
     ]);
   });

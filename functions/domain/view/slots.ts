@@ -75,13 +75,21 @@ export const hasOtherWaiters = ({ migrations, held }: ClusterState, namespace: s
   migrations.some((each) => each.metadata.namespace !== namespace && isRejectedByQuota(each)) ||
   held.some((each) => each.namespace !== namespace);
 
+/** Which namespaces the guard has notified. */
+export interface Notified {
+  /** It got enough events for now. */
+  readonly isTried: (namespace: string) => boolean;
+  /** How often all its events had no effect. */
+  readonly fruitless: (namespace: string) => number;
+}
+
 /**
- * Migrations that could use a free slot now, one of each namespace that has a VMMRQ and no lock. Sorted by KubeVirt's priority,
- * then age. At most one for each free slot, in the cluster and on each node.
+ * Migrations that could use a free slot now, one of each namespace that has a VMMRQ and no lock. Sorted by how rarely the namespace's
+ * events had no effect, then KubeVirt's priority, then age. At most one for each free slot, in the cluster and on each node.
  */
 export function migrationsToNotify(
   state: ClusterState,
-  isTried: (namespace: string) => boolean,
+  { isTried, fruitless }: Notified,
 ): MigrationInNamespace[] {
   const isHeld = new Set(state.held.map(({ namespace }) => namespace));
   const mayGo = (namespace: string): boolean =>
@@ -89,7 +97,7 @@ export function migrationsToNotify(
   const left = slotsLeft(state, '');
   const perNode = new Map(Object.entries(left.nodes));
   const chosen = new Map<string, MigrationInNamespace>();
-  for (const { metadata, spec } of state.migrations.filter(isRejectedByQuota).toSorted(byPriority)) {
+  for (const { metadata, spec } of sorted(state.migrations.filter(isRejectedByQuota), fruitless)) {
     const { namespace = '', name, uid } = metadata;
     if (chosen.size >= left.cluster) break;
     if (chosen.has(namespace) || !mayGo(namespace)) continue;
@@ -100,4 +108,9 @@ export function migrationsToNotify(
     chosen.set(namespace, { namespace, name, uid, vmi: spec.vmiName });
   }
   return [...chosen.values()];
+}
+
+function sorted(migrations: readonly Migration[], fruitless: Notified['fruitless']): Migration[] {
+  const turns = ({ metadata }: Migration): number => fruitless(metadata.namespace ?? '');
+  return migrations.toSorted((one, other) => turns(one) - turns(other) || byPriority(one, other));
 }
