@@ -10,7 +10,7 @@ import type {
 } from '../domain/live/kubevirt.ts';
 import { FORKLIFT_KIND, LIVE_KIND } from '../domain/live/names.ts';
 import type { ConfigMap, Job } from '../domain/live/run-snapshot.ts';
-import { SYSTEM_NAMESPACE } from '../domain/names.ts';
+import { SYSTEM_NAMESPACE, WEBHOOK } from '../domain/names.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import type { ResourceType } from './cluster.ts';
 import { CLAIMS, MIGRATIONS, VMIS } from './resources.ts';
@@ -129,6 +129,20 @@ export const FORKLIFT_CONTROLLERS: ResourceType = {
   kind: 'ForkliftController',
   plural: 'forkliftcontrollers',
   namespaced: true,
+};
+
+/** The guard's, by which each Migration that is created is reviewed. */
+export const REVIEWS: {
+  readonly at: { readonly name: string };
+  readonly type: ResourceType;
+} = {
+  at: { name: WEBHOOK.liveConfiguration },
+  type: {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'MutatingWebhookConfiguration',
+    plural: 'mutatingwebhookconfigurations',
+    namespaced: false,
+  },
 };
 
 /** apps/v1 Deployment. */

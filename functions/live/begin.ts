@@ -1,6 +1,7 @@
 import { writeEvents } from '../cluster/report.ts';
 import { missingRights } from '../cluster/requester-rights.ts';
 import { critical, has, type Finding } from '../domain/live/conditions.ts';
+import { timeOf } from '../domain/live/deadlines.ts';
 import { wait } from '../domain/live/decision.ts';
 import type { Plan, PlanMigration, PlanVm } from '../domain/live/forklift.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
@@ -23,7 +24,7 @@ import { named } from '../domain/live/reference.ts';
 import { EVENT_REASON, REASON } from '../domain/names.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import type { Reader } from '../kubernetes/cluster.ts';
-import { FORKLIFT_CONTROLLERS, PLAN_MIGRATIONS } from '../kubernetes/live-resources.ts';
+import { FORKLIFT_CONTROLLERS, PLAN_MIGRATIONS, REVIEWS } from '../kubernetes/live-resources.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
 import { checkPlan, forkliftControllers } from './check.ts';
 import { readProvider, type FoundProvider } from './connect.ts';
@@ -94,7 +95,7 @@ async function refusal(
 ): Promise<Finding | undefined> {
   const refuse = (message: string, suggestion: string): Finding =>
     critical(LIVE_CONDITION.notAllowed, 'Forbidden', { message, suggestion });
-  const requester = requesterOf(migration);
+  const requester = (await isReviewed(migration, hub)) ? requesterOf(migration) : undefined;
   if (requester === undefined)
     return refuse(
       'Nobody is known to have created the migration.',
@@ -110,6 +111,14 @@ async function refusal(
   const missing = await missingRights(hub, requester, rights);
   if (missing.length === 0) return undefined;
   return refuse(cannot(requester.user, missing), 'Give the user these rights, and create it again.');
+}
+
+/** Before the webhook was there, whoever created a Migration could write its annotation: any user, that is. */
+async function isReviewed({ metadata }: PlanMigration, hub: Reader): Promise<boolean> {
+  const reviews = await found(hub.get(REVIEWS.type, REVIEWS.at));
+  return (
+    reviews !== undefined && timeOf(reviews.metadata.creationTimestamp) <= timeOf(metadata.creationTimestamp)
+  );
 }
 
 export const hostsOf = ({ source, destination }: PlanProviders): Hosts => {

@@ -66,7 +66,12 @@ const OF_ROLES: readonly (string | undefined)[] = [
 ];
 
 /** Outside the project's own namespace. */
-const NAMED_BY_RULES = ['validatingwebhookconfigurations', 'serviceaccounts', 'leases'];
+const NAMED_BY_RULES = [
+  'validatingwebhookconfigurations',
+  'mutatingwebhookconfigurations',
+  'serviceaccounts',
+  'leases',
+];
 
 /** Keeps only names that a rule or binding may contain; the names of tenants and their objects would make thousands of entries. */
 function scopeOf({ resource, namespace, name }: About): Pick<UsedRight, 'namespace' | 'name'> {

@@ -3,7 +3,7 @@ import { conditionsOf, HELD, ModelledRun } from './modelled-run.ts';
 import type { PlanMigration } from '../../../functions/domain/live/forklift.ts';
 import { LIVE_ANNOTATION, LIVE_FINALIZER } from '../../../functions/domain/live/names.ts';
 import { seconds } from '../../support/builders/object.ts';
-import { PLAN_MIGRATIONS } from '../../../functions/kubernetes/live-resources.ts';
+import { PLAN_MIGRATIONS, REVIEWS } from '../../../functions/kubernetes/live-resources.ts';
 
 test('a Migration whose plan is not Ready for an hour has failed, and moves nothing when it is', async () => {
   const run = await ModelledRun.prepare();
@@ -31,6 +31,18 @@ describe('a run that is about to begin', () => {
     await run.sweep();
     expect(conditionsOf((await run.migration()).status)).toEqual(['NotAllowed Forbidden']);
     expect(await run.held()).toEqual([]);
+    expect(await run.isRecorded()).toBe(false);
+  });
+
+  test('which is older than the guard’s webhook does not begin: anybody may have written its user', async () => {
+    const run = await ModelledRun.prepareReady();
+    const requester = JSON.stringify({ user: 'tom', groups: [] });
+    await run.patchMigration({ metadata: { annotations: { [LIVE_ANNOTATION.requester]: requester } } });
+    run.wait(60);
+    await run.hub.delete(REVIEWS.type, REVIEWS.at);
+    await run.hub.create(REVIEWS.type, { metadata: REVIEWS.at });
+    await run.sweep();
+    expect(conditionsOf((await run.migration()).status)).toEqual(['NotAllowed Forbidden']);
     expect(await run.isRecorded()).toBe(false);
   });
 

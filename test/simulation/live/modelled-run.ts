@@ -26,6 +26,7 @@ import {
   PLAN_MIGRATIONS,
   PLANS,
   PROVIDERS,
+  REVIEWS,
   SECRETS,
   STORAGE_CLASSES,
   STORAGE_MAPS,
@@ -227,6 +228,7 @@ export class ModelledRun {
       for (let other = 0; other < index; other += 1) await createNamespace(model, `other-${String(other)}`);
       for (const name of ['kube-system', NAMESPACE, 'vms', 'target']) await createNamespace(model, name);
     }
+    await create(this.hub, REVIEWS.type, { metadata: REVIEWS.at });
     for (const side of SIDES) {
       await create(this.hub, PROVIDERS, aProvider(side));
       const metadata = { ...at(side), labels: { [LIVE_LABEL.provider]: 'true' } };
