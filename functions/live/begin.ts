@@ -113,7 +113,7 @@ async function refusal(
   return refuse(cannot(requester.user, missing), 'Give the user these rights, and create it again.');
 }
 
-/** Before the webhook was there, whoever created a Migration could write its annotation: any user, that is. */
+/** Before the webhook was there, every creator of a Migration could name another user in its annotation. */
 async function isReviewed({ metadata }: PlanMigration, hub: Reader): Promise<boolean> {
   const reviews = await found(hub.get(REVIEWS.type, REVIEWS.at));
   return (

@@ -1,5 +1,6 @@
 import { forgetAll } from '../domain/live/abort.ts';
 import { has } from '../domain/live/conditions.ts';
+import { migrationKnownBy } from '../domain/live/cut-over.ts';
 import { isUndoLate } from '../domain/live/deadlines.ts';
 import {
   DONE,
@@ -120,7 +121,7 @@ function endUnbegun(
   if (refused !== undefined) return over(as, { reason, message });
   const end = { as, reason, message, at: new Date(now).toISOString() };
   // What the VMI says of a migration between clusters is of an earlier one.
-  const before = snapshot.source.vmi?.status?.migrationState?.sourceState?.migrationUID;
+  const before = migrationKnownBy(snapshot.source.vmi);
   const record = { ...rebuiltRecord(snapshot, vm), attempt: 0, ...(before && { before }), end };
   return put(vm, record, `recording that the run ends: ${message}`);
 }

@@ -1,7 +1,7 @@
 import { LIVE_LABEL } from '../domain/live/names.ts';
 import { isVmimOf, vmimName, type RunId } from '../domain/live/run-names.ts';
 import type { RunRecord } from '../domain/live/run-record.ts';
-import type { SourceSide } from '../domain/live/run-snapshot.ts';
+import type { OwnVmims } from '../domain/live/run-snapshot.ts';
 import type { Reader } from '../kubernetes/cluster.ts';
 import { VMIMS } from '../kubernetes/live-resources.ts';
 import { found } from './found.ts';
@@ -11,8 +11,6 @@ import type { VmAt } from './read-source.ts';
 export const ofRun = ({ migration, vm }: RunId): string =>
   `${LIVE_LABEL.migration}=${migration},${LIVE_LABEL.vm}=${vm}`;
 
-type Vmims = Pick<SourceSide, 'vmims' | 'taken'>;
-
 /**
  * The run's VMIMs of one side. A tenant may take labels away, and a VMIM that seems to be gone is a proof that its migration is over: so
  * the present one is also asked for by its name.
@@ -21,7 +19,7 @@ export async function readVmims(
   reader: Reader,
   { namespace, name: vmi }: VmAt,
   { run, record }: { readonly run: RunId; readonly record: RunRecord | undefined },
-): Promise<Vmims> {
+): Promise<OwnVmims> {
   const { items } = await reader.list(VMIMS, { namespace, labelSelector: ofRun(run) });
   const { attempt = 0 } = record ?? {};
   const name = vmimName(run, attempt);

@@ -1,5 +1,6 @@
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import type { ResourceType } from '../../functions/kubernetes/cluster.ts';
+import { REVIEWS } from '../../functions/kubernetes/live-resources.ts';
 
 /** core/v1 Secret. Values are base64. */
 export interface Secret extends KubernetesObject {
@@ -45,9 +46,4 @@ export const VALIDATING_WEBHOOK_CONFIGURATIONS: ResourceType<ValidatingWebhookCo
   namespaced: false,
 };
 /** Its webhooks have the same fields. */
-export const MUTATING_WEBHOOK_CONFIGURATIONS: ResourceType<ValidatingWebhookConfiguration> = {
-  apiVersion: 'admissionregistration.k8s.io/v1',
-  kind: 'MutatingWebhookConfiguration',
-  plural: 'mutatingwebhookconfigurations',
-  namespaced: false,
-};
+export const MUTATING_WEBHOOK_CONFIGURATIONS: ResourceType<ValidatingWebhookConfiguration> = REVIEWS.type;

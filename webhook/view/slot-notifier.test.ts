@@ -109,20 +109,15 @@ describe('a namespace that cannot migrate', () => {
     expect(await notifiedNamespaces(3_000)).toEqual(['second', 'second', 'first']);
   });
 
-  test('goes after one that was locked since', async () => {
+  test.each([
+    ['goes after one that was locked since', 'second'],
+    ['begins to count again once it is locked', 'first'],
+  ])('%s', async (_what, locked) => {
     slotNotifier.freed();
     await notifiedNamespaces(60_000);
-    slotNotifier.locked('second');
+    slotNotifier.locked(locked);
     slotNotifier.freed();
-    expect(posted.at(-1)?.namespace).toBe('second');
-  });
-
-  test('begins to count again once it is locked', async () => {
-    slotNotifier.freed();
-    await notifiedNamespaces(60_000);
-    slotNotifier.locked('first');
-    slotNotifier.freed();
-    expect(posted.at(-1)?.namespace).toBe('first');
+    expect(posted.at(-1)?.namespace).toBe(locked);
   });
 });
 

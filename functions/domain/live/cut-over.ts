@@ -81,6 +81,10 @@ export function ownStateOf(vmi: Vmi | undefined, before: string | undefined): Mi
   return isLocal || source === before ? undefined : state;
 }
 
+/** The source's migration between clusters, or within its own, that the VMI knows: before a run begins, an earlier one. */
+export const migrationKnownBy = (vmi: Vmi | undefined): string | undefined =>
+  vmi?.status?.migrationState?.sourceState?.migrationUID;
+
 const hasSucceeded = (vmim: Vmim | undefined): boolean => vmim?.status?.phase === 'Succeeded';
 
 /** A failed migration is completed too. */

@@ -79,15 +79,19 @@ export interface Job extends KubernetesObject {
   status?: { succeeded?: number; conditions?: { type: string; status: string; message?: string }[] };
 }
 
-export interface SourceSide extends OneSide {
-  readonly vm: VirtualMachine | undefined;
-  /** Another VM that has its name by now. */
-  readonly successor?: VirtualMachine | undefined;
-  readonly vmi: Vmi | undefined;
+/** Of one side. */
+export interface OwnVmims {
   /** Those of this run, of every attempt. */
   readonly vmims: readonly Vmim[];
   /** It has the name of the attempt's, and is another one's. */
   readonly taken?: Vmim | undefined;
+}
+
+export interface SourceSide extends OneSide, OwnVmims {
+  readonly vm: VirtualMachine | undefined;
+  /** Another VM that has its name by now. */
+  readonly successor?: VirtualMachine | undefined;
+  readonly vmi: Vmi | undefined;
   /** Unfinished ones of others for the same VMI. */
   readonly others: readonly Vmim[];
   /** The VMI's launchers. */
@@ -108,15 +112,11 @@ export interface SourceSetup {
   readonly forbidden?: readonly ('of namespace' | 'of cluster')[];
 }
 
-export interface TargetSide extends OneSide {
+export interface TargetSide extends OneSide, OwnVmims {
   readonly namespace: Namespace | undefined;
   /** The VM of the target's name, of this run or not. */
   readonly vm: VirtualMachine | undefined;
   readonly vmi: Vmi | undefined;
-  /** Those of this run, of every attempt. */
-  readonly vmims: readonly Vmim[];
-  /** It has the name of the attempt's, and is another one's. */
-  readonly taken?: Vmim | undefined;
   /** The VMI's launchers. */
   readonly pods: readonly Pod[];
   /** Read until the standby VM is there. */

@@ -95,7 +95,7 @@ export const isOfPlan = (
 
 /**
  * Whether its run is a live one. Under Forklift's CRDs the type may change while VMs are between the clusters. Forklift runs the other types:
- * a copy of a Migration that has the finalizer is none of ours, but only admission writes who created one of a plan for live migrations.
+ * a copy of a Migration that has the finalizer is not held by `live`, but only admission writes who created one of a plan for live migrations.
  */
 export const isLive = (migration: PlanMigration, { spec }: Plan): boolean =>
   spec.type === 'live' ||

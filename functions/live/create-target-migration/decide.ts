@@ -5,7 +5,7 @@ import { LIVE_KUBEVIRT, LIVE_REASON } from '../../domain/live/names.ts';
 import { vmimOf } from '../../domain/live/proofs.ts';
 import { migrationIdOf, runLabels, vmimName } from '../../domain/live/run-names.ts';
 import { withRecord, type RunRecord } from '../../domain/live/run-record.ts';
-import type { RecordedRun, SourceSide } from '../../domain/live/run-snapshot.ts';
+import type { OwnVmims, RecordedRun, SourceSide } from '../../domain/live/run-snapshot.ts';
 import { shown } from '../../domain/live/shown.ts';
 import { waitAtMost } from '../../domain/live/shown-wait.ts';
 import { KIND } from '../../domain/names.ts';
@@ -37,10 +37,7 @@ export function decide(snapshot: RecordedRun): StepDecision {
 }
 
 /** Somebody else has made a VMIM of that name. */
-export const nameTaken = (
-  side: 'source' | 'target',
-  { taken }: Pick<SourceSide, 'taken'>,
-): Fail | undefined =>
+export const nameTaken = (side: 'source' | 'target', { taken }: OwnVmims): Fail | undefined =>
   taken &&
   fail(
     LIVE_REASON.transferFailed,

@@ -1,3 +1,4 @@
+import { migrationKnownBy } from '../../domain/live/cut-over.ts';
 import { LIMIT_MS, transferSeconds } from '../../domain/live/deadlines.ts';
 import { DONE, fail, waitUntil, write, type StepDecision, type Wait } from '../../domain/live/decision.ts';
 import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
@@ -36,7 +37,7 @@ interface Running {
 
 function newRecord({ hub, source, target }: RunSnapshot, { vm, vmi, runStrategy }: Running): RunRecord {
   const { name, namespace = '', uid } = hub.migration.metadata;
-  const before = vmi.status?.migrationState?.sourceState?.migrationUID;
+  const before = migrationKnownBy(vmi);
   const { transferMs } = hub.settings;
   return {
     v: 1,

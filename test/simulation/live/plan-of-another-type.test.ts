@@ -81,7 +81,7 @@ describe('a Plan of another type', () => {
     expect((await run.held()).sort()).toEqual(HELD);
   });
 
-  test('whose Migration runs, and has the finalizer from a copy: it is let go, and shows nothing of ours', async () => {
+  test('whose Migration runs, and has the finalizer from a copy: it is released, and shows nothing of a live run', async () => {
     const run = await ModelledRun.prepare();
     await createCold(run, [LIVE_FINALIZER]);
     await show(run, { started: seconds(0) });
