@@ -677,6 +677,18 @@ describe('somebody deletes the source VM, or its record', () => {
     });
   });
 
+  test.each([
+    ['succeeded, which halted the VM: an owner who starts it is known', 'Succeeded', true],
+    ['failed, which may have left it on', 'Failed', false],
+  ] as const)('a record that comes back after the run has %s', (_what, as, wanted) => {
+    const lost = aRun({
+      hub: shown(as, ['DataVolume target/web-root']),
+      target: { ...THERE, made: MADE },
+    });
+    const { halted = false } = writtenRecord(decide(lost) as never) as RunRecord;
+    expect(halted).toBe(wanted);
+  });
+
   test('also where the source’s VMI is another one', () => {
     expect(summary(decide(aRun({ source: { vmi: itsVmi() }, target: { vm: aReceiver() } })))).toBe(RECORD);
   });

@@ -1,4 +1,5 @@
-import { LIVE_KUBEVIRT, LIVE_REASON } from '../domain/live/names.ts';
+import { has } from '../domain/live/conditions.ts';
+import { LIVE_CONDITION, LIVE_KUBEVIRT, LIVE_REASON } from '../domain/live/names.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import { receiverOf } from '../domain/live/proofs.ts';
 import { strategyNamed, strategyOf, type RunRecord } from '../domain/live/run-record.ts';
@@ -34,6 +35,8 @@ export function rebuiltRecord(snapshot: RunSnapshot, vm: VirtualMachine): RunRec
     attempt: Math.max(1, ...attempts),
     hooks: [],
     marks: [],
+    // A success was shown with the VM proved off: one that is on was started by an owner.
+    ...(has(hub.status, LIVE_CONDITION.succeeded) && { halted: true as const }),
     end: {
       as: 'Failed',
       reason: LIVE_REASON.recordLost,
