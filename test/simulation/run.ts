@@ -20,7 +20,7 @@ export interface RunResult {
   readonly quiescentMs: number;
 }
 
-/** How long a run waits for blocked migrations: longer than any back-off. */
+/** How long a run waits for blocked migrations: longer than any rest between attempts. KubeVirt's own back-off may be longer still. */
 const TIMEOUT_MS = 16 * 60_000;
 /** A run with more steps than this never ends. */
 const MAX_STEPS = 30_000;

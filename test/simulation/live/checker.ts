@@ -218,9 +218,13 @@ export function brokenByFirstEnd(checked: Ending, end: ShownEnd): string | undef
     : undefined;
 }
 
-/** Only a hook may fail then. */
+/** A hook may fail then; and KubeVirt may have removed what shows the success before the run has seen it, which says that nobody knows. */
 const hidesMove = ({ truth, isTouched }: Ending, { as, reason, leftovers }: ShownEnd): boolean =>
-  truth.hasMoved && !isTouched && leftovers.length === 0 && as !== 'Succeeded' && reason !== 'HookFailed';
+  truth.hasMoved &&
+  !isTouched &&
+  leftovers.length === 0 &&
+  as !== 'Succeeded' &&
+  !['HookFailed', 'CutOverUndecided'].includes(reason);
 
 /** What an end with nothing left over breaks, when it is reached. What becomes of the VM afterwards is not the run's. */
 export function brokenByEnd(checked: Ending, { as }: ShownEnd): string | undefined {
