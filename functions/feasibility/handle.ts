@@ -52,7 +52,7 @@ async function handle(request: StepRequest, context: StepContext): Promise<Outco
   const { result: first, isShared } = await look(request, context);
   if (first === undefined) return NOTHING;
   return isShared
-    ? outcomeOf(decide(first.snapshot, first.assessment), request)
+    ? outcomeOf(decide(first.snapshot, first.assessment), isReportOnly(request))
     : conclude(first, request, context);
 }
 
@@ -80,29 +80,35 @@ function look(request: StepRequest, context: StepContext): Promise<Serialized<Lo
   });
 }
 
-/** Waits for headroom where some is due, and publishes the verdicts. */
+/** Waits for headroom where some is due, and publishes the verdicts. What has changed meanwhile is new to a `lock` that declined before. */
 async function conclude(first: Look, request: StepRequest, context: StepContext): Promise<Outcome> {
   const last = await awaitHeadroom(first, request, context);
-  return last === undefined ? NOTHING : publish(last, request, context);
+  if (last === undefined) return NOTHING;
+  return publish(last, { request, isReport: last === first && isReportOnly(request) }, context);
 }
 
-/** After `lock` has declined, there is no reply but the request of a repair. */
-function outcomeOf({ reason, message, reply }: FeasibilityDecision, request: StepRequest): Outcome {
-  const isSilent = reply === undefined || (isReportOnly(request) && reply.type !== EVENT.lockExpired);
+/** A mere report has no reply but the request of a repair. */
+function outcomeOf({ reason, message, reply }: FeasibilityDecision, isReport: boolean): Outcome {
+  const isSilent = reply === undefined || (isReport && reply.type !== EVENT.lockExpired);
   return { reason, message, ...(isSilent ? {} : { reply }) };
+}
+
+interface Publication {
+  readonly request: StepRequest;
+  readonly isReport: boolean;
 }
 
 /** Nudges, reports the verdicts and returns the reply. */
 async function publish(
   { snapshot, assessment }: Look,
-  request: StepRequest,
+  { request, isReport }: Publication,
   context: StepContext,
 ): Promise<Outcome> {
   const decision = decide(snapshot, assessment);
   logVerdicts(request, assessment, context);
 
   await inGroups(decision.nudges, (each) => tryToNudge(each, context));
-  const outcome = outcomeOf(decision, request);
+  const outcome = outcomeOf(decision, isReport);
   const { reply } = outcome;
   context.inBackground(() => report(snapshot, { ...decision, reply }, context));
   if (reply?.type === EVENT.migrationFeasible) await context.prewarmNextSteps();

@@ -1,7 +1,7 @@
-import { beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { StepRequest } from '../../functions/eventing/step-request.ts';
-import { KIND, REASON, SOURCE_EVENT } from '../../functions/domain/names.ts';
-import type { KubernetesObject, ResourceQuota } from '../../functions/domain/objects.ts';
+import { EVENT, KIND, REASON, SOURCE_EVENT } from '../../functions/domain/names.ts';
+import type { KubernetesObject, ResourceList, ResourceQuota } from '../../functions/domain/objects.ts';
 import { feasibility } from '../../functions/feasibility/handle.ts';
 import { newExclusively } from '../../functions/host/exclusive.ts';
 import type { Outcome } from '../../functions/host/step.ts';
@@ -67,24 +67,26 @@ function copy(): void {
 
 let count = 0;
 
-/** Changes status.used, which every waiting run sees. */
-function recount(): void {
-  const used = { ...FULL, 'requests.memory': `${String((count += 1))}Mi` };
-  const recounted: ResourceQuota = { ...quota('quota', 'uid-of-quota', FULL), status: { hard: FULL, used } };
-  model.store.put(recounted);
+function countAs(used: ResourceList): void {
+  const counted: ResourceQuota = { ...quota('quota', 'uid-of-quota', FULL), status: { hard: FULL, used } };
+  model.store.put(counted);
 }
 
-const requestFor = (namespace: string): StepRequest => ({
-  type: SOURCE_EVENT.update,
+/** Changes status.used, which every waiting run sees. */
+const recount = (): void => countAs({ ...FULL, 'requests.memory': `${String((count += 1))}Mi` });
+
+/** Of a migration that changed, without its state; by default. */
+const requestFor = (namespace: string, type: string = SOURCE_EVENT.update): StepRequest => ({
+  type,
   id: 'event-1',
   namespace,
-  kind: KIND.migration.kind,
+  ...(type === SOURCE_EVENT.update ? { kind: KIND.migration.kind } : {}),
 });
 
 /** The event's outcome, as soon as it is known. */
-function send(namespace: string): { outcome?: Outcome } {
+function send(namespace: string, type?: string): { outcome?: Outcome } {
   const sent: { outcome?: Outcome } = {};
-  void runStep(feasibility, process, requestFor(namespace)).then((outcome) => (sent.outcome = outcome));
+  void runStep(feasibility, process, requestFor(namespace, type)).then((outcome) => (sent.outcome = outcome));
   return sent;
 }
 
@@ -154,10 +156,37 @@ test('the waiting run sees at once that headroom came back', async () => {
   succeeded(1);
   const sent = send(TENANT);
   await advance(1_000);
-  const free = { 'requests.cpu': '0', 'requests.memory': '0' };
-  model.store.put({ ...quota('quota', 'uid-of-quota', FULL), status: { hard: FULL, used: free } });
+  countAs({ 'requests.cpu': '0', 'requests.memory': '0' });
   await advance(0);
   expect(sent.outcome).toMatchObject({ reason: REASON.fits });
+});
+
+describe('a run after `lock` has declined', () => {
+  beforeEach(() => {
+    give(model);
+    succeeded(1);
+    countAs({ 'requests.cpu': '2', 'requests.memory': '2Gi' });
+  });
+
+  test('goes on where a quota has changed while it waited: `lock` has not seen that', async () => {
+    const sent = send(TENANT, EVENT.migrationInfeasible);
+    await advance(1_000);
+    expect(sent.outcome).toBeUndefined();
+    countAs(FULL);
+    await advance(0);
+    expect(sent.outcome?.reply?.type).toBe(EVENT.migrationFeasible);
+  });
+
+  test.each([
+    ['nothing has changed', () => undefined],
+    ['`lock` has seen it already', () => countAs(FULL)],
+  ])('only reports where %s', async (_what, change) => {
+    change();
+    const sent = send(TENANT, EVENT.migrationInfeasible);
+    await advance(8_000);
+    expect(sent.outcome).toBeDefined();
+    expect(sent.outcome?.reply).toBeUndefined();
+  });
 });
 
 test.each<[string, () => void]>([
