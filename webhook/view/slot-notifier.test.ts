@@ -179,6 +179,14 @@ test.each<[string, () => ClusterState | undefined]>([
   expect(posted).toEqual([]);
 });
 
+test('events that cannot be posted are no turn: each namespace has its turns once they can', async () => {
+  postFails = new Error('no Broker');
+  slotNotifier.freed();
+  await notifiedNamespaces(60_000);
+  postFails = undefined;
+  expect((await notifiedNamespaces(8_000)).slice(0, 4)).toEqual(['first', 'first', 'second', 'second']);
+});
+
 test('the notifier logs an event that it cannot post, and tries again', async () => {
   postFails = new Error('no Broker');
   slotNotifier.freed();

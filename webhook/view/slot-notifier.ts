@@ -80,7 +80,10 @@ export class SlotNotifier {
     for (const migration of now.migrations) void this.#notify(migration);
     const next = this.#next(state);
     if (next === undefined) return;
-    const ms = next.round === now.round ? AGAIN_MS : NEXT_ROUND_MS;
+    this.#wakeAfter(next.round === now.round ? AGAIN_MS : NEXT_ROUND_MS);
+  }
+
+  #wakeAfter(ms: number): void {
     this.#cancel = this.#options.clock.after(ms, () => this.#wakeNext());
   }
 
@@ -104,9 +107,7 @@ export class SlotNotifier {
 
   async #notify({ namespace, name, uid, vmi }: MigrationInNamespace): Promise<void> {
     const { post, log } = this.#options;
-    const tries = (this.#tries.get(namespace) ?? 0) + 1;
-    this.#tries.set(namespace, tries);
-    if (tries % TRIES === 0) this.#fruitless.set(namespace, (this.#fruitless.get(namespace) ?? 0) + 1);
+    this.#countTurn(namespace, 1);
     this.#count += 1;
     const cause = `slot-${String(this.#options.clock.now().getTime())}-${String(this.#count)}`;
     try {
@@ -114,6 +115,19 @@ export class SlotNotifier {
       await post({ type: EVENT.sweepRequested, from: 'guard', namespace, ...about, cause });
     } catch (error) {
       log('warn', `not posted: ${describeError(error)}`, { event: EVENT.sweepRequested, namespace });
+      // It had no turn. Nothing else may become free, so nobody would ask again.
+      this.#countTurn(namespace, -1);
+      if (this.#cancel === undefined) this.#wakeAfter(NEXT_ROUND_MS);
     }
+  }
+
+  #countTurn(namespace: string, by: 1 | -1): void {
+    const before = this.#tries.get(namespace) ?? 0;
+    const tries = before + by;
+    // A slot that became free meanwhile began a new count.
+    if (tries < 0) return;
+    this.#tries.set(namespace, tries);
+    if (Math.max(before, tries) % TRIES === 0)
+      this.#fruitless.set(namespace, (this.#fruitless.get(namespace) ?? 0) + by);
   }
 }
