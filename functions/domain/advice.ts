@@ -37,7 +37,6 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   [REASON.fitsWithRaise]: NO_ACTION,
   [REASON.grantWithoutLock]: NO_ACTION,
   [REASON.locked]: NO_ACTION,
-  [REASON.lostRace]: NO_ACTION,
   [REASON.notOurLock]: NO_ACTION,
   [REASON.lockExpired]: 'Check that the functions and the Broker run.',
   [REASON.noProof]:

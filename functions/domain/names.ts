@@ -276,8 +276,6 @@ export const REASON = {
   grantWithoutLock: 'GrantWithoutLock',
   /** The lock was taken. */
   locked: 'Locked',
-  /** Another writer was first; its write counts. */
-  lostRace: 'LostRace',
   /** The namespace is not locked, or by another token. */
   notOurLock: 'NotOurLock',
   /** The lock has expired. */

@@ -21,7 +21,7 @@ import {
   type LockDecision,
 } from './decide.ts';
 
-/** Attempts after lost races; then the winner goes on, and this event is done. */
+/** Attempts after lost races; then the Broker delivers the event again. */
 const ROUNDS = 3;
 
 /** Locks the namespace for the migrations that fit with a raise. */
@@ -38,7 +38,8 @@ async function handle(request: StepRequest, context: StepContext): Promise<Outco
     const outcome = await attempt(request, context);
     if (outcome !== undefined) return outcome;
   }
-  return { reason: REASON.lostRace, message: 'other writers changed the namespace first, and go on' };
+  // No other lock is there, so nobody else goes on with this event.
+  throw new Error(`namespace ${request.namespace} changed during each attempt to lock it`);
 }
 
 /** Reasons found in the namespace alone, which is always read live. */

@@ -72,8 +72,9 @@ export const REFUSAL = {
   namespaceKeys: {
     by: ['guard', POLICY.lockKeys],
     text: ({ keys, namespace, token }: Parts<'keys' | 'namespace' | 'token'>) =>
-      `${keys} may only be changed by managed-tenant-quota: a lock ends by itself within a minute. Break-glass: a user who ` +
-      `may 'override' 'locks.mtq.kubevirt.io' may run: ${breakGlassCommand({ namespace, token })} (see docs/operations.md)`,
+      `${keys} may only be changed by managed-tenant-quota: a lock ends by itself within a minute; to copy or restore a namespace, ` +
+      `leave them out. Break-glass: a user who may 'override' 'locks.mtq.kubevirt.io' may run: ` +
+      `${breakGlassCommand({ namespace, token })} (see docs/operations.md)`,
   },
   purposeMark: {
     by: [POLICY.purposes],
