@@ -19,6 +19,8 @@ export interface Timings {
   readonly migrationMs: number;
   /** A launcher whose guest has left for another cluster: it ends. */
   readonly leaveMs: number;
+  /** A launcher whose guest was called back by another cluster, and that nobody tells: it ends. */
+  readonly emptyMs: number;
 }
 
 /** As in the recorded histories. */
@@ -29,6 +31,8 @@ export const DEFAULT_TIMINGS: Timings = {
   handlerMs: 10,
   migrationMs: 1000,
   leaveMs: 300,
+  // Inferred: the recorded ones were told.
+  emptyMs: 5_000,
 };
 
 export type PodStep = 'bind' | 'run' | 'end';

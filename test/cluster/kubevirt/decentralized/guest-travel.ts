@@ -104,7 +104,8 @@ export class GuestTravel {
     const launcher = endOf(vmi, this.#launchersOf(vmi));
     if (launcher === undefined) return;
     const { cluster, pods } = this.#world;
-    const status = endedStatus(this.#now(), step === 'break-receiver' ? 'Failed' : 'Succeeded');
+    const hasFailed = step === 'break-receiver' || step === 'empty-receiver';
+    const status = endedStatus(this.#now(), hasFailed ? 'Failed' : 'Succeeded');
     const change = {
       merge: { metadata: { uid: launcher.metadata.uid }, status },
       subresource: 'status',

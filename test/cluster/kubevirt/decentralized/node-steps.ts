@@ -24,7 +24,7 @@ export type CrossVmiStep =
   | 'clear-receiver';
 
 /** Steps that end a launcher, or only the transfer. */
-export type CrossPodStep = 'transfer' | 'leave' | 'end-receiver' | 'break-receiver';
+export type CrossPodStep = 'transfer' | 'leave' | 'end-receiver' | 'break-receiver' | 'empty-receiver';
 
 export type CrossStep = CrossVmiStep | CrossPodStep;
 
@@ -43,6 +43,7 @@ export const TIMING_OF_CROSSING: Readonly<Record<CrossStep, keyof Timings>> = {
   'clear-receiver': 'handlerMs',
   'end-receiver': 'handlerMs',
   'break-receiver': 'handlerMs',
+  'empty-receiver': 'emptyMs',
 };
 
 export interface CrossView {
@@ -115,6 +116,7 @@ function receivingStep(state: MigrationState, transfer: TransferState | undefine
   if (state.endTimestamp !== undefined) return 'complete';
   if (transfer === 'done') return 'receive';
   if (transfer === 'broken' || transfer === 'lost') return 'break-receiver';
+  if (transfer === 'aborted') return 'empty-receiver';
   if (state.targetNodeAddress === undefined) return 'prepare-receiver';
   const isExpected = state.startTimestamp !== undefined && state.targetNodeDomainDetected !== true;
   return isExpected ? 'detect-guest' : undefined;
