@@ -72,6 +72,8 @@ export class Calls {
   readonly #made = new Map<string, { readonly call: Call; readonly at: number }>();
   /** The call that showed the end of a run last while it had a record, and since when it had read. */
   #ending: { readonly call: Call; readonly readSince: number } | undefined;
+  /** When an end with nothing left over was shown, milliseconds. */
+  #endedAt = -Infinity;
   readonly #crashRate: number;
   /** How far apart the requests of a call are, milliseconds. */
   readonly #lagMs: number;
@@ -166,7 +168,8 @@ export class Calls {
     const isStopped = (hub.stoppedAt ?? Infinity) < call.began;
     const { readSince } = call;
     const isForbidden = (hub.forbiddenAt ?? Infinity) < readSince;
-    const broken = brokenBy({ ...checked(), readSince, isStopped, isForbidden }, write);
+    const isEndNews = this.#endedAt >= readSince;
+    const broken = brokenBy({ ...checked(), readSince, isStopped, isForbidden, isEndNews }, write);
     const isHalt = haltsSource(write, clusters);
     // Only a write that was accepted breaks anything.
     return () => {
@@ -179,7 +182,7 @@ export class Calls {
   }
 
   #shown(call: Call, before: PlanMigration | undefined, after: PlanMigration | undefined): void {
-    const { checked, onViolation, onNote } = this.#options;
+    const { clusters, checked, onViolation, onNote } = this.#options;
     const { readSince } = call;
     const [known, end] = [endIn(before), endIn(after)];
     if (end === undefined) return;
@@ -192,6 +195,7 @@ export class Calls {
       onViolation(brokenByFirstEnd({ ...checked(), readSince }, end));
     }
     if (leftovers.length > 0 || (known !== undefined && known.leftovers.length === 0)) return;
+    this.#endedAt = clusters.now;
     onViolation(brokenByEnd({ ...checked(), readSince }, end));
   }
 }

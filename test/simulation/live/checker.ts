@@ -54,10 +54,12 @@ interface CheckedWrite extends Checked {
   readonly isStopped: boolean;
   /** Its user has lost the rights that it needs before the call began to read. */
   readonly isForbidden: boolean;
+  /** The end was shown after the call had begun to read. */
+  readonly isEndNews: boolean;
 }
 
 /** What shows an end. */
-type Ending = Omit<CheckedWrite, 'isStopped' | 'isForbidden'>;
+type Ending = Omit<CheckedWrite, 'isStopped' | 'isForbidden' | 'isEndNews'>;
 
 /** An owner starts it again each time: the run does not do so at once, and does not end either. */
 const NOT_AT_ONCE_MS = 5_000;
@@ -158,14 +160,15 @@ function startsAgain({ clusters, truth, isTouched }: Checked): string | undefine
 }
 
 function beginsAgain(
-  { clusters, hasEnded, isForbidden, isTouched }: CheckedWrite,
+  { clusters, hasEnded, isForbidden, isTouched, isEndNews }: CheckedWrite,
   after: Vm,
 ): string | undefined {
   const isNew = !isRecorded(clusters.vm('source')) && isRecorded(after);
   if (isNew && isForbidden && !endsRun(after)) return 'L6: the run begins for a user who may not';
-  // Where a user has removed the record, a late call may record the end again, by which nothing begins. The next pass takes it off.
-  const isEndAgain = isTouched && endsRun(after);
-  return hasEnded && isNew && !isEndAgain ? 'L5: the run begins again after its end was shown' : undefined;
+  // Where a user has removed the record, nothing stops a late call. It may record the end again, by which nothing begins; or begin, if it
+  // had read before the end was shown. The next pass goes back, and takes the record off.
+  const isLateCall = isTouched && (endsRun(after) || isEndNews);
+  return hasEnded && isNew && !isLateCall ? 'L5: the run begins again after its end was shown' : undefined;
 }
 
 export const isRecorded = (vm: Vm | undefined): boolean =>
