@@ -255,11 +255,13 @@ function brokenByArrival(
   { clusters, isTouched, starts, readSince }: Ending,
   as: ShownEnd['as'],
 ): string | undefined {
+  const vm = clusters.vm('source');
   // One cluster is read and the hub written: an owner may start the source in between, and the record stays then (docs/adr/0031).
   const started = starts.findLast((at) => at < readSince) ?? -Infinity;
-  if (clusters.now - started < NOT_OVER_MS)
+  // A VM that was being deleted is gone for good.
+  if (vm !== undefined && clusters.now - started < NOT_OVER_MS)
     return `L1: ${as}, and an owner has just started the source again`;
-  const isSettled = isOff(clusters, clusters.vm('source')) || isTouched;
+  const isSettled = isOff(clusters, vm) || isTouched;
   return isSettled ? undefined : `L1: ${as}, and the source may start again`;
 }
 
