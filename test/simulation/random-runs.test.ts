@@ -2,7 +2,7 @@ import { beforeAll, expect, jest, test } from '@jest/globals';
 import type { Summary } from './pool.ts';
 import { expectBusy, expectUnbroken, runRandomly } from './random-runs.ts';
 
-const RUNS = 2_000;
+const RUNS = 1_000;
 // They only compute: beside load 17 they took more than the usual 240 s.
 jest.setTimeout(30 * 60_000);
 
