@@ -95,6 +95,7 @@ function outcomeOf({ reason, message, reply }: FeasibilityDecision, isReport: bo
 
 interface Publication {
   readonly request: StepRequest;
+  /** `lock` has declined, and nothing has changed since. */
   readonly isReport: boolean;
 }
 

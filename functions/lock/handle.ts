@@ -39,7 +39,9 @@ async function handle(request: StepRequest, context: StepContext): Promise<Outco
     if (outcome !== undefined) return outcome;
   }
   // No other lock is there, so nobody else goes on with this event.
-  throw new Error(`namespace ${request.namespace} changed during each attempt to lock it`);
+  throw new Error(
+    `namespace ${request.namespace} changed, or its API server was silent, at each attempt to lock it`,
+  );
 }
 
 /** Reasons found in the namespace alone, which is always read live. */

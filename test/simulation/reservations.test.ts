@@ -134,7 +134,7 @@ describe('a lock is entered in the VMMRQ before it is set', () => {
       return seen.model.admin.patch(NAMESPACES, { name: TENANT }, { merge: { metadata: { labels } } });
     };
     seen.before = { text: `replace Namespace ${TENANT}`, work: touch };
-    await expect(acquire(seen)).rejects.toThrow('changed during each attempt');
+    await expect(acquire(seen)).rejects.toThrow('at each attempt to lock it');
     expect([reservedIn(seen), tokenIn(seen)]).toEqual([[], undefined]);
   });
 

@@ -187,6 +187,13 @@ test('events that cannot be posted are no turn: each namespace has its turns onc
   expect((await notifiedNamespaces(8_000)).slice(0, 4)).toEqual(['first', 'first', 'second', 'second']);
 });
 
+test('a notifier that was stopped posts no more, also where a post fails after that', async () => {
+  postFails = new Error('no Broker');
+  slotNotifier.freed();
+  slotNotifier.stop();
+  expect(await notifiedNamespaces(60_000)).toEqual([]);
+});
+
 test('the notifier logs an event that it cannot post, and tries again', async () => {
   postFails = new Error('no Broker');
   slotNotifier.freed();

@@ -40,6 +40,7 @@ export class SlotNotifier {
   /** Turns since the last lock. A namespace that cannot migrate must not delay the others whenever a slot becomes free. */
   readonly #fruitless = new Map<string, number>();
   #cancel: (() => void) | undefined;
+  #isStopped = false;
   #count = 0;
 
   constructor(options: SlotNotifierOptions) {
@@ -66,12 +67,17 @@ export class SlotNotifier {
   }
 
   stop(): void {
+    this.#isStopped = true;
+    this.#rest();
+  }
+
+  #rest(): void {
     this.#cancel?.();
     this.#cancel = undefined;
   }
 
   #wakeNext(): void {
-    this.stop();
+    this.#rest();
     const state = this.#options.state();
     if (state === undefined) return;
     this.#forget(state);
@@ -84,6 +90,7 @@ export class SlotNotifier {
   }
 
   #wakeAfter(ms: number): void {
+    if (this.#isStopped) return;
     this.#cancel = this.#options.clock.after(ms, () => this.#wakeNext());
   }
 
