@@ -164,13 +164,17 @@ describe('the image', () => {
       expect(await render(join(clone, 'config', overlay))).toEqual(await rendered(overlay));
     });
 
-    test('works from a user’s own kustomization too, also for the objects of a component', async () => {
+    test.each([
+      ['minimal', 2],
+      // The steps, `live`, its watcher and the guard.
+      ['live-migration', STEPS.length + 3],
+    ])('works from a user’s own kustomization too, also for the objects of %s', async (component, count) => {
       say(`IMAGE=${IMAGE}`);
       const admissionMode = overlay === 'default' ? '' : `config/components/${overlay}, `;
-      const own = `resources: [config/base]\ncomponents: [${admissionMode}config/components/minimal, config/image]\n`;
+      const own = `resources: [config/base]\ncomponents: [${admissionMode}config/components/${component}, config/image]\n`;
       writeFileSync(join(clone, 'kustomization.yaml'), own);
       const images = (await render(clone)).flatMap((object) => imagesOf(object));
-      expect(images).toEqual([IMAGE, IMAGE]);
+      expect(images).toEqual(Array.from({ length: count }, () => IMAGE));
     });
   });
 });
