@@ -92,6 +92,13 @@ test('the pages of docs/ have at most 16,500 words in total', () => {
   expect(words.reduce((sum, [, count]) => sum + count, 0)).toBeLessThanOrEqual(MAX_WORDS);
 });
 
+/** As git writes it, and as the formatter changes that in Markdown. */
+const CONFLICT = /^\s*(?:<{7}|\\?={7}$|(?:> ?){7})/;
+
+test('no page has a conflict of a merge', () => {
+  expect(linesWith((line) => CONFLICT.test(line))).toEqual([]);
+});
+
 test('no line of a table is longer than 140 characters', () => {
   expect(linesWith((line) => line.startsWith('|') && line.length > MAX_TABLE_LINE)).toEqual([]);
 });
