@@ -689,6 +689,11 @@ describe('somebody deletes the source VM, or its record', () => {
     expect(halted).toBe(wanted);
   });
 
+  test('a run that another call has begun, just before its end was shown, goes back', () => {
+    const begun = aRecordedRun(aRecord(), { hub: shown('Failed') });
+    expect(writtenRecord(decide(begun) as never)?.end).toMatchObject({ as: 'Failed', reason: 'Refused' });
+  });
+
   test('also where the source’s VMI is another one', () => {
     expect(summary(decide(aRun({ source: { vmi: itsVmi() }, target: { vm: aReceiver() } })))).toBe(RECORD);
   });

@@ -190,10 +190,17 @@ const put = (vm: VirtualMachine, record: RunRecord, message: string): RunDecisio
   writes: [{ verb: 'replace', on: 'source', object: withRecord(vm, record) }],
 });
 
+/** By a call that had read before the end was shown. */
+const BEGUN_LATE = {
+  reason: LIVE_REASON.refused,
+  message: 'the run began after its end was shown',
+};
+
 function beforeCutOver(run: RecordedRun): RunDecision {
   const { record, hub } = run;
   if (record.end !== undefined) return goBack(run, record.end);
   if (hub.stop !== undefined) return end(run, 'Canceled', hub.stop);
+  if (hub.status?.completed !== undefined) return end(run, 'Failed', BEGUN_LATE);
   return follow(run, [...FIRST_STEPS, ...STEPS_THERE, TRANSFER]) ?? finish(run);
 }
 

@@ -3,6 +3,7 @@ import type { Plan, PlanMigration, PlanVm, VmStatus } from '../domain/live/forkl
 import { isGivenUp } from '../domain/live/break-glass.ts';
 import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_REASON } from '../domain/live/names.ts';
 import { hasOutbox } from '../domain/live/outbox.ts';
+import { recordIn } from '../domain/live/run-record.ts';
 import { hasEnded, isCleared, isHeld, isLive } from '../domain/live/run-state.ts';
 import { runSettings } from '../domain/live/settings.ts';
 import { isSameVm, stopOf } from '../domain/live/stop.ts';
@@ -119,19 +120,23 @@ async function goOn({ migration, plan: read }: Pair, context: LiveContext): Prom
     held,
     context,
   );
-  const isLeft = isGivenUp(migration);
   const isOver = moved.every(
-    ({ decision }) => decision.kind === 'ended' && (isLeft || decision.leftovers.length === 0),
+    ({ decision }) => decision.kind === 'ended' && (isGivenUp(migration) || decision.leftovers.length === 0),
   );
+  const isUnrecorded = decided.some((one) => !ended.has(one.entry) && isUnrecordedEnd(one));
   // What is refused is listed by the next pass.
-  if ([...first.values()].some(({ kind }) => kind !== 'written') || isAnyChanged(again))
-    return { message: 'the records of the VMs are to be taken off', isMoreDue: true };
+  if ([...first.values()].some(({ kind }) => kind !== 'written') || isAnyChanged(again) || isUnrecorded)
+    return { message: 'the records of the VMs are to be looked at again', isMoreDue: true };
   if (!isOver) return stillOpen(moved, migration);
   const isLetGo = await release({ ...held, providers: providersIn(held.providers) }, context);
   return isLetGo
     ? done('the Migration has ended')
     : { message: 'something was found that the run left over', isMoreDue: true };
 }
+
+/** Another call may have begun it before the end was shown, which none does after that. */
+const isUnrecordedEnd = ({ decision, snapshot }: Moved): boolean =>
+  decision.kind === 'ended' && snapshot?.source.vm !== undefined && recordIn(snapshot) === undefined;
 
 function vmsOf(held: Held): (RunVm & { readonly shown: VmStatus })[] {
   const access = accessOf(held.providers);
