@@ -32,6 +32,11 @@ const edit = (file: string, find: string, replace: string): Edit => ({ file, fin
 const NOT_HALTED = "if (vm.spec.running ?? vm.spec.runStrategy !== 'Halted') return halt(snapshot);";
 
 /** At the release, by which a Migration with leftovers stays held too. */
+const UNRECORDED_UNSEEN = edit(
+  PASS,
+  '&& isUnrecordedEnd(one)',
+  "&& isUnrecordedEnd(one) && one.entry.name === ''",
+);
 const LEFTOVERS_UNSEEN = [
   edit(HOLD, 'isOwn(one) && hasLeftovers(one)', "one.kind === '' && hasLeftovers(one)"),
   edit(HOLD, 'if (hasLeftovers(current)) return false;', ''),
@@ -203,7 +208,9 @@ export const MUTATIONS: readonly LiveMutation[] = [
     'the end of a run that has not begun is not recorded',
     ['L3', 'L4'],
     edit(RUN, 'if (refused !== undefined) return over(', "if (refused !== 'never') return over("),
+    UNRECORDED_UNSEEN,
   ),
+  mutation('an end that could not be recorded is not looked at again', ['L4'], UNRECORDED_UNSEEN),
   mutation(
     'a record that is removed after the end takes what is left over out of sight',
     ['L3', 'L4'],
@@ -212,7 +219,7 @@ export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'what is left over is not waited for',
     ['L4'],
-    edit(PASS, 'isLeft || decision.leftovers.length === 0', 'isLeft || decision.leftovers.length >= 0'),
+    edit(PASS, '|| decision.leftovers.length === 0),', '|| decision.leftovers.length >= 0),'),
     ...LEFTOVERS_UNSEEN,
   ),
   mutation(
@@ -220,8 +227,8 @@ export const MUTATIONS: readonly LiveMutation[] = [
     ['L4'],
     edit(
       PASS,
-      "if ([...first.values()].some(({ kind }) => kind !== 'written') || isAnyChanged(again))",
-      'if (isAnyChanged(again))',
+      "if ([...first.values()].some(({ kind }) => kind !== 'written') || isAnyChanged(again) || isUnrecorded)",
+      'if (isAnyChanged(again) || isUnrecorded)',
     ),
   ),
   mutation(
@@ -276,8 +283,8 @@ export const MUTATIONS: readonly LiveMutation[] = [
     ['L4'],
     edit(
       PASS,
-      'const isLeft = isGivenUp(migration);',
-      "const isLeft = isGivenUp(migration) && plan.kind === '';",
+      '(isGivenUp(migration) || decision',
+      "((isGivenUp(migration) && plan.kind === '') || decision",
     ),
   ),
   mutation(
