@@ -134,7 +134,7 @@ async function goOn({ migration, plan: read }: Pair, context: LiveContext): Prom
     : { message: 'something was found that the run left over', isMoreDue: true };
 }
 
-/** Another call may have begun it before the end was shown, which none does after that. */
+/** Another call may have begun it before the end was shown. After that, none does that looks at the Migration (docs/adr/0031). */
 const isUnrecordedEnd = ({ decision, snapshot }: Moved): boolean =>
   decision.kind === 'ended' && snapshot?.source.vm !== undefined && recordIn(snapshot) === undefined;
 

@@ -3,7 +3,7 @@ import { CrossRun } from '../support/kubevirt/cross-scenarios.ts';
 import { simulatePair } from './two-kubevirts.ts';
 
 /** The source's VMIM may be gone before its synchronization controller has said how it ended (facts/cross-cluster.md C6). */
-test('a target whose guest was called back, and that is not told, waits for a guest again', async () => {
+test('a target whose guest was called back, and that hears nothing of it, waits for a guest again', async () => {
   const pair = await simulatePair();
   const { source, target, network } = pair;
   await pair.run(async () => {

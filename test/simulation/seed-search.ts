@@ -10,7 +10,7 @@ interface SearchOptions {
   readonly maxRuns: number;
   /** Which rule a violation breaks. */
   readonly ruleOf: (violation: string) => string;
-  readonly simulate: (order: Pick<Order, 'from' | 'count' | 'mutation'>) => Promise<Summary>;
+  readonly simulate: (order: Pick<Order, 'from' | 'count' | 'mutation' | 'workers'>) => Promise<Summary>;
   /** What finds them, for an error. */
   readonly command: string;
 }
@@ -42,17 +42,21 @@ export class SeedSearch {
     throw new Error(`no seed is stored for '${mutation}': ${this.#options.command}`);
   }
 
+  /** The rule that the run of the stored seed breaks; 'none': it catches the mutation no more. Rejects where no seed is stored. */
+  async brokenRule(mutation: string): Promise<string> {
+    const { ruleOf, simulate } = this.#options;
+    const { violations } = await simulate({ from: this.stored(mutation), count: 1, mutation, workers: 1 });
+    return violations[0] === undefined ? 'none' : ruleOf(violations[0].violation);
+  }
+
   #storedOrNone(mutation: string): number | undefined {
     return (JSON.parse(readFileSync(this.#options.file, 'utf8')) as Record<string, number>)[mutation];
   }
 
   /** The stored seed, if it still catches the mutation. */
   async #kept({ name, breaks }: Broken): Promise<number | undefined> {
-    const { ruleOf, simulate } = this.#options;
     const seed = this.#storedOrNone(name);
-    if (seed === undefined) return undefined;
-    const { violations } = await simulate({ from: seed, count: 1, mutation: name });
-    return violations.some(({ violation }) => breaks.includes(ruleOf(violation))) ? seed : undefined;
+    return seed !== undefined && breaks.includes(await this.brokenRule(name)) ? seed : undefined;
   }
 
   /** Keeps each stored seed that still catches its mutation, and searches for the others. */
@@ -89,7 +93,7 @@ export class SeedSearch {
     return undefined;
   }
 
-  /** Stores the seeds for the tests of `npm test`. */
+  /** Stores the seeds for the tests of `npm run test:all`. */
   store({ seeds }: Found): void {
     writeFileSync(this.#options.file, `${JSON.stringify(seeds, undefined, 2)}\n`);
   }

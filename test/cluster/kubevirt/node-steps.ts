@@ -19,7 +19,7 @@ export interface Timings {
   readonly migrationMs: number;
   /** A launcher whose guest has left for another cluster: it ends. */
   readonly leaveMs: number;
-  /** A launcher whose guest was called back by another cluster, and that nobody tells: it ends. */
+  /** A launcher whose guest was called back by another cluster, and that hears nothing of it: it ends. */
   readonly emptyMs: number;
 }
 
@@ -31,7 +31,7 @@ export const DEFAULT_TIMINGS: Timings = {
   handlerMs: 10,
   migrationMs: 1000,
   leaveMs: 300,
-  // Inferred: the recorded ones were told.
+  // Inferred: the recorded ones had heard of it.
   emptyMs: 5_000,
 };
 

@@ -31,12 +31,14 @@ const edit = (file: string, find: string, replace: string): Edit => ({ file, fin
 
 const NOT_HALTED = "if (vm.spec.running ?? vm.spec.runStrategy !== 'Halted') return halt(snapshot);";
 
-/** At the release, by which a Migration with leftovers stays held too. */
+/** After the end is shown, by which a run that begins meanwhile goes back too. Alone it is seldom seen: begun-late.test.ts. */
 const UNRECORDED_UNSEEN = edit(
   PASS,
   '&& isUnrecordedEnd(one)',
   "&& isUnrecordedEnd(one) && one.entry.name === ''",
 );
+
+/** At the release, by which a Migration with leftovers stays held too. */
 const LEFTOVERS_UNSEEN = [
   edit(HOLD, 'isOwn(one) && hasLeftovers(one)', "one.kind === '' && hasLeftovers(one)"),
   edit(HOLD, 'if (hasLeftovers(current)) return false;', ''),
@@ -210,7 +212,6 @@ export const MUTATIONS: readonly LiveMutation[] = [
     edit(RUN, 'if (refused !== undefined) return over(', "if (refused !== 'never') return over("),
     UNRECORDED_UNSEEN,
   ),
-  mutation('an end that could not be recorded is not looked at again', ['L4'], UNRECORDED_UNSEEN),
   mutation(
     'a record that is removed after the end takes what is left over out of sight',
     ['L3', 'L4'],
