@@ -130,5 +130,8 @@ export const blockedToUnlocked = (cycle: Cycle): number => spanOf(cycle, 'blocke
 export const lockWindow = (cycle: Cycle): number => spanOf(cycle, 'locked', 'unlocked');
 export const timeRaised = (cycle: Cycle): number => spanOf(cycle, 'enforced', 'lowered');
 
+/** All of the migration, its Events and what follows the unlock included. */
+export const requestCount = ({ requests }: Cycle): number => requests.length;
+
 /** Requests that write a Kubernetes Event. */
 export const eventCount = ({ requests }: Cycle): number => requests.filter(({ isEvent }) => isEvent).length;

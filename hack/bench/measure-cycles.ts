@@ -2,6 +2,7 @@ import {
   blockedToPod,
   eventCount,
   lockWindow,
+  requestCount,
   runCycle,
   timeRaised,
   type Cycle,
@@ -105,7 +106,7 @@ function coldFigures(cold: readonly Cycle[]): Figure[] {
 
 function requestFigures(warm: readonly Cycle[], ample: readonly Cycle[]): Figure[] {
   const shared = { group: 'API requests of functions and guard (audit log)', unit: 'requests' } as const;
-  const requests = ample.map((cycle) => cycle.requests.length);
+  const requests = ample.map(requestCount);
   const runs = ample.map((cycle) => cycle.runs.length);
   return [
     {
@@ -114,7 +115,8 @@ function requestFigures(warm: readonly Cycle[], ample: readonly Cycle[]): Figure
       samples: warm.map((cycle) => cycle.requests.filter(isInside(cycle.timestamps)).length),
       target: 20,
     },
-    { ...shared, name: 'one cycle: Events', samples: warm.map(eventCount), target: 3 },
+    { ...shared, name: 'one cycle: everything', samples: warm.map(requestCount), target: 23 },
+    { ...shared, name: 'one cycle: Events', samples: warm.map(eventCount) },
     { ...shared, name: 'one migration that is not blocked', samples: requests, target: 2 },
     {
       ...shared,

@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
 import { MIGRATIONS } from '../../functions/kubernetes/resources.ts';
 import { Appended } from '../../test/cluster/appended.ts';
@@ -36,8 +36,8 @@ export interface ApiRequest {
   readonly code: number;
   /** It writes a Kubernetes Event. */
   readonly isEvent: boolean;
-  /** It lists migrations, and the answer grows with those that are stored: finished ones cannot be selected away. */
-  readonly listsAllMigrations: boolean;
+  /** The answer grows with all that are stored: no selector leaves out finished ones. */
+  readonly listsMigrations: boolean;
 }
 
 const OURS = `system:serviceaccount:${SYSTEM_NAMESPACE}:`;
@@ -56,7 +56,7 @@ export function requestOf(line: string): ApiRequest | undefined {
   return { at, ms, account, code: entry.responseStatus?.code ?? 0, ...targetOf(entry) };
 }
 
-type RequestTarget = Pick<ApiRequest, 'what' | 'namespace' | 'isEvent' | 'listsAllMigrations'>;
+type RequestTarget = Pick<ApiRequest, 'what' | 'namespace' | 'isEvent' | 'listsMigrations'>;
 
 function targetOf({ verb, requestURI, objectRef = {} }: Entry): RequestTarget {
   const { resource = '', subresource, namespace, name = '' } = objectRef;
@@ -66,14 +66,8 @@ function targetOf({ verb, requestURI, objectRef = {} }: Entry): RequestTarget {
     what: `${what}${requestURI.includes('dryRun=All') ? ' (dry run)' : ''}`,
     namespace: namespace ?? (resource === 'namespaces' ? name : ''),
     isEvent: resource === 'events' && verb === 'create',
-    listsAllMigrations: what === `list ${MIGRATIONS.plural}` && !isBounded(requestURI),
+    listsMigrations: what === `list ${MIGRATIONS.plural}`,
   };
-}
-
-/** Whether the answer has a limit of objects. With resourceVersion 0 the API server answers from memory, and ignores the limit. */
-function isBounded(requestURI: string): boolean {
-  const query = new URL(requestURI, 'https://kubernetes').searchParams;
-  return query.has('limit') && query.get('resourceVersion') !== '0';
 }
 
 /** RFC 3339 with microseconds: Date keeps only milliseconds. */
@@ -108,26 +102,19 @@ export function userRequests(auditLog: string, users: readonly string[]): number
     .size;
 }
 
-/** How many watches our service accounts, the source's included, have open. */
-export function openWatches(auditLog: string): number {
-  const open = new Set<string>();
-  for (const line of readFileSync(auditLog, 'utf8').split('\n')) {
-    if (!line.includes(OURS) || !line.includes('"watch"')) continue;
-    const { auditID, stage, verb, user } = JSON.parse(line) as Entry;
-    if (verb !== 'watch' || !user.username.startsWith(OURS)) continue;
-    if (stage === 'ResponseStarted') open.add(auditID);
-    if (stage === 'ResponseComplete') open.delete(auditID);
-  }
-  return open.size;
-}
-
-/** Our requests since the log was opened. */
+/** Our requests. */
 export class RequestLog {
   readonly requests: ApiRequest[] = [];
+  readonly #openWatches = new Set<string>();
   readonly #log: Appended;
 
   constructor(file: string) {
-    this.#log = new Appended(file, statSync(file).size);
+    this.#log = new Appended(file);
+  }
+
+  /** How many watches our service accounts, the source's included, had open at the last read. */
+  get openWatches(): number {
+    return this.#openWatches.size;
   }
 
   /** Appends what was answered since the last call; returns how many requests that were. */
@@ -136,7 +123,16 @@ export class RequestLog {
     for (const line of this.#log.read()) {
       const request = requestOf(line);
       if (request !== undefined) this.requests.push(request);
+      this.#countWatch(line);
     }
     return this.requests.length - before;
+  }
+
+  #countWatch(line: string): void {
+    if (!line.includes(OURS) || !line.includes('"watch"')) return;
+    const { auditID, stage, verb, user } = JSON.parse(line) as Entry;
+    if (verb !== 'watch' || !user.username.startsWith(OURS)) return;
+    if (stage === 'ResponseStarted') this.#openWatches.add(auditID);
+    if (stage === 'ResponseComplete') this.#openWatches.delete(auditID);
   }
 }
