@@ -50,6 +50,12 @@ test('apiServersOf counts an unreachable address as a hidden server', () => {
   });
 });
 
+test('apiServersOf counts two addresses of two families as one server', () => {
+  const slices = [slice(6443, '10.0.0.1'), slice(6443, 'fd00::1')];
+  expect(of({ slices, leases: [lease(1)] }).mayHide).toBe(false);
+  expect(of({ slices, leases: [lease(1), lease(1)] }).mayHide).toBe(true);
+});
+
 describe('apiServersOf compares live leases with two addresses', () => {
   const slices = [slice(6443, '10.0.0.1', '10.0.0.2')];
   test.each<[string, Published['leases'], boolean]>([

@@ -27,7 +27,13 @@ export function apiServersOf({ slices, leases, unreachable, now }: Published): A
   const published = slices.flatMap(addressesOf).filter((address) => !unreachable.has(address));
   const addresses = [...new Set(published)];
   const servers = leases?.filter((lease) => isLive(lease, now)).length ?? 0;
-  return { addresses, mayHide: servers === 0 || servers > addresses.length };
+  return { addresses, mayHide: servers === 0 || servers > mostOfOneFamily(addresses) };
+}
+
+/** A server with an address of each family is one server. */
+function mostOfOneFamily(addresses: readonly string[]): number {
+  const ofIpv6 = addresses.filter((address) => address.startsWith('https://[')).length;
+  return Math.max(ofIpv6, addresses.length - ofIpv6);
 }
 
 const HTTPS_PORT = 443;

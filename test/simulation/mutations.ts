@@ -429,7 +429,7 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'webhook/watchdog/watchdog.ts',
-        find: '    this.#timers.start(`${lockKey(name)}overdue`, () => this.#repair(name, token), {',
+        find: '    this.#timers.start(`${lockKey(name)}overdue`, () => this.#onOverdue(name, token), {',
         replace: '    this.#timers.start(`${lockKey(name)}overdue`, () => Promise.resolve(), {',
       },
     ],
@@ -567,7 +567,7 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/domain/api-servers.ts',
-        find: 'mayHide: servers === 0 || servers > addresses.length',
+        find: 'mayHide: servers === 0 || servers > mostOfOneFamily(addresses)',
         replace: 'mayHide: servers === 0',
       },
     ],
