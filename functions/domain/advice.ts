@@ -9,7 +9,7 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   [REASON.vmiGone]: NO_ACTION,
   [REASON.noSourcePod]: NO_ACTION,
   [REASON.parallelLimit]: "Wait, or increase KubeVirt's parallel migration limits.",
-  [REASON.backOff]: 'Wait, or change a quota or VMMRQ to retry at once.',
+  [REASON.backOff]: 'Wait, or change a VMMRQ to retry at once.',
   [REASON.lockBudgetSpent]: `Fix the reason in the annotation ${ANNOTATION.lastAttempt}, and wait.`,
   [REASON.alreadyLocked]: NO_ACTION,
   [REASON.afterOthers]: NO_ACTION,

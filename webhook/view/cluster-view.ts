@@ -77,6 +77,12 @@ export class ClusterView {
     else this.held.set(held.namespace, held);
   }
 
+  /** Nothing of it can go any more, so it takes no migration slot from others. */
+  setOverdue(namespace: string): void {
+    const held = this.held.get(namespace);
+    if (held !== undefined) this.held.set(namespace, { ...held, launchers: [] });
+  }
+
   setMigration(migration: Migration): void {
     const { uid } = migration.metadata;
     this.migrations.set(uid, migration);

@@ -6,7 +6,8 @@ import { beingDeleted, inNamespace, metadata, named } from '../../test/support/b
 import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
 import type { KubeVirt } from '../../functions/domain/objects.ts';
-import { EVENT } from '../../functions/domain/names.ts';
+import type { Lock } from '../../functions/domain/lock.ts';
+import { EVENT, REASON } from '../../functions/domain/names.ts';
 import { ApiError } from '../../functions/kubernetes/errors.ts';
 import { KUBEVIRTS, MIGRATIONS, NAMESPACES, VMMRQS } from '../../functions/kubernetes/resources.ts';
 import { systemClock } from '../../functions/runtime/clock.ts';
@@ -74,6 +75,32 @@ test('the view answers, and notifies for a free slot, only when the locks have b
   await jest.advanceTimersByTimeAsync(10_000);
   expect(watch.viewOf('tenant')?.left.cluster).toBe(0);
   expect(forASlot()).toEqual([]);
+});
+
+test.each<[string, Lock, number]>([
+  ['live', aLock(), 0],
+  ['ended', aLock({ ended: { reason: REASON.noProof, message: '' } }), 1],
+])('a lock that is %s takes a migration slot, or none', async (_, lock, want) => {
+  cluster.put(KUBEVIRTS, limitedTo(1));
+  cluster.put(MIGRATIONS, aMigration(inNamespace('stuck')));
+  cluster.put(NAMESPACES, aNamespace(named('stuck'), lockedBy(lock)));
+  running = watch.run(stop.signal);
+  await jest.advanceTimersByTimeAsync(1_000);
+  expect(watch.viewOf('tenant')?.left.cluster).toBe(want);
+});
+
+test('an overdue lock that nobody can remove takes no migration slot: others are notified', async () => {
+  cluster.put(KUBEVIRTS, limitedTo(1));
+  cluster.put(MIGRATIONS, aMigration(inNamespace('stuck')));
+  cluster.put(NAMESPACES, aNamespace(named('stuck'), lockedBy(aLock())));
+  cluster.put(MIGRATIONS, aMigration(named('waits')));
+  cluster.put(VMMRQS, aVmmrq());
+  running = watch.run(stop.signal);
+  await jest.advanceTimersByTimeAsync(1_000);
+  expect(forASlot()).toEqual([]);
+  await jest.advanceTimersByTimeAsync(60_000);
+  expect(forASlot().map(({ namespace }) => namespace)).toContain('tenant');
+  expect(watch.viewOf('tenant')?.left.cluster).toBe(1);
 });
 
 test('raised limits of KubeVirt notify a migration that waits for a slot', async () => {

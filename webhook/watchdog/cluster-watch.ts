@@ -6,7 +6,8 @@ import { SlotNotifier } from '../view/slot-notifier.ts';
 import type { ViewSource } from '../view/view-route.ts';
 import { Watches } from '../view/watches.ts';
 import { resync, type SeenObjects, type ResyncOptions } from './resync.ts';
-import { Watchdog, type WatchdogSettings } from './watchdog.ts';
+import type { WatchdogSettings } from './watchdog-options.ts';
+import { Watchdog } from './watchdog.ts';
 
 export interface ClusterWatchOptions extends Omit<ResyncOptions, 'seen' | 'hurry'> {
   readonly settings: WatchdogSettings & {
@@ -22,6 +23,9 @@ export class ClusterWatch implements ViewSource {
   readonly #watches: Watches;
   readonly #watchdog: Watchdog;
   readonly #slotNotifier: SlotNotifier;
+  /** For each namespace with an unfinished migration: a number that is new after each of its locks. */
+  readonly #unlocks = new Map<string, number>();
+  #unlockCount = 0;
   #areLocksListed = false;
   #hurry = new AbortController();
 
@@ -42,8 +46,13 @@ export class ClusterWatch implements ViewSource {
         slotNotifier.locked(namespace.metadata.name);
       },
       hasEnded: (uid) => this.#isReady && !view.isToCome(uid),
+      onOverdue: (name) => {
+        view.setOverdue(name);
+        slotNotifier.freed();
+      },
       onUnlocked: (name) => {
         view.held.delete(name);
+        this.#unlocks.set(name, (this.#unlockCount += 1));
         slotNotifier.freed();
       },
       onListed: () => {
@@ -111,10 +120,14 @@ export class ClusterWatch implements ViewSource {
   #seen(): SeenObjects | undefined {
     if (!this.#isReady) return undefined;
     const { vmmrqs, clusterVmmrqs, migrations } = this.#view;
+    const open = [...migrations.values()];
+    const concerned = new Set(open.map(({ metadata }) => metadata.namespace));
+    for (const name of this.#unlocks.keys()) if (!concerned.has(name)) this.#unlocks.delete(name);
     return {
       vmmrqs: [...vmmrqs.values()],
       clusterVmmrqs: [...clusterVmmrqs.values()],
-      migrations: [...migrations.values()],
+      migrations: open,
+      unlocks: this.#unlocks,
     };
   }
 }

@@ -4,9 +4,44 @@ import type { Lock } from '../../functions/domain/lock.ts';
 import { LOCK_OUTCOME } from '../../functions/domain/names.ts';
 import type { ResourceQuota } from '../../functions/domain/objects.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
-import { isConflict, isNotFound } from '../../functions/kubernetes/errors.ts';
+import { describeError, isConflict, isNotFound } from '../../functions/kubernetes/errors.ts';
+import type { Log } from '../../functions/runtime/log.ts';
+import type { Timers } from '../../functions/runtime/timers.ts';
 import { readFenceToken } from '../../functions/cluster/fence-token.ts';
 import { readLockQuotas, writeQuota } from '../../functions/cluster/quotas.ts';
+
+export interface RemovedLocksOptions {
+  readonly cluster: Cluster;
+  readonly log: Log;
+  readonly timers: Timers;
+  /** The wait after each failure. */
+  readonly nextMs: (tries: number) => number;
+}
+
+/** Locks that are gone, though a raise of theirs may still be running. */
+export class RemovedLocks {
+  readonly #options: RemovedLocksOptions;
+
+  constructor(options: RemovedLocksOptions) {
+    this.#options = options;
+  }
+
+  /** Until it succeeds: the raise may be delayed for as long as the API server is away. */
+  fence(namespace: string, lock: Lock): void {
+    const { cluster, log, timers, nextMs } = this.#options;
+    // Apart from the lock's own timers, which end with it.
+    const key = `fence/${namespace}/${lock.token}/`;
+    const work = async (): Promise<void> => {
+      try {
+        await fenceRemovedLock(cluster, namespace, lock);
+        timers.clear(key);
+      } catch (error) {
+        log('warn', `a removed lock is not fenced yet: ${describeError(error)}`, { namespace });
+      }
+    };
+    timers.start(key, work, { firstMs: 0, nextMs });
+  }
+}
 
 /**
  * Fences the quotas of a lock that was removed by hand, because its raise may still be running. A quota that is raised already is

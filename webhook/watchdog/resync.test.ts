@@ -29,10 +29,12 @@ const HOUR_MS = 3_600_000;
 let cluster: WatchedCluster;
 /** Aborted: the next resync does not wait. */
 let hurry: AbortController;
+let unlocks: ReadonlyMap<string, number>;
 
 beforeEach(() => {
   cluster = new WatchedCluster();
   hurry = new AbortController();
+  unlocks = new Map();
   elapsed = 5_000;
 });
 
@@ -75,6 +77,7 @@ async function resyncs(count: number, { before, post, repair, random }: Script =
         vmmrqs: cluster.all(VMMRQS),
         clusterVmmrqs: cluster.all(CLUSTER_VMMRQS),
         migrations: cluster.all(MIGRATIONS).filter(isOpen),
+        unlocks,
       }),
       hurry: () => hurry.signal,
       // The resync calls `random` once after each round, for the wait.
@@ -211,14 +214,33 @@ describe('blocked migrations', () => {
     expect(namespacesOf(await resyncs(1))).toEqual(want);
   });
 
-  test('without a change get a request at resyncs 1, 2, 4, 8, 16, 32, and then every 20th', async () => {
+  test.each<[string, Migration, number[]]>([
+    ['refused by a quota: at resyncs 1, 2, 4, and every 4th', aMigration(), [1, 2, 4, 8, 12, 16, 20, 24]],
+    [
+      'not refused: at resyncs 1, 2, 4, 8, 16, 32, and every 20th',
+      aMigration(withCondition()),
+      [1, 2, 4, 8, 16, 32, 52, 72],
+    ],
+  ])('without a change get a request, %s', async (_, migration, want) => {
     cluster.put(VMMRQS, aVmmrq());
-    cluster.put(MIGRATIONS, aMigration());
-    const { posted } = await resyncs(75);
+    cluster.put(MIGRATIONS, migration);
+    const { posted } = await resyncs((want.at(-1) ?? 0) + 3);
     const asked = posted.flatMap((events, index) => (events.length > 0 ? [index + 1] : []));
-    expect(asked).toEqual([1, 2, 4, 8, 16, 32, 52, 72]);
+    expect(asked).toEqual(want);
     const causes = posted.flat().map(({ cause }) => cause);
     expect(new Set(causes).size).toBe(causes.length);
+  });
+
+  test('get requests as at first after each lock of their namespace', async () => {
+    cluster.put(CLUSTER_VMMRQS, aClusterVmmrq());
+    cluster.put(MIGRATIONS, aMigration());
+    const { posted } = await resyncs(12, {
+      before: (count) => {
+        if (count === 10) unlocks = new Map([['tenant', 1]]);
+      },
+    });
+    const asked = posted.flatMap((events, index) => (events.length > 0 ? [index + 1] : []));
+    expect(asked).toEqual([1, 2, 4, 8, 10, 11]);
   });
 
   test('get a request at once when another migration is blocked', async () => {

@@ -1,7 +1,7 @@
 import { pause, type Clock } from '../../functions/runtime/clock.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
 import { fingerprint } from '../../functions/domain/fingerprint.ts';
-import { isPending } from '../../functions/domain/migration.ts';
+import { isPending, isRejectedByQuota } from '../../functions/domain/migration.ts';
 import { CONDITION, EVENT } from '../../functions/domain/names.ts';
 import { isRefusedForMaintenance } from '../../functions/domain/progress/vm-state.ts';
 import type { KubernetesObject, Migration, Vmmrq } from '../../functions/domain/objects.ts';
@@ -31,13 +31,25 @@ export interface SeenObjects {
   readonly clusterVmmrqs: readonly Vmmrq[];
   /** Migrations that have not ended. */
   readonly migrations: readonly Migration[];
+  /** By namespace: a number that is new after each lock. */
+  readonly unlocks: ReadonlyMap<string, number>;
 }
 
 /** The interval until the watches have listed every kind. */
 const LISTING_MS = 200;
 const GRANTS_EVERY_MS = 3_600_000;
-/** An unchanged namespace gets a request at resyncs 1, 2, 4, … and then at every 20th. */
-const MAX_RESYNC_INTERVALS = 20;
+/**
+ * An unchanged namespace gets a request at resyncs 1, 2, 4, … and then at every 20th; at every 4th while a quota refuses a migration,
+ * because what ends that (an edited quota, pods that end, a label) is an event for nobody.
+ */
+const MAX_INTERVALS = { refused: 4, other: 20 } as const;
+
+/** What is known of a namespace. */
+interface Concern {
+  /** They change with its state. */
+  readonly news: readonly string[];
+  readonly isRefused: boolean;
+}
 
 interface NamespaceState {
   readonly of: string;
@@ -74,34 +86,43 @@ async function resyncMigrations(
   const seen = options.seen();
   if (seen === undefined) return known;
   const next = new Map<string, NamespaceState>();
-  for (const [namespace, found] of namespacesToResync(seen)) {
-    const of = fingerprint(found.toSorted().join());
+  for (const [namespace, { news, isRefused }] of namespacesToResync(seen)) {
+    const of = fingerprint(news.toSorted().join());
     const before = known.get(namespace);
     const now = before?.of === of ? before : { of, seen: 0, nextAt: 1 };
-    next.set(namespace, await requestResync(options, namespace, { ...now, seen: now.seen + 1 }));
+    const maxIntervals = isRefused ? MAX_INTERVALS.refused : MAX_INTERVALS.other;
+    const asked = { ...now, seen: now.seen + 1, maxIntervals };
+    next.set(namespace, await requestResync(options, namespace, asked));
   }
   return next;
 }
 
 /**
  * Namespaces with a VMMRQ (any, where cluster-wide ones exist) and a Pending migration, or with a VMMRQ that still reports one.
- * Each has the texts that change with its state: the migrations' UIDs, and the transition times of the VMMRQs' conditions.
+ * Each has the texts that change with its state: the migrations' UIDs, the transition times of the VMMRQs' conditions, and a number that is
+ * new after each lock.
  * KubeVirt's condition is not enough: it does not report a refused attachment pod (facts/kubevirt.md §1.3). A refused migration of a
  * drain or an upgrade counts without a VMMRQ too: its verdict is in the MaintenanceProgress.
  */
-function namespacesToResync({ vmmrqs, clusterVmmrqs, migrations }: SeenObjects): Map<string, string[]> {
+function namespacesToResync({
+  vmmrqs,
+  clusterVmmrqs,
+  migrations,
+  unlocks,
+}: SeenObjects): Map<string, Concern> {
   const pending = migrations.filter(isPending);
   const isConcerned = new Set([...pending, ...vmmrqs.filter(isMarkedBusy)].map(namespaceOf));
-  const found = new Map<string, string[]>();
-  const note = (object: KubernetesObject, ...news: readonly string[]): void => {
+  const found = new Map<string, Concern>();
+  const note = (object: KubernetesObject, texts: readonly string[], isRefused = false): void => {
     const namespace = namespaceOf(object);
-    found.set(namespace, [...(found.get(namespace) ?? []), ...news]);
+    const before = found.get(namespace) ?? { news: [String(unlocks.get(namespace) ?? 0)], isRefused };
+    found.set(namespace, { news: [...before.news, ...texts], isRefused: before.isRefused || isRefused });
   };
-  for (const vmmrq of vmmrqs) if (isConcerned.has(namespaceOf(vmmrq))) note(vmmrq, ...changesOf(vmmrq));
+  for (const vmmrq of vmmrqs) if (isConcerned.has(namespaceOf(vmmrq))) note(vmmrq, changesOf(vmmrq));
   const everywhere = clusterVmmrqs.map(({ metadata }) => `${metadata.uid} ${String(metadata.generation)}`);
   for (const migration of pending)
     if (clusterVmmrqs.length > 0 || found.has(namespaceOf(migration)) || isRefusedForMaintenance(migration))
-      note(migration, migration.metadata.uid, ...everywhere);
+      note(migration, [migration.metadata.uid, ...everywhere], isRejectedByQuota(migration));
   return found;
 }
 
@@ -121,12 +142,12 @@ function isMarkedBusy({ status }: Vmmrq): boolean {
 async function requestResync(
   options: ResyncOptions,
   namespace: string,
-  known: NamespaceState,
+  { maxIntervals, ...known }: NamespaceState & { readonly maxIntervals: number },
 ): Promise<NamespaceState> {
   if (known.seen < known.nextAt) return known;
   const cause = `${known.of}-${String(known.seen)}`;
   await options.post({ type: EVENT.sweepRequested, from: 'guard', namespace, cause });
-  return { ...known, nextAt: known.seen + Math.min(known.seen, MAX_RESYNC_INTERVALS) };
+  return { ...known, nextAt: known.seen + Math.min(known.seen, maxIntervals) };
 }
 
 /** Repairs grants without the raised label. Our steps leave none: another writer has removed the label. */

@@ -515,6 +515,15 @@ describe('the quota of a removed lock without a raise', () => {
     expect(jest.getTimerCount()).toBe(IDLE_TIMERS);
   });
 
+  test('the watch shows the next lock at once: the guard fences it', async () => {
+    fixture.cluster.put(RESOURCE_QUOTAS, aQuota());
+    fixture.cluster.put(NAMESPACES, HELD);
+    await fixture.during(0);
+    fixture.cluster.put(NAMESPACES, aNamespace(lockedBy(aLock({ token: 'token-2' }))));
+    await fixture.during(0);
+    expect(fenced()).toBe('removed-token-1 failed');
+  });
+
   test('the lock is present again: the guard leaves it unchanged', async () => {
     fixture.cluster.put(RESOURCE_QUOTAS, aQuota());
     fixture.cluster.put(NAMESPACES, HELD);

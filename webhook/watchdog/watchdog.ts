@@ -1,22 +1,18 @@
-import type { Clock } from '../../functions/runtime/clock.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
 import { grantBy } from '../../functions/domain/quota/grant.ts';
-import { isRefusedByPolicy, lockOf, type Lock } from '../../functions/domain/lock.ts';
+import { isRefusedByPolicy, lockOf, type LockState } from '../../functions/domain/lock.ts';
 import { EVENT, LABEL } from '../../functions/domain/names.ts';
 import type { Namespace, ResourceQuota } from '../../functions/domain/objects.ts';
 import { isSame } from '../../functions/domain/same.ts';
-import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { follow } from '../../functions/kubernetes/follow.ts';
-import type { Log } from '../../functions/runtime/log.ts';
 import type { Watched } from '../observability/metrics.ts';
 import { doubling, Timers } from '../../functions/runtime/timers.ts';
 import { LISTED_LOCKS, LISTED_RAISED } from './listed-locks.ts';
-import { fenceRemovedLock } from './removed-lock.ts';
+import { RemovedLocks } from './removed-lock.ts';
 import {
   dueInMs,
   expiredEvent,
-  fenceKey,
   identityOf,
   isStanding,
   lockKey,
@@ -32,27 +28,7 @@ import {
   type WatchedLock,
 } from './watched-lock.ts';
 import { isAllRaised, isHalfRaised, missingEvent } from './missing-event.ts';
-
-export interface WatchdogSettings {
-  readonly STALL_SECONDS: number;
-  readonly OVERDUE_SECONDS: number;
-}
-
-export interface WatchdogOptions {
-  readonly cluster: Cluster;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly post: (event: OurEvent) => Promise<void>;
-  /** Lowers and unlocks in the guard's process; `token`: the lock that the watchdog has watched for its whole lifetime. */
-  readonly repair: (namespace: string, token: string | undefined) => Promise<unknown>;
-  /** The watchdog reports every lock to `onLock`, and every lock that is gone to `onUnlocked`. */
-  readonly onLock?: (namespace: Namespace) => void;
-  readonly onUnlocked?: (name: string) => void;
-  /** Whether a migration that the watchdog knows by a lock has been cancelled or has ended; left out: never. */
-  readonly hasEnded?: (uid: string) => boolean;
-  /** Called after each list of the locked namespaces, so first when every lock is known. */
-  readonly onListed?: () => void;
-}
+import type { WatchdogOptions, WatchdogSettings } from './watchdog-options.ts';
 
 /** When the watchdog sends an event again: the first one is lost, or its step is still starting (a cold start). */
 const RESEND_MS = { first: 2_000, next: 3_000 } as const;
@@ -72,6 +48,7 @@ export class Watchdog {
   readonly #settings: WatchdogSettings;
   readonly #options: WatchdogOptions;
   readonly #timers: Timers;
+  readonly #removed: RemovedLocks;
   /** The last known state of each locked namespace. */
   readonly #locks = new Map<string, WatchedLock>();
   /** Quotas with the raised label, by uid. */
@@ -81,6 +58,7 @@ export class Watchdog {
     this.#settings = settings;
     this.#options = options;
     this.#timers = new Timers(options.clock);
+    this.#removed = new RemovedLocks({ ...options, timers: this.#timers, nextMs });
   }
 
   /** Runs until `signal` aborts. */
@@ -146,27 +124,20 @@ export class Watchdog {
     for (const quota of quotas) this.#onRaised(quota);
   }
 
-  /** The lock's raised quotas get lowered in any case; for its other quotas, a raise may still be running. */
   #onUnlocked(name: string): void {
     const known = this.#locks.get(name);
     this.#forget(name);
     this.#options.onUnlocked?.(name);
+    this.#onLockGone(name, known);
+  }
+
+  /** The lock's raised quotas get lowered in any case; for its other quotas, a raise may still be running. */
+  #onLockGone(name: string, known: WatchedLock | undefined): void {
     if (known?.lock === undefined || isAllRaised(known.lock, known.wasRaised)) return;
     const { lock } = known;
     // No raise can land, and the fence would be refused for ever.
     if (isRefusedByPolicy(lock)) return;
-    this.#timers.start(fenceKey(name, lock.token), () => this.#fence(name, lock), { firstMs: 0, nextMs });
-  }
-
-  /** Until it succeeds: the raise may be delayed for as long as the API server is away. */
-  async #fence(name: string, lock: Lock): Promise<void> {
-    const { cluster, log } = this.#options;
-    try {
-      await fenceRemovedLock(cluster, name, lock);
-      this.#timers.clear(fenceKey(name, lock.token));
-    } catch (error) {
-      log('warn', `a removed lock is not fenced yet: ${describeError(error)}`, { namespace: name });
-    }
+    this.#removed.fence(name, lock);
   }
 
   /** The quota was lowered or deleted. */
@@ -189,13 +160,23 @@ export class Watchdog {
       this.#onUnlocked(name);
       return;
     }
-    this.#options.onLock?.(namespace);
     const identity = identityOf(state);
     const known = this.#locks.get(name);
     if (known?.identity === identity) return;
+    this.#options.onLock?.(namespace);
+    this.#forget(name);
+    // The watch missed that the namespace was unlocked in between.
+    if (known?.token !== tokenOf(state)) this.#onLockGone(name, known);
+    this.#watchLock(name, state, known);
+  }
+
+  #watchLock(
+    name: string,
+    state: Exclude<LockState, { kind: 'none' }>,
+    known: WatchedLock | undefined,
+  ): void {
     const token = tokenOf(state);
     const raised = this.#raisedBy(name, token).map(({ metadata }) => metadata.uid);
-    this.#forget(name);
     const now = this.#options.clock.elapsed();
     const watched = watchedLock(state, known, { now, raised });
     this.#locks.set(name, watched);
@@ -207,14 +188,23 @@ export class Watchdog {
       nextMs: () => RESEND_MS.next,
     });
     const dueMs = dueInMs(state, now - watched.since);
-    this.#timers.start(`${lockKey(name)}expired`, () => this.#post(expiredEvent(name, token, identity)), {
-      firstMs: Math.max(0, dueMs),
-      nextMs,
-    });
-    this.#timers.start(`${lockKey(name)}overdue`, () => this.#repair(name, token), {
+    this.#timers.start(
+      `${lockKey(name)}expired`,
+      () => this.#post(expiredEvent(name, token, watched.identity)),
+      {
+        firstMs: Math.max(0, dueMs),
+        nextMs,
+      },
+    );
+    this.#timers.start(`${lockKey(name)}overdue`, () => this.#onOverdue(name, token), {
       firstMs: Math.max(0, dueMs + this.#settings.OVERDUE_SECONDS * 1_000),
       nextMs,
     });
+  }
+
+  #onOverdue(name: string, token: string | undefined): Promise<void> {
+    this.#options.onOverdue?.(name);
+    return this.#repair(name, token);
   }
 
   /** The raised quotas with a grant of this token. */

@@ -119,9 +119,6 @@ export const QUOTA_CHAIN = /^quota\/.*\/orphan$/;
 
 export const lockKey = (namespace: string): string => `lock/${namespace}/`;
 
-/** Apart from lockKey: the next lock of the namespace ends this one's timers, and its fence is still due. */
-export const fenceKey = (namespace: string, token: string): string => `fence/${namespace}/${token}/`;
-
 export const stallKey = (namespace: string, token: string): string => `stall/${namespace}/${token}/`;
 
 export const quotaKey = ({ namespace = '', uid }: { namespace?: string; uid: string }): string =>

@@ -356,7 +356,7 @@ describe('events', () => {
     const refused = but({ blockedBy: { Pending: 1 }, buckets: [{ name: 'waiting', count: 1, vms }] });
     expect(after(aDrain([1], refused)).message).toBe(
       'of 1 VMs left, 1 do not get on: 1 Pending, such as tenant/vm0 (BackOff: later). ' +
-        'Wait, or change a quota or VMMRQ to retry at once.',
+        'Wait, or change a VMMRQ to retry at once.',
     );
   });
 

@@ -1,5 +1,5 @@
 import { MAX_ENTRIES } from '../bounded.ts';
-import { lockOf } from '../lock.ts';
+import { lockOf, type LockedMigration } from '../lock.ts';
 import { isRejectedByQuota } from '../migration.ts';
 import { CONDITION } from '../names.ts';
 import type { KubernetesObject, KubeVirt, Migration, Namespace, Vmmrq } from '../objects.ts';
@@ -99,8 +99,9 @@ const hasReportedAll = ({ status }: Vmmrq): boolean => {
 export function heldBy(namespace: Namespace): HeldNamespace | undefined {
   const state = lockOf(namespace);
   if (state.kind !== 'held') return undefined;
-  const { token, migrations } = state.lock;
-  const launchers = migrations.flatMap(({ uid, lacks }) => (lacks === undefined ? [uid] : []));
+  const { token, migrations, ended } = state.lock;
+  const isAwaited = ({ lacks }: LockedMigration): boolean => ended === undefined && lacks === undefined;
+  const launchers = migrations.filter(isAwaited).map(({ uid }) => uid);
   return { namespace: namespace.metadata.name, token, launchers };
 }
 
