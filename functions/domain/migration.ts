@@ -110,8 +110,10 @@ export const wasRejectedByQuota = (migration: WithConditions): boolean =>
 export const isRejectedByQuota = (migration: BlockedStatus): boolean =>
   isPending(migration) && wasRejectedByQuota(migration) && !isTrue(migration, HELD_BACK);
 
-/** How far the API servers' clocks may be apart, and how long ago a refusal counts as fresh; milliseconds. */
-const FRESH_MS = { ahead: 2_000, old: 10_000 } as const;
+/** How far the clocks of API servers and of virt-controller may be apart, milliseconds. */
+export const CLOCKS_APART_MS = 2_000;
+/** How long ago a refusal counts as fresh, milliseconds. */
+const FRESH_MS = 10_000;
 
 /**
  * Refused by a quota a moment ago. KubeVirt checks its limits before it creates the pod, so there was a migration slot
@@ -121,7 +123,7 @@ export function isFreshlyRejected(migration: BlockedStatus, now: number): boolea
   if (!isRejectedByQuota(migration)) return false;
   const condition = migration.status?.conditions?.find(({ type }) => type === KUBEVIRT.rejectedByQuota);
   const age = now - Date.parse(condition?.lastProbeTime ?? '');
-  return age >= -FRESH_MS.ahead && age <= FRESH_MS.old;
+  return age >= -CLOCKS_APART_MS && age <= FRESH_MS;
 }
 
 /** In phase Pending, where all waiting happens (facts/kubevirt.md §1.1), and not cancelled. */
@@ -136,10 +138,7 @@ export const isPending = ({ metadata, status }: BlockedStatus): boolean =>
  */
 export function blockedMigrationOf(migration: Migration, pods: readonly Pod[]): BlockedMigration | undefined {
   const reference = referenceOf(migration);
-  const target = targetPodOf(
-    reference,
-    pods.filter((pod) => isOfVmi(migration, pod)),
-  );
+  const target = targetAmong(migration, pods);
   if (target === undefined) return isRejectedByQuota(migration) ? reference : undefined;
   if (!isPending(migration) || !isReady(target) || attachmentPodOf(target, pods) !== undefined)
     return undefined;
@@ -147,6 +146,15 @@ export function blockedMigrationOf(migration: Migration, pods: readonly Pod[]): 
     ? undefined
     : { ...reference, lacks: 'attachment' };
 }
+
+function targetAmong(migration: Migration, pods: readonly Pod[]): Pod | undefined {
+  const own = pods.filter((pod) => isOfVmi(migration, pod));
+  return targetPodOf(referenceOf(migration), own);
+}
+
+/** Pending with a target: KubeVirt counts it among its parallel migrations, though it is not running (facts/kubevirt.md §1.5). */
+export const isPendingWithTarget = (migration: Migration, pods: readonly Pod[]): boolean =>
+  isPending(migration) && targetAmong(migration, pods) !== undefined;
 
 /**
  * Every migration that a quota may be refusing, in order of precedence. Those that have their target are charged twice

@@ -153,8 +153,8 @@ test('podRejectionsOf: of this VM, since the migration began, newest first, and 
   const events = [
     aFailure(exceeded('first', 'pods=1'), -60),
     aFailure(exceeded('last', 'pods=1'), -5),
-    aFailure(exceeded('before', 'pods=1'), -3_601),
-    aFailure(exceeded('at-once', 'pods=1'), -3_600),
+    aFailure(exceeded('before', 'pods=1'), -3_603),
+    aFailure(exceeded('by-a-clock-behind', 'pods=1'), -3_602),
     { ...aFailure(exceeded('another-vm', 'pods=1')), involvedObject: { uid: 'uid-of-vm1' } },
     { ...aFailure(exceeded('another-reason', 'pods=1')), reason: 'SuccessfulCreate' },
     aFailure('who knows', -1),
@@ -162,5 +162,5 @@ test('podRejectionsOf: of this VM, since the migration began, newest first, and 
   const quotas = podRejectionsOf(aCandidate(), aVmi(), events).map((each) =>
     'quota' in each ? each.quota : '',
   );
-  expect(quotas).toEqual(['last', 'first', 'at-once']);
+  expect(quotas).toEqual(['last', 'first', 'by-a-clock-behind']);
 });

@@ -1,6 +1,6 @@
 import { canonicalKey, type Amounts } from './charged.ts';
 import { KUBEVIRT, POLICY, WEBHOOK } from '../names.ts';
-import type { Candidate } from '../migration.ts';
+import { CLOCKS_APART_MS, type Candidate } from '../migration.ts';
 import type { KubernetesEvent, VirtualMachineInstance } from '../objects.ts';
 import { isHardQuantity, parseQuantity, type Amount } from '../quantity.ts';
 
@@ -105,13 +105,16 @@ export function rejectedAmounts(rejections: readonly PodRejection[]): Amounts {
   return said;
 }
 
-/** The API server's refusals so far of the pod that this migration waits for, newest first. */
+/**
+ * The API server's refusals so far of the pod that this migration waits for, newest first. Their time is virt-controller's, that of the
+ * migration's creation the API server's, and the first refusal follows it within a moment.
+ */
 export function podRejectionsOf(
   { migration, blocked: { lacks } }: Candidate,
   { metadata: { uid } }: VirtualMachineInstance,
   events: readonly KubernetesEvent[],
 ): PodRejection[] {
-  const since = Date.parse(migration.metadata.creationTimestamp);
+  const since = Date.parse(migration.metadata.creationTimestamp) - CLOCKS_APART_MS;
   return events
     .filter(({ involvedObject, reason }) => involvedObject.uid === uid && reason === KUBEVIRT.failedCreate)
     .filter((event) => timeOf(event) >= since)

@@ -1,6 +1,5 @@
 import type { Backoff } from './attempt.ts';
 import type { LockedMigration, BlockedMigration } from '../lock.ts';
-import type { Candidate } from '../migration.ts';
 import type { Vmmrq } from '../objects.ts';
 import type { Amount } from '../quantity.ts';
 import type { Blocking } from '../quota/charged.ts';
@@ -24,8 +23,8 @@ export interface Allocation {
   readonly raising: (RaiseCandidate & Pick<Lack, 'blocking'>)[];
   /** See `assess`. */
   readonly onEvaluate: (evaluated: Evaluated) => void;
-  /** Migrations that have their targets and wait for more: KubeVirt counts them among its parallel ones. */
-  readonly withTarget: readonly Candidate[];
+  /** The nodes that Pending migrations with a target leave; undefined: not known. The view does not count these migrations. */
+  readonly leftByPending: readonly (string | undefined)[];
 }
 
 /** A migration as a lock would name it, and the VMMRQs that give to it. */

@@ -376,7 +376,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'a refusal from before the migration does not count, nor one of another VM': {
     with: {
       events: [
-        aFailure(exceeded('of-the-cluster', 'pods=1'), -3601),
+        aFailure(exceeded('of-the-cluster', 'pods=1'), -3_603),
         { ...aFailure(exceeded('of-the-cluster', 'pods=1')), involvedObject: { uid: 'uid-of-vm1' } },
       ],
     },

@@ -6,8 +6,10 @@ import {
   candidatesAmong,
   hasTarget,
   isFreshlyRejected,
+  isPendingWithTarget,
   isReceiving,
   overlaps,
+  sourcePodOf,
   type Candidate,
 } from '../migration.ts';
 import { missingPodOf, sizeOf, unsized, type MissingPod } from '../sizing/missing-pod.ts';
@@ -103,7 +105,9 @@ export function evaluateAll(
     raisedFor: new Map(),
     accepted: [],
     raising: [],
-    withTarget: candidates.filter(hasTarget),
+    leftByPending: snapshot.migrations
+      .filter((each) => isPendingWithTarget(each, snapshot.pods))
+      .map((each) => sourcePodOf(each, snapshot.pods)?.spec.nodeName),
   };
   const verdicts = candidates.map((each) => verdictOf(each, evaluateMigration(each, allocation)));
   const { raising } = allocation;
@@ -185,12 +189,11 @@ function slotShortage(candidate: Candidate, allocation: Allocation): VerdictResu
   const before = allocation.accepted.filter(({ lacks }) => lacks === undefined);
   const isLeaving = (from: string | undefined): boolean =>
     from === node || from === undefined || node === undefined;
-  const leaving = [
-    ...allocation.withTarget.map((each) => nodeOf(each, allocation.snapshot)),
-    ...before.map(({ node: from }) => from),
-  ].filter(isLeaving).length;
+  const leaving = [...allocation.leftByPending, ...before.map(({ node: from }) => from)].filter(
+    isLeaving,
+  ).length;
   const onNode = (node === undefined ? undefined : view.left.nodes[node]) ?? view.left.node;
-  const inCluster = view.left.cluster - allocation.withTarget.length - before.length;
+  const inCluster = view.left.cluster - allocation.leftByPending.length - before.length;
   if (inCluster > 0 && onNode - leaving > 0) return undefined;
   const { cluster, node: perNode } = view.limits;
   const message =

@@ -120,6 +120,23 @@ describe('a target that waits for its attachment pod', () => {
     expect(on('node2', 5)).toEqual([REASON.podSecurity, REASON.fitsWithRaise]);
   });
 
+  test('KubeVirt counts a target that is not ready yet too, on the node that its VM leaves', () => {
+    const others = {
+      migrations: [aMigration(named('mig1'), ofVm('vm1')), aMigration(withCondition())],
+      pods: [source, aTarget(), aLauncher('vm1')],
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '9', 'limits.memory': '9G' }))],
+    };
+    const on = (node: string, perCluster: number): (string | undefined)[] =>
+      assessed({
+        ...others,
+        view: aView({ left: { cluster: perCluster, node: 1, nodes: {} } }),
+        vmis: new Map([['vm1', aVmi('vm1', node)]]),
+      }).verdicts.map(({ reason }) => reason);
+    expect(on('node1', 5)).toEqual([REASON.parallelLimit]);
+    expect(on('node2', 1)).toEqual([REASON.parallelLimit]);
+    expect(on('node2', 5)).toEqual([REASON.fitsWithRaise]);
+  });
+
   test('KubeVirt’s parallel limits let it run already', () => {
     const view = aView({ left: { cluster: 0, node: 0, nodes: {} } });
     expect(assessed({ view }).verdicts).toMatchObject([{ verdict: 'FitsWithRaise' }]);

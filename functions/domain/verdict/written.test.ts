@@ -72,3 +72,14 @@ test.each<
 ])('a report is written where needed: %s', (_, { report, events, want }) => {
   expect(unwritten([report], events, NOW)).toEqual(want ? [report] : []);
 });
+
+test.each([
+  ['is long', 'a'.repeat(250)],
+  ['is cut after a dot', `${'a'.repeat(199)}.${'b'.repeat(20)}`],
+  ['is cut after two hyphens', `${'a'.repeat(198)}--${'b'.repeat(20)}`],
+])('the name of an Event about an object whose name %s is a DNS subdomain', (_, name) => {
+  const label = '[a-z0-9](?:[-a-z0-9]*[a-z0-9])?';
+  expect(eventName({ ...REPORT, on: { ...REPORT.on, name } })).toMatch(
+    new RegExp(String.raw`^(?=.{1,253}$)${label}(?:\.${label})*$`),
+  );
+});

@@ -12,9 +12,9 @@ const MAX_ADVICE = 128;
 /** An Event expires an hour after its last write (kube-apiserver's default), so an older one is renewed (milliseconds). */
 const RENEW_MS = 600_000;
 
-/** The same cause gives the same name. */
+/** The same cause gives the same name. A name that is cut must still end with a letter or a digit (RFC 1123). */
 export const eventName = ({ on, reason, key }: EventReport): string =>
-  `${on.name.slice(0, 200)}.${fingerprint(`${on.uid}/${reason}/${key}`)}`;
+  `${on.name.slice(0, 200).replace(/[-.]+$/, '')}.${fingerprint(`${on.uid}/${reason}/${key}`)}`;
 
 /** At most 1,024 characters, as the API server allows. */
 export const eventMessage = ({ type, message, because }: EventReport): string =>
