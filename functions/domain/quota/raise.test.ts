@@ -107,6 +107,12 @@ test.each([
   expect(isUndone(aQuota(enforced(list)), aGrant())).toBe(want);
 });
 
+test('isUndone: a key that its owner has removed from spec.hard is not', () => {
+  const { spec, ...quota } = aQuota(enforced({}));
+  const { 'requests.cpu': _, ...hard } = spec.hard ?? {};
+  expect(isUndone({ ...quota, spec: { ...spec, hard } }, aGrant())).toBe(false);
+});
+
 test.each([
   { name: 'reached', list: { 'requests.cpu': '2010m' }, target: aGrant().target, want: true },
   { name: 'beyond', list: { 'requests.cpu': '3' }, target: aGrant().target, want: true },

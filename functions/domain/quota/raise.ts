@@ -135,14 +135,17 @@ const smaller = (one: string, other: string): string => (isMore(one, other) ? ot
 const lowest = (list: ResourceList, other: ResourceList): ResourceList =>
   Object.fromEntries(Object.entries(list).map(([key, text]) => [key, smaller(text, other[key] ?? text)]));
 
-/** Whether a raised key is below its raised amount: a quota controller recounted, or a user edited spec.hard. */
+/**
+ * Whether a raised key is below its raised amount: a quota controller recounted, or a user edited spec.hard. A key that a user has
+ * removed from spec.hard limits nothing any more.
+ */
 export const isUndone = (
-  { status }: Pick<ResourceQuota, 'status'>,
+  { spec, status }: Pick<ResourceQuota, 'spec' | 'status'>,
   { raised }: Pick<Grant, 'raised'>,
 ): boolean =>
   Object.entries(raised).some(([key, text]) => {
     const enforced = status?.hard?.[key];
-    return enforced === undefined || isMore(text, enforced);
+    return spec.hard?.[key] !== undefined && (enforced === undefined || isMore(text, enforced));
   });
 
 /** Whether raised headroom is in use: that of fewer pods than it was raised for, or of pods that are smaller than was estimated. */
