@@ -72,9 +72,11 @@ export async function forwardRejection(
   const { name, uid, vmis, key, reason, message } = candidate;
   const view = await context.view(namespace);
   if (view?.open.queued.includes(uid) === true) return queued(name);
+  const isForwarded = await isServed(namespace, view, context.cluster);
+  // After what can fail: the Broker's next delivery of this event must not count as a duplicate.
   const sinceMs = context.sinceFirst(key);
   if (sinceMs > 0) return sinceMs < DUPLICATE_MS ? DUPLICATE : undefined;
-  if (!(await isServed(namespace, view, context.cluster))) return undefined;
+  if (!isForwarded) return undefined;
   context.inBackground(context.prewarmNextSteps);
   return {
     reason,
