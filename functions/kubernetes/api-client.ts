@@ -24,8 +24,8 @@ import { PARSED } from './trim.ts';
 import { linesOf } from './watch-lines.ts';
 
 /**
- * The API server's verbs as requests. `fieldManager`: the field manager of writes that name no other. `maxKeptBytes`: bytes of
- * a list that are kept, for a process whose memory is limited.
+ * The API server's verbs as requests. `fieldManager`: of its writes. `maxKeptBytes`: bytes of a list that are kept,
+ * for a process whose memory is limited.
  */
 export class Client implements ApiServer {
   readonly #transport: Transport;
@@ -130,8 +130,8 @@ export class Client implements ApiServer {
     return made;
   }
 
-  #writeQuery({ dryRun, fieldManager = this.#fieldManager }: WriteOptions): Record<string, string> {
-    return { ...(dryRun === true ? { dryRun: 'All' } : {}), fieldManager };
+  #writeQuery({ dryRun }: WriteOptions): Record<string, string> {
+    return { ...(dryRun === true ? { dryRun: 'All' } : {}), fieldManager: this.#fieldManager };
   }
 
   async #one<T>(request: Request): Promise<Read<T>> {

@@ -15,8 +15,8 @@ export interface ConnectOptions {
 }
 
 /**
- * The API server of a kubeconfig's current context. `fieldManager`: the user agent, and the field manager of writes that name
- * no other; our own processes leave it out. Throws NoApiServer.
+ * The API server of a kubeconfig's current context. `fieldManager`: also the user agent; our own processes leave it out.
+ * Throws NoApiServer.
  */
 export function connect(
   kubeconfig: string,

@@ -48,7 +48,6 @@ export interface WriteOptions {
   /** The API server runs everything but the storage: admission, quota and webhooks. */
   readonly dryRun?: boolean;
   readonly subresource?: 'status' | 'finalize';
-  readonly fieldManager?: string;
 }
 
 /** One object, and the API server's own clock (its Date header, whole seconds) when it answered. */

@@ -76,10 +76,6 @@ describe('a quota event that `lower` skips', () => {
     expect(canSkipWith(quota, SOURCE_EVENT.add)).toBe(want);
   });
 
-  test('the last event of a cycle is never skipped: it repeats a lost reply', () => {
-    expect(canSkipWith(aQuota(raised), SOURCE_EVENT.delete)).toBe(false);
-  });
-
   test.each([EVENT.lockStalled, EVENT.lockExpired])('%s is never skipped', (type) => {
     expect(canSkip({ type, id: '', namespace: 'tenant' })).toBe(false);
   });

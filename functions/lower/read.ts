@@ -3,7 +3,7 @@ import type { Grant } from '../domain/quota/grant.ts';
 import { isCharged } from '../domain/quota/raise.ts';
 import { lockOf, LOCK_VERSION, type LockedMigration, type Lock, type LockState } from '../domain/lock.ts';
 import { allAdmitted } from '../domain/migration.ts';
-import { EVENT, KIND, LABEL, SOURCE_EVENT } from '../domain/names.ts';
+import { EVENT, KIND, LABEL } from '../domain/names.ts';
 import type { KubernetesEvent, Migration, Pod, ResourceQuota } from '../domain/objects.ts';
 import { inGroups } from '../cluster/in-groups.ts';
 import { LISTED_MIGRATIONS } from '../cluster/listed.ts';
@@ -152,7 +152,7 @@ async function readLockObjects(
 
 /** An unlocked namespace may still have a quota with a grant, of a lock that a user removed by hand. */
 const mayHoldGrants = ({ type, kind }: StepRequest): boolean =>
-  type === EVENT.lockExpired || (kind === KIND.quota.kind && type !== SOURCE_EVENT.delete);
+  type === EVENT.lockExpired || kind === KIND.quota.kind;
 
 /** Whether the request can be about this lock: not with another token, and not the end of another lock's migration. */
 function isAbout({ token, kind, eventObject, type }: StepRequest, lock: Lock): boolean {

@@ -39,6 +39,8 @@ const ACCOUNTS: ResourceType = {
   namespaced: true,
 };
 
+const as = (fieldManager: string): Cluster => connect(controlPlane.adminKubeconfig, fieldManager);
+
 const TENANT = 'tenant-a';
 const SOURCE = { namespace: 'quota-system', name: 'mtq-source' };
 const LOOK_EVERY_MS = 20;
@@ -89,14 +91,14 @@ describe('the same changes on a real API server give the same requests', () => {
   test('a quota and its pods', async () => {
     const { spec } = body<ResourceQuota>('adapter-resourcequota-add');
     const at = { namespace: TENANT, name: 'quota' };
-    await admin.create(RESOURCE_QUOTAS, { metadata: at, spec }, { fieldManager: 'kubectl' });
+    await as('kubectl').create(RESOURCE_QUOTAS, { metadata: at, spec });
     await enforced(spec.hard);
     // A recount of the pod between the charge and the raise would be a different history from the recorded one.
     await controlPlane.pauseControllerManager();
     await makePod('adapter-pod-add-source');
     const { object } = await admin.get(RESOURCE_QUOTAS, at);
     const raised = { ...object, spec: body<ResourceQuota>('adapter-resourcequota-update-spec-raised').spec };
-    await admin.replace(RESOURCE_QUOTAS, raised, { fieldManager: 'mtq-controller-rig' });
+    await as('mtq-controller-rig').replace(RESOURCE_QUOTAS, raised);
     controlPlane.resumeControllerManager();
     await enforced(raised.spec.hard);
     await makePod('adapter-pod-add-target');
@@ -112,7 +114,7 @@ describe('the same changes on a real API server give the same requests', () => {
     const { labels = {}, finalizers = [], name } = body<Migration>('adapter-vmim-add').metadata;
     const { spec } = body<Migration>('adapter-vmim-add');
     const metadata = { name, namespace: TENANT, labels, finalizers };
-    await admin.create(MIGRATIONS, { metadata, spec }, { fieldManager: 'kubectl' });
+    await as('kubectl').create(MIGRATIONS, { metadata, spec });
     await change('annotations', body<Migration>('adapter-vmim-update-pending').metadata.annotations);
     await setStatus('adapter-vmim-update-pending');
     await setStatus('adapter-vmim-update-blocked');
@@ -204,7 +206,7 @@ async function makePod(name: string): Promise<void> {
     metadata: without(metadata, ADDED_TO_METADATA),
     spec: without(spec, ADDED_TO_SPEC),
   };
-  await admin.create(PODS, sent, { fieldManager: 'virt-controller' });
+  await as('virt-controller').create(PODS, sent);
 }
 
 const without = <T extends object>(object: T, keys: readonly string[]): T =>
@@ -216,13 +218,12 @@ const mig0 = async (): Promise<Migration> =>
 async function change(key: 'annotations' | 'finalizers', value: unknown): Promise<void> {
   const migration = await mig0();
   const metadata = { ...migration.metadata, [key]: value };
-  await admin.replace(MIGRATIONS, { ...migration, metadata }, { fieldManager: 'virt-controller' });
+  await as('virt-controller').replace(MIGRATIONS, { ...migration, metadata });
 }
 
 async function setStatus(name: string): Promise<void> {
   const { status = {} } = body<Migration>(name);
-  const options = { subresource: 'status', fieldManager: 'virt-controller' } as const;
-  await admin.replace(MIGRATIONS, { ...(await mig0()), status }, options);
+  await as('virt-controller').replace(MIGRATIONS, { ...(await mig0()), status }, { subresource: 'status' });
 }
 
 /**
