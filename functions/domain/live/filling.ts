@@ -32,11 +32,12 @@ export interface VolumeSize {
  * The claim that CDI makes of a DataVolume: its overhead is added to what is asked for, of 6 % by default, unless the volume is a block
  * device (facts/cross-cluster.md §D1).
  */
-export function claimOfDataVolume({ storage, storageClass, volumeMode }: VolumeSize): ClaimSize {
-  const size =
-    volumeMode === 'Block' ? storage : formatQuantity(roundUp((parseQuantity(storage) * 100n + 93n) / 94n));
-  return claimOfSize(size, storageClass);
-}
+export const claimOfDataVolume = ({ storage, storageClass, volumeMode }: VolumeSize): ClaimSize =>
+  claimOfSize(volumeMode === 'Block' ? storage : withOverhead(storage), storageClass);
+
+/** So that a disk of this size fits into a file system, by CDI's default overhead. KubeVirt keeps 5.5 % free. */
+export const withOverhead = (size: string): string =>
+  formatQuantity(roundUp((parseQuantity(size) * 100n + 93n) / 94n));
 
 /**
  * What CDI takes besides while it fills one DataVolume (facts/cross-cluster.md §D2): a pod, and where populators fill it a second claim

@@ -66,6 +66,8 @@ export const LIVE_KUBEVIRT = {
   restoreRunStrategy: 'kubevirt.io/restore-run-strategy',
   /** PersistentVolumeClaim: CDI fills it at once, also where its class waits for a first consumer. */
   bindAtOnce: 'cdi.kubevirt.io/storage.bind.immediate.requested',
+  /** DataVolume: whether CDI deletes it some time after it has succeeded (facts/kubevirt.md §6.2). */
+  deleteAfterCompletion: 'cdi.kubevirt.io/storage.deleteAfterCompletion',
   /** VMIM: after how many seconds KubeVirt deletes a launcher that is Pending (facts/kubevirt.md §1.6). */
   pendingTimeout: 'kubevirt.io/migrationPendingPodTimeoutSeconds',
   /** VMIM: the same of one that no node can take yet. */
@@ -358,7 +360,7 @@ export const LIVE_CONDITION = {
   cutOver: 'CutOver',
   /** A VM is over its quota for good, or would be: a VMMRQ let it in, and lets no restart in. */
   restartWouldBeRefused: 'RestartWouldBeRefused',
-  /** VM of a run: a migration that failed has left a state by which KubeVirt halts it at its next crash or restart. */
+  /** VM of a run: its migration has left a state by which KubeVirt does not start it again after its next crash or restart. */
   nextCrashHalts: 'NextCrashHalts',
   /** A GitOps tool applies a VM on the source: after the move its sync may start a second copy there. */
   syncMayStartSource: 'SyncMayStartSource',

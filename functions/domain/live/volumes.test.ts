@@ -99,7 +99,10 @@ describe('targetVolume', () => {
       kind: 'volume',
       object: {
         ...LIVE_KIND.dataVolume,
-        metadata: target,
+        metadata: {
+          ...target,
+          annotations: { 'cdi.kubevirt.io/storage.deleteAfterCompletion': 'false' },
+        },
         spec: {
           source: { blank: {} },
           storage: { storageClassName: 'gold', resources: { requests: { storage: '10Gi' } } },
@@ -174,6 +177,17 @@ describe('targetVolume', () => {
   ])('the size of %s', (_what, source, storage) => {
     const made = targetVolume(DATA_VOLUME, input({}, { claims: new Map([['web-root', source]]) }));
     expect(made).toMatchObject({ object: { spec: { storage: { resources: { requests: { storage } } } } } });
+  });
+
+  test('a claim that becomes a file system has room for the disk of the block device', () => {
+    const claims = new Map([['web-root', claim({ volumeMode: 'Block' }, '94Gi')]]);
+    const as = (volumeMode: 'Block' | 'Filesystem'): unknown =>
+      targetVolume(CLAIM, input({ accessMode: 'ReadWriteOnce', volumeMode }, { claims }));
+    const wanted = (storage: string): object => ({
+      object: { spec: { resources: { requests: { storage } } } },
+    });
+    expect(as('Block')).toMatchObject(wanted('94Gi'));
+    expect(as('Filesystem')).toMatchObject(wanted('107374182400'));
   });
 
   test.each<[string, Claim | undefined, string]>([

@@ -1,5 +1,6 @@
 import type { KubernetesObject } from '../objects.ts';
 import type { NewObject } from './decision.ts';
+import { withOverhead } from './filling.ts';
 import type { StorageEntry, StorageMap } from './forklift.ts';
 import type { Claim, ClaimProperties, DataVolume, VirtualMachine, Volume } from './kubevirt.ts';
 import { LIVE_KIND, LIVE_KUBEVIRT } from './names.ts';
@@ -97,7 +98,7 @@ export function targetVolume(
       `volume ${needed.volume}: no access mode is known for storage class ${entry.destination.storageClass}: set ` +
         'destination.accessMode in the StorageMap',
     );
-  return { kind: 'volume', object: claimOf(metadata, entry, { size, modes }) };
+  return { kind: 'volume', object: claimOf(metadata, entry, { size: sizeIn(modes, claim, size), modes }) };
 }
 
 const problem = (text: string): TargetVolume => ({ kind: 'problem', problem: text });
@@ -110,6 +111,10 @@ export const storageEntryOf = (storageClass: string, { spec }: StorageMap): Stor
 export const sizeOf = ({ spec, status }: Claim): string | undefined =>
   (spec.volumeMode === 'Block' ? status?.capacity?.['storage'] : undefined) ??
   spec.resources?.requests?.['storage'];
+
+/** CDI adds its overhead to a DataVolume. Nobody does to a claim. */
+const sizeIn = (modes: Modes, { spec }: Claim, size: string): string =>
+  modeIn(spec) === 'Block' && modeIn(modes) !== 'Block' ? withOverhead(size) : size;
 
 type Modes = Required<Pick<ClaimProperties, 'accessModes'>> & Pick<ClaimProperties, 'volumeMode'>;
 
@@ -145,7 +150,8 @@ const dataVolume = (
   size: string,
 ): NewObject<DataVolume> => ({
   ...LIVE_KIND.dataVolume,
-  metadata,
+  // As Forklift: where CDI deletes DataVolumes that have succeeded, this one is still needed.
+  metadata: { ...metadata, annotations: { [LIVE_KUBEVIRT.deleteAfterCompletion]: 'false' } },
   spec: {
     source: { blank: {} },
     storage: {
