@@ -16,7 +16,7 @@ export async function differencesOf(
   scenario: CrossScenario,
   options: SimulatedPairOptions = {},
 ): Promise<string[]> {
-  const pair = await simulatePair({ timings: TIMINGS, ...options });
+  const pair = await simulatePair({ timings: TIMINGS, keepsSides: true, ...options });
   await pair.run(() => scenario(new CrossRun(pair)));
   await pair.pass(REST_MS);
   const { source, target } = pair;

@@ -36,6 +36,7 @@ export interface SimulatedPairOptions {
   /** How requests and messages are delayed; in the order of arrival when left out. */
   readonly pacing?: Pacing;
   readonly timings?: KubeVirtOptions['timings'];
+  readonly keepsSides?: boolean;
   /** virt-api reviews what virt-controller writes; it does not when left out. */
   readonly hasVirtApi?: boolean;
 }
@@ -119,7 +120,7 @@ interface SimulatedSide {
 }
 
 function simulateSide(name: Side, parts: Parts): SimulatedSide {
-  const { random, schedule, transfers, network, timings, hasVirtApi = false } = parts;
+  const { random, schedule, transfers, network, timings, keepsSides = false, hasVirtApi = false } = parts;
   let uids = 0;
   const { time } = schedule;
   // As long as real ones, so that one is never a part of another.
@@ -162,7 +163,7 @@ function simulateSide(name: Side, parts: Parts): SimulatedSide {
       };
     },
   });
-  const acrossClusters = { network, transfers, address, authority: authorityOf(name) };
+  const acrossClusters = { network, transfers, address, authority: authorityOf(name), keepsSides };
   const assembly = assembleKubeVirt(world, {
     nodes: [],
     acrossClusters,

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { crossHistory, type Moment } from '../../../test/support/cross-history.ts';
 import { hasArrived, marksOf, runsOnTarget } from './cut-over.ts';
 
+const arrived = ({ source, target }: Moment): boolean => hasArrived({ source, target, before: undefined });
 const marks = ({ source, target }: Moment): string[] => marksOf({ source, target, before: undefined });
 
 /** What was seen at any moment. */
@@ -20,7 +21,7 @@ describe('recorded migrations in which the guest never left the source', () => {
   ])('%s: no mark, at no moment', (name) => {
     const moments = crossHistory(name);
     expect(everSeen(moments)).toEqual([]);
-    expect(moments.filter(({ target }) => hasArrived(target) || runsOnTarget(target))).toEqual([]);
+    expect(moments.filter((moment) => arrived(moment) || runsOnTarget(moment.target))).toEqual([]);
   });
 });
 
@@ -38,14 +39,26 @@ describe('recorded migrations in which the guest moved', () => {
   ])('%s: marked before it arrives, and it arrives before the source VM ends', (name) => {
     const moments = crossHistory(name);
     const marked = first(moments, (moment) => marks(moment).length > 0);
-    const arrived = first(moments, ({ target }) => hasArrived(target));
+    const arrival = first(moments, arrived);
     const runs = first(moments, ({ target }) => runsOnTarget(target));
     expect(marked).toBeGreaterThan(0);
-    expect(arrived).toBeGreaterThanOrEqual(marked);
-    expect(runs).toBeGreaterThanOrEqual(arrived);
+    expect(arrival).toBeGreaterThanOrEqual(marked);
+    expect(runs).toBeGreaterThanOrEqual(arrival);
     // Once arrived, it stays so, whatever becomes of the VMIMs.
-    expect(moments.slice(arrived).every(({ target }) => hasArrived(target))).toBe(true);
+    expect(moments.slice(arrival).every(arrived)).toBe(true);
     expect(moments.slice(marked).every((moment) => marks(moment).length > 0)).toBe(true);
+  });
+
+  test('the target VMIM deleted, and both sides of its state cleared: the source proves the arrival', () => {
+    const last = crossHistory('cancel-target-only').at(-1);
+    const vmi = last?.target.vmi;
+    if (last === undefined || vmi === undefined) throw new Error('the recording has no such moment');
+    const { sourceState: _s, targetState: _t, ...migrationState } = vmi.status?.migrationState ?? {};
+    const target = { ...last.target, vmi: { ...vmi, status: { ...vmi.status, migrationState } } };
+    expect(hasArrived({ source: last.source, target, before: undefined })).toBe(true);
+    const ofAnother = { ...migrationState, migrationUid: 'uid-of-a-local-one' };
+    const moved = { ...target, vmi: { ...vmi, status: { ...vmi.status, migrationState: ofAnother } } };
+    expect(hasArrived({ source: last.source, target: moved, before: undefined })).toBe(false);
   });
 
   test('every mark but PostCopy is seen in them', () => {

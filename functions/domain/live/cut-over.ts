@@ -51,10 +51,20 @@ export const isPostCopy = ({ source, target, before }: Vmis): boolean =>
 
 /**
  * Whether the target's KubeVirt says that the guest has arrived. From then on the source's disks are out of date for good. The
- * VMIM may be gone already: one that was deleted while it ran vanishes when it succeeds (facts/cross-cluster.md §C6).
+ * VMIM may be gone already: one that was deleted while it ran vanishes when it succeeds (facts/cross-cluster.md §C6). KubeVirt's main then
+ * clears both sides of the state on the target (virt-handler, finalCleanup), so only the source knows that it was about this VMIM.
  */
-export const hasArrived = ({ vmi, vmim }: Sides['target']): boolean =>
-  hasSucceeded(vmim) || (isCompleted(ownStateOf(vmi, undefined)) && vmi?.status?.phase !== 'WaitingForSync');
+export function hasArrived({ source, target, before }: Sides): boolean {
+  const { vmi, vmim } = target;
+  const state = vmi?.status?.migrationState;
+  if (hasSucceeded(vmim)) return true;
+  if (!isCompleted(state) || vmi?.status?.phase === 'WaitingForSync') return false;
+  return ownStateOf(vmi, undefined) !== undefined || isSentTo(state, ownStateOf(source.vmi, before));
+}
+
+/** Whether what has completed on the target is what the source sent. */
+const isSentTo = (received: MigrationState | undefined, sent: MigrationState | undefined): boolean =>
+  received?.migrationUid !== undefined && received.migrationUid === sent?.targetState?.migrationUID;
 
 /** Whether the guest runs on the target now, and KubeVirt is done with its migration. */
 export const runsOnTarget = ({ vmi }: Pick<Sides['target'], 'vmi'>): boolean =>

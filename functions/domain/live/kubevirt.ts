@@ -168,6 +168,8 @@ export interface MigrationState {
 export interface SideState {
   /** The VMIM of that side. */
   migrationUID?: string;
+  /** Where its synchronization controller listens. */
+  syncAddress?: string;
   pod?: string;
 }
 

@@ -17,9 +17,8 @@ export const hasMoved = (shown: Pick<VmStatus, 'conditions'>): boolean =>
 export function isAloneThere(snapshot: RunSnapshot): boolean {
   const { source, target } = snapshot;
   const vm = receiverOf(snapshot);
-  return (
-    source.vm === undefined && vm !== undefined && hasArrived({ ...target, vm, vmim: target.vmims.at(-1) })
-  );
+  if (source.vm !== undefined || vm === undefined) return false;
+  return hasArrived({ source, target: { ...target, vm, vmim: target.vmims.at(-1) }, before: undefined });
 }
 
 /** What the plan shows of a VM that one of its runs has moved; undefined: none has. */

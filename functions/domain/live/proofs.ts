@@ -69,27 +69,31 @@ export const isHaltedByMigration = (snapshot: RecordedRun): boolean =>
   isHaltedByKubeVirt(snapshot) && hasGivenUp(snapshot);
 
 /** Whether KubeVirt itself halted the source VM, which says nothing of where the guest is. Who did is in its managed fields. */
-export const isHaltedByKubeVirt = ({ source: { vm, vmi, vmims } }: RecordedRun): boolean =>
-  vmims.every(isOver) && (vmi === undefined ? isHaltedBy(vm, KUBEVIRT_MANAGER) : isKeptDown(vm, vmi));
+export const isHaltedByKubeVirt = ({ source }: RecordedRun): boolean =>
+  source.vmims.every(isOver) &&
+  (source.vmi === undefined ? isHaltedBy(source.vm, KUBEVIRT_MANAGER) : isKeptDown(source, source.vmi));
 
 /** KubeVirt has halted the VM, and its VMI is still there. Beside `running` the VMI may stay for good (isKeptDown). */
 export const isGoingDown = ({ vm, vmi }: RecordedRun['source']): boolean =>
   vm.spec.running === undefined && vmi !== undefined && isHaltedBy(vm, KUBEVIRT_MANAGER);
 
 /**
- * Whether KubeVirt wants to halt a VM of the older form and cannot: a run strategy beside `running` is an error, which its webhook
- * refuses, so that the VMI stays as it ended (recorded: cross-source-running-true; facts/cross-cluster.md §C7). Also of a VMI that has
- * started since the run began: a call that stands still may create the source's VMIM for it.
+ * Whether the VMI stays as it ended, so that KubeVirt neither halts the VM nor starts it again. It wants to halt a VM of the older form
+ * and cannot: a run strategy beside `running` is an error, which its webhook refuses (recorded: cross-source-running-true;
+ * facts/cross-cluster.md §C7). After a migration that ended before it began it waits for that one's end (isUnfinished). Also of a VMI that
+ * has started since the run began: a call that stands still may create the source's VMIM for it.
  */
-function isKeptDown(vm: VirtualMachine, vmi: Vmi): boolean {
-  const { running, runStrategy } = vm.spec;
-  if (running !== true || !(runStrategy === undefined || isHaltedBy(vm, KUBEVIRT_MANAGER))) return false;
-  return hasEndedAfterFailure(vmi) && vmi.metadata.deletionTimestamp === undefined;
+function isKeptDown({ vm, others }: RecordedRun['source'], vmi: Vmi): boolean {
+  const hasEnded = ['Succeeded', 'Failed'].includes(vmi.status?.phase ?? '');
+  if (!hasEnded || vmi.metadata.deletionTimestamp !== undefined) return false;
+  return (
+    (isOfOldForm(vm) && hasFailedState(vmi)) ||
+    (isKeptRunning(vm) && isUnfinished(vmi) && others.every(isOver))
+  );
 }
 
-/** As KubeVirt's rule: after any failed migration, also one before this run. */
-const hasEndedAfterFailure = (vmi: Vmi): boolean =>
-  ['Succeeded', 'Failed'].includes(vmi.status?.phase ?? '') && hasFailedState(vmi);
+const isOfOldForm = (vm: VirtualMachine): boolean =>
+  vm.spec.running === true && (vm.spec.runStrategy === undefined || isHaltedBy(vm, KUBEVIRT_MANAGER));
 
 /**
  * Whether KubeVirt halts the VM at its next crash or restart, which it else would start again: that is its rule after a failed migration
@@ -99,6 +103,21 @@ const hasEndedAfterFailure = (vmi: Vmi): boolean =>
 export const isHaltedByNextCrash = ({ vm, vmi }: Pick<SourceSide, 'vm' | 'vmi'>): boolean =>
   isKeptRunning(vm) && hasFailedState(vmi);
 
+/** Whether KubeVirt does not start the VM again after its next crash or restart: it halts the VM, or does nothing (isUnfinished). */
+export const isDownByNextCrash = ({ vm, vmi, vmims, others }: SourceSide): boolean =>
+  isKeptRunning(vm) && (hasFailedState(vmi) || (isUnfinished(vmi) && [...vmims, ...others].every(isOver)));
+
+/**
+ * The same of the VM on the target, once its guest is there: a KubeVirt that keeps both sides of the state takes it for one whose guest has
+ * left (facts/cross-cluster.md §C7). Its main clears them (virt-handler, finalCleanup).
+ */
+export function isDownByNextCrashThere({ vm, vmi }: Pick<TargetSide, 'vm' | 'vmi'>): boolean {
+  const { sourceState, targetState } = ownStateOf(vmi, undefined) ?? {};
+  const isBetweenClusters =
+    (sourceState?.syncAddress === undefined) !== (targetState?.syncAddress === undefined);
+  return isKeptRunning(vm) && isBetweenClusters;
+}
+
 const isKeptRunning = (vm: VirtualMachine | undefined): boolean =>
   vm !== undefined && ['Always', 'running'].includes(strategyOf(vm) ?? '');
 
@@ -106,6 +125,15 @@ const isKeptRunning = (vm: VirtualMachine | undefined): boolean =>
 function hasFailedState(vmi: Vmi | undefined): boolean {
   const state = ownStateOf(vmi, undefined);
   return state?.completed === true && state.failed === true;
+}
+
+/**
+ * A migration between clusters is in the VMI's state, and nobody has ended it: virt-handler does so only once it has begun, and KubeVirt
+ * waits for that (vm.go, syncRunStrategy: "decentralized migration not completed, adding to queue"; recorded: cross-unreachable).
+ */
+function isUnfinished(vmi: Vmi | undefined): boolean {
+  const state = ownStateOf(vmi, undefined);
+  return state?.targetState?.syncAddress !== undefined && state.completed !== true;
 }
 
 /** The target waits for a guest again that never came. */

@@ -15,11 +15,12 @@ export function withSeenMarks(run: RecordedRun): RunRecord | undefined {
   const vmi = receiver === undefined ? undefined : target.vmi;
   const isAnother = vmi !== undefined && record.receiver !== undefined && !isReceiving(vmi, record);
   const seen = { vm: receiver, vmi, vmim: vmimOf(target.vmims, run.run, record.attempt) };
+  const { before } = record;
   return withMarks(
     { ...record, generation: generationOn(run) },
     {
-      marks: marksOf({ source, target: seen, before: record.before }),
-      hasArrived: hasArrived({ ...seen, vmi: isAnother ? undefined : vmi }),
+      marks: marksOf({ source, target: seen, before }),
+      hasArrived: hasArrived({ source, target: { ...seen, vmi: isAnother ? undefined : vmi }, before }),
     },
     new Date(hub.now).toISOString(),
   );

@@ -1,16 +1,22 @@
 import { describe, expect, test } from '@jest/globals';
 import {
+  aReceiver,
   aRecordedRun,
+  arrived,
   aRun,
+  aWaitingVmi,
+  BEFORE_IT_BEGAN,
   migrated,
   OWN_STATE,
   recorded,
+  sent,
 } from '../../../test/support/builders/live-run.ts';
 import { aPlan, aPlanMigration, aVm, itsVmi, RUN } from '../../../test/support/builders/live.ts';
 import { NOW } from '../../../test/support/builders/object.ts';
 import type { MigrationStatus, Plan, PlanMigration, PlanStatus, PlanVm } from '../../domain/live/forklift.ts';
 import { nextConditions } from '../../domain/live/conditions.ts';
 import { MOVE_EVENT_DATA } from '../../domain/live/move-events.ts';
+import type { MigrationState } from '../../domain/live/kubevirt.ts';
 import type { LiveReason } from '../../domain/live/names.ts';
 import type { RunRecord } from '../../domain/live/run-record.ts';
 import { hasLeftovers } from '../../domain/live/run-state.ts';
@@ -147,6 +153,16 @@ describe('a VM that stays on the source', () => {
   test.each<[string, Ended['as'], Partial<RunSnapshot['source']>, string]>([
     ['after a failed attempt', 'Failed', { vmi: FAILED_STATE }, 'NextCrashHalts Failed'],
     ['after a canceled one', 'Canceled', { vmi: FAILED_STATE }, 'NextCrashHalts Canceled'],
+    [
+      'after one that ended before it began',
+      ...(['Canceled', { vmi: itsVmi(migrated(BEFORE_IT_BEGAN)) }, 'NextCrashHalts Canceled'] as const),
+    ],
+    [
+      'while a migration of others goes on',
+      'Canceled',
+      { vmi: itsVmi(migrated(BEFORE_IT_BEGAN)), others: [sent('Running')] },
+      'Canceled',
+    ],
     ['without an attempt', 'Failed', {}, 'Failed'],
     [
       'and has migrated within its cluster since',
@@ -159,6 +175,21 @@ describe('a VM that stays on the source', () => {
     expect(types(migrationStatus.vms?.[0])).toBe(wanted);
     expect(types(planStatus.migration?.vms?.[0])).toBe(wanted);
   });
+});
+
+test.each<[string, MigrationState, string]>([
+  ['keeps both sides of the state', {}, 'CutOver NextCrashHalts Succeeded'],
+  ['clears them', { sourceState: undefined, targetState: undefined } as object, 'CutOver Succeeded'],
+])('a VM that has moved, by a KubeVirt that %s', (_what, state, wanted) => {
+  const sides = { sourceState: { migrationUID: 'uid-of-sent', syncAddress: '10.8.0.1:9185' } };
+  const vmi = aWaitingVmi(arrived, (each) => ({
+    ...each,
+    status: { ...each.status, migrationState: { ...each.status?.migrationState, ...sides, ...state } },
+  }));
+  const vm = aReceiver((each) => ({ ...each, spec: { ...each.spec, runStrategy: 'Always' } }));
+  const snapshot = aRun({ target: { vm, vmi } });
+  const { migrationStatus } = last([{ decision: ended('Succeeded'), snapshot }]);
+  expect(types(migrationStatus.vms?.[0])).toBe(wanted);
 });
 
 describe('the pipeline of Forklift’s UI', () => {

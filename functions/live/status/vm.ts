@@ -2,7 +2,7 @@ import { has, nextConditions, saysWait, type Finding } from '../../domain/live/c
 import { withLeftovers } from '../../domain/live/leftovers.ts';
 import type { PlanVm, RunTimes, StageError, VmReference, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
-import { isHaltedByNextCrash } from '../../domain/live/proofs.ts';
+import { isDownByNextCrash, isDownByNextCrashThere } from '../../domain/live/proofs.ts';
 import { recordIn, type RunRecord } from '../../domain/live/run-record.ts';
 import type { RunSnapshot } from '../../domain/live/run-snapshot.ts';
 import { lateEnd, standingEnd } from '../../domain/live/standing-end.ts';
@@ -127,7 +127,7 @@ function errorOf(
 function endFindings(decision: Ended, snapshot: RunSnapshot | undefined, record?: RunRecord): Finding[] {
   const isThere = decision.as === 'Succeeded' || record?.arrivedAt !== undefined;
   return [
-    ...(isThere ? overOf(snapshot) : haltsOf(snapshot)),
+    ...(isThere ? [...overOf(snapshot), ...haltsThere(snapshot)] : haltsOf(snapshot)),
     endFinding(decision, snapshot, lateEnd(record)),
   ];
 }
@@ -145,16 +145,29 @@ export const overFinding = (over: string): Finding => ({
 
 /** What a failed attempt leaves on the source. */
 function haltsOf(snapshot: RunSnapshot | undefined): Finding[] {
-  if (snapshot === undefined || !isHaltedByNextCrash(snapshot.source)) return [];
+  if (snapshot === undefined || !isDownByNextCrash(snapshot.source)) return [];
   return [
     {
       ...{ type: LIVE_CONDITION.nextCrashHalts, category: 'Warn', durable: true },
       message:
-        'KubeVirt halts the VM on the source at its next crash or restart, because its last migration failed.',
-      suggestion: 'Migrate it once within its cluster (virtctl migrate), which clears that.',
+        'KubeVirt does not start the VM on the source again after its next crash or restart, because its last migration failed.',
+      suggestion:
+        'Migrate it once within its cluster (virtctl migrate), which clears that. If it is down already: delete its VMI, and start it.',
     },
   ];
 }
+
+const haltsThere = (snapshot: RunSnapshot | undefined): Finding[] =>
+  snapshot !== undefined && isDownByNextCrashThere(snapshot.target)
+    ? [
+        {
+          ...{ type: LIVE_CONDITION.nextCrashHalts, category: 'Warn', durable: true },
+          message:
+            'KubeVirt halts the VM on the target at its next crash or restart, because its VMI still has the state of this migration.',
+          suggestion: 'Migrate it once within its cluster (virtctl migrate), which clears that.',
+        },
+      ]
+    : [];
 
 function waitFindings(decision: RunDecision, { started, conditions = [] }: VmStatus, now: number): Finding[] {
   const mayTakeLong = started === undefined;

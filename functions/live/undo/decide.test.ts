@@ -6,6 +6,7 @@ import {
   aRecordedRun,
   aRerunningVm,
   aWaitingVmi,
+  BEFORE_IT_BEGAN,
   firstAttempt,
   going,
   migrated,
@@ -21,7 +22,7 @@ import { aVm, itsVmi, RUN } from '../../../test/support/builders/live.ts';
 import { labelled, named, NOW, seconds, unlabelled, withUid } from '../../../test/support/builders/object.ts';
 import { LIVE_KIND, LIVE_LABEL } from '../../domain/live/names.ts';
 import { vmimName } from '../../domain/live/run-names.ts';
-import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
+import type { MigrationState, VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import type { RunEnd } from '../../domain/live/run-record.ts';
 import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
 import type { StepDecision } from '../../domain/live/decision.ts';
@@ -582,6 +583,36 @@ describe('KubeVirt halts the source VM when its launcher dies during the migrati
     ])('%s', (_what, snapshot, wanted) => {
       expect(summary(decide(snapshot))).toBe(wanted);
     });
+  });
+
+  /** KubeVirt neither halts nor starts it (recorded: cross-unreachable). */
+  const unfinished = (state: MigrationState = {}, source: Partial<Different['source']> = {}): Different => ({
+    source: {
+      vm: aVm(),
+      vmi: itsVmi(migrated({ ...BEFORE_IT_BEGAN, ...state }), (vmi) => ({
+        ...vmi,
+        status: { ...vmi.status, phase: 'Failed' },
+      })),
+      ...source,
+    },
+  });
+
+  test.each<[string, RecordedRun, string]>([
+    [
+      'it goes, so that the VM starts again',
+      down(unfinished()),
+      'delete VirtualMachineInstance web on source',
+    ],
+    ['a launcher is on the target', down({ ...unfinished(), target: { pods: POD } }), 'wait RestoringSource'],
+    ['the migration has come to its end', down(unfinished({ completed: true })), 'wait RestoringSource'],
+    [
+      'a migration of others goes on',
+      down(unfinished({}, { others: [sent('Running')] })),
+      'wait RestoringSource',
+    ],
+    ['its VMIM is not over', down(unfinished({}, { vmims: [sent('Running')] })), `delete ${VMIM} on source`],
+  ])('the VMI ended after a migration that ended before it began: %s', (_what, snapshot, wanted) => {
+    expect(summary(decide(snapshot))).toBe(wanted);
   });
 
   test('while it starts, everything waits', () => {

@@ -79,7 +79,7 @@ export function assembleKubeVirt(
     new WorkloadUpdater(world, options.updateThrottleMs),
     ...(heartbeatMs === undefined ? [] : [new Heartbeats(world, heartbeatMs)]),
     new Nodes({ ...world, names, timings }),
-    new GuestTravel(world, { timings, transfers }),
+    new GuestTravel(world, { timings, transfers, keepsSides: acrossClusters?.keepsSides ?? false }),
     across,
   ];
   return {

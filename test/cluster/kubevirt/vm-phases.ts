@@ -142,27 +142,28 @@ const failsUnasked = (vm: Vm, { status }: Vmi): boolean =>
 /** Strategies under which a VMI that is over stays. */
 const KEEPING: readonly RunStrategy[] = ['Manual', 'Once'];
 
-const isEnded = (vmi: Vmi, strategy: RunStrategy): boolean =>
-  isFinal(vmi) && !KEEPING.includes(strategy) && !isSending(vmi);
+function isStopDue(vm: Vm, vmi: Vmi, strategy: RunStrategy): boolean {
+  if (strategy === 'Halted') return true;
+  if (strategy === 'Always' && isUnfinished(vmi)) return false;
+  return isAsked(vm, 'Stop') || (isFinal(vmi) && !KEEPING.includes(strategy));
+}
 
 function stop({ vm, vmi }: VmView): VmDecision | undefined {
   const strategy = strategyOf(vm);
   if (vmi === undefined || strategy === undefined || isDeleted(vmi)) return undefined;
-  const isUnwanted = strategy === 'Halted' || isAsked(vm, 'Stop');
-  if (!isUnwanted && !isEnded(vmi, strategy)) return undefined;
+  if (!isStopDue(vm, vmi, strategy)) return undefined;
   return strategy === 'RerunOnFailure' && failsUnasked(vm, vmi)
     ? patchStatus(vm, { ...vm.status, stateChangeRequests: [...requestsOf(vm), { action: 'Start' }] })
     : { do: 'delete-vmi' };
 }
 
 /**
- * Its launcher has died on the way to another cluster, and virt-handler has not said so yet. In the recording it was faster than the
- * VM controller, so the VM is halted; had it been slower, KubeVirt would have started the VM again.
+ * KubeVirt does not know whether its guest is in another cluster, so it neither starts the VM again nor halts it (vm.go, syncRunStrategy,
+ * RunStrategyAlways: "decentralized migration not completed, adding to queue"). Also where a migration ended before it began: nobody ends
+ * its state then (recorded: cross-unreachable).
  */
-function isSending({ status }: Vmi): boolean {
-  const { sourceState, startTimestamp, completed } = status?.migrationState ?? {};
-  return sourceState !== undefined && startTimestamp !== undefined && completed !== true;
-}
+const isUnfinished = (vmi: Vmi): boolean =>
+  isDecentralized(vmi) && vmi.status?.migrationState?.completed !== true;
 
 /** Once its pods are gone: until then the VMI tells how it ended. */
 function releaseVmi({ vmi }: VmView): VmDecision | undefined {

@@ -8,7 +8,7 @@ import { startTwoKubeVirts, type TwoKubeVirts } from '../../support/kubevirt/two
 let clusters: TwoKubeVirts;
 
 beforeAll(async () => {
-  clusters = await startTwoKubeVirts({ runMs: 100, migrationMs: 1000 });
+  clusters = await startTwoKubeVirts({ runMs: 100, migrationMs: 1000 }, { keepsSides: true });
 });
 
 afterAll(async () => {

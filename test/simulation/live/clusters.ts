@@ -255,7 +255,9 @@ const withFinalizer = (object: KubernetesObject): KubernetesObject =>
     : object;
 
 export async function startClusters(random: Random): Promise<Clusters> {
-  const pair = await simulatePair({ seed: random.below(2 ** 31), hasVirtApi: random.chance(0.5) });
+  const seed = random.below(2 ** 31);
+  const keepsSides = seed % 4 === 0;
+  const pair = await simulatePair({ seed, keepsSides, hasVirtApi: random.chance(0.5) });
   const clusters = new Clusters(pair, random.pick(STRATEGIES));
   await pair.run(() => clusters.begin());
   return clusters;

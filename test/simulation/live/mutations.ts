@@ -162,10 +162,15 @@ export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'a VM of the older form stays down',
     ['L4'],
+    edit('functions/domain/live/proofs.ts', '(isOfOldForm(vm) && hasFailedState(vmi)) ||', ''),
+  ),
+  mutation(
+    'a VM whose migration ended before it began stays down',
+    ['L4'],
     edit(
       'functions/domain/live/proofs.ts',
-      'if (running !== true || ',
-      'if (running === true || running !== true || ',
+      '    (isKeptRunning(vm) && isUnfinished(vmi) && others.every(isOver))',
+      'false',
     ),
   ),
   mutation(

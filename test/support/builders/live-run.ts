@@ -117,6 +117,12 @@ export const OWN_STATE: MigrationState = {
   targetState: { migrationUID: 'uid-of-received' },
 };
 
+/** The source's, of a migration that the target's KubeVirt has not answered (recorded: cross-unreachable). */
+export const BEFORE_IT_BEGAN: MigrationState = {
+  sourceState: { migrationUID: 'uid-of-sent' },
+  targetState: { syncAddress: '127.0.0.1:9999' },
+};
+
 const vmim = (side: 'sent' | 'received', phase: string, attempt: number): Vmim => ({
   ...KIND.migration,
   metadata: { ...onTarget(vmimName(RUN, attempt)), uid: `uid-of-${side}` },

@@ -33,10 +33,15 @@ export interface TwoKubeVirts {
   stop(): Promise<void>;
 }
 
-/** `of`: "one cluster" is the source and the target, each with namespaces of its own. */
+export interface PairOptions {
+  /** "one cluster" is the source and the target, each with namespaces of its own. */
+  readonly of?: 'two clusters' | 'one cluster';
+  readonly keepsSides?: boolean;
+}
+
 export async function startTwoKubeVirts(
   timings: KubeVirtOptions['timings'] = {},
-  of: 'two clusters' | 'one cluster' = 'two clusters',
+  { of = 'two clusters', keepsSides = false }: PairOptions = {},
 ): Promise<TwoKubeVirts> {
   const homes: Readonly<Record<Side, Side>> = {
     source: 'source',
@@ -58,7 +63,8 @@ export async function startTwoKubeVirts(
     await clusters.stop();
   };
   const start = async (side: Side): Promise<void> => {
-    const acrossClusters = { network, transfers, address: ADDRESSES[side], authority: authorities[side] };
+    const authority = authorities[side];
+    const acrossClusters = { network, transfers, address: ADDRESSES[side], authority, keepsSides };
     const cluster = await installedIn(members[side], ADDRESSES[side]);
     // One, so that a second pod gets the same node, as in the recordings.
     const nodes = [`${side}-node1`];

@@ -32,7 +32,7 @@ export interface Crossings {
 
 /** `of`: "one cluster" is both of them, which trusts itself. */
 export async function startCrossings(of?: 'two clusters' | 'one cluster'): Promise<Crossings> {
-  const clusters = await startTwoKubeVirts({ runMs: 100, migrationMs: 500 }, of);
+  const clusters = await startTwoKubeVirts({ runMs: 100, migrationMs: 500 }, of === undefined ? {} : { of });
   const { members } = clusters;
   const kubeconfigOf = new Map<MemberCluster, string>();
   for (const member of new Set(Object.values(members))) {

@@ -14,6 +14,8 @@ export interface AcrossClusters {
   readonly address: string;
   /** PEM of the authority of this cluster's KubeVirt. */
   readonly authority: string;
+  /** See Handler; false when left out. */
+  readonly keepsSides?: boolean;
 }
 
 /** The part that only migrations between clusters need; nothing where there is no network to other clusters. */

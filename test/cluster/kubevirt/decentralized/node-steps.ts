@@ -130,10 +130,20 @@ interface Change {
   readonly status?: Record<string, unknown>;
 }
 
+export interface Handler {
+  readonly now: string;
+  /** Whether both sides of the state stay after a success, as before KubeVirt's main (virt-handler, finalCleanup) and in the recordings. */
+  readonly keepsSides: boolean;
+}
+
 /** virt-handler's merge patch of the VMI. Its precondition is the version that was seen. */
-export function crossPatch(step: CrossVmiStep, vmi: Vmi, now: string): Record<string, unknown> {
+export function crossPatch(
+  step: CrossVmiStep,
+  vmi: Vmi,
+  { now, keepsSides }: Handler,
+): Record<string, unknown> {
   const { resourceVersion } = vmi.metadata;
-  const { metadata, ...rest } = CHANGES[step](vmi, now);
+  const { metadata, ...rest } = CHANGES[step](vmi, { now, keepsSides });
   return { metadata: { ...metadata, resourceVersion }, ...rest };
 }
 
@@ -141,10 +151,10 @@ export const isVmiStep = (step: CrossStep): step is CrossVmiStep => step in CHAN
 
 const inState = (migrationState: MigrationState): Change => ({ status: { migrationState } });
 
-const CHANGES: Readonly<Record<CrossVmiStep, (vmi: Vmi, now: string) => Change>> = {
-  send: (_, now) => inState({ mode: 'PreCopy', startTimestamp: now }),
+const CHANGES: Readonly<Record<CrossVmiStep, (vmi: Vmi, handler: Handler) => Change>> = {
+  send: (_, { now }) => inState({ mode: 'PreCopy', startTimestamp: now }),
   'go-post-copy': () => inState({ mode: 'PostCopy' }),
-  'abort-sending': (_, now) =>
+  'abort-sending': (_, { now }) =>
     inState({
       abortStatus: 'Succeeded',
       completed: true,
@@ -161,7 +171,7 @@ const CHANGES: Readonly<Record<CrossVmiStep, (vmi: Vmi, now: string) => Change>>
     }),
   'detect-guest': () => inState({ targetNodeDomainDetected: true, targetState: { domainDetected: true } }),
   // From here on the guest runs here.
-  receive: ({ status }, now) => ({
+  receive: ({ status }, { now }) => ({
     status: {
       nodeName: status?.migrationState?.targetNode,
       migrationState: {
@@ -172,12 +182,12 @@ const CHANGES: Readonly<Record<CrossVmiStep, (vmi: Vmi, now: string) => Change>>
     },
   }),
   complete: () => ({ status: { migrationState: { completed: true }, migratedVolumes: null } }),
-  'clear-receiver': ({ status }) => ({
-    metadata: {
-      labels: { [LABELS.targetNodeName]: null },
-      ...(status?.migrationState?.failed === true
-        ? {}
-        : { annotations: { [ANNOTATIONS.createMigrationTarget]: null } }),
-    },
-  }),
+  'clear-receiver': ({ status }, { keepsSides }) => {
+    const labels = { [LABELS.targetNodeName]: null };
+    if (status?.migrationState?.failed === true) return { metadata: { labels } };
+    return {
+      metadata: { labels, annotations: { [ANNOTATIONS.createMigrationTarget]: null } },
+      ...(keepsSides ? {} : { status: { migrationState: { sourceState: null, targetState: null } } }),
+    };
+  },
 };
