@@ -1,9 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { crossHistory, type Moment } from '../../../test/support/cross-history.ts';
 import { hasArrived, marksOf, runsOnTarget } from './cut-over.ts';
+import type { Vmi } from './kubevirt.ts';
 
 const arrived = ({ source, target }: Moment): boolean => hasArrived({ source, target, before: undefined });
 const marks = ({ source, target }: Moment): string[] => marksOf({ source, target, before: undefined });
+
+const success = crossHistory('success');
 
 /** What was seen at any moment. */
 const everSeen = (moments: readonly Moment[]): string[] => [...new Set(moments.flatMap(marks))].sort();
@@ -61,6 +64,58 @@ describe('recorded migrations in which the guest moved', () => {
     expect(hasArrived({ source: last.source, target: moved, before: undefined })).toBe(false);
   });
 
+  describe('without a sign that the guest was active there (kubevirt#17261)', () => {
+    const last = success.findLast(({ target }) => target.vmim?.status?.phase === 'Succeeded');
+    const unready = (vmi: Vmi | undefined): Vmi | undefined => {
+      const {
+        targetNodeDomainReadyTimestamp: _,
+        targetState = {},
+        ...state
+      } = vmi?.status?.migrationState ?? {};
+      const { domainReadyTimestamp: _ready, ...side } = targetState;
+      return vmi && { ...vmi, status: { ...vmi.status, migrationState: { ...state, targetState: side } } };
+    };
+    const moment = (): Moment => {
+      if (last === undefined) throw new Error('the recording has no such moment');
+      return last;
+    };
+
+    test('a VMIM that has succeeded is no arrival, but a mark', () => {
+      const { source, target } = moment();
+      const sides = {
+        source: { ...source, vmi: unready(source.vmi) },
+        target: { ...target, vmi: unready(target.vmi) },
+        before: undefined,
+      };
+      expect(hasArrived(sides)).toBe(false);
+      expect(marksOf(sides)).toContain('Received');
+      expect(hasArrived({ ...sides, wasReady: true })).toBe(true);
+    });
+
+    test('the source’s word that it was is enough', () => {
+      const { source, target } = moment();
+      const sent = success.findLast((each) => each.source.vmi !== undefined)?.source ?? source;
+      const sides = { source: sent, target: { ...target, vmi: undefined }, before: undefined };
+      expect(hasArrived(sides)).toBe(true);
+    });
+  });
+
+  test('a VMIM that KubeVirt failed because it cleared the state: its uid proves the arrival', () => {
+    const last = success.at(-1);
+    const { vmi, vmim } = last?.target ?? {};
+    if (last === undefined || vmi === undefined || vmim === undefined)
+      throw new Error('the recording has no such moment');
+    const { sourceState: _s, targetState: _t, ...migrationState } = vmi.status?.migrationState ?? {};
+    const target = {
+      ...last.target,
+      vmi: { ...vmi, status: { ...vmi.status, migrationState } },
+      vmim: { ...vmim, status: { ...vmim.status, phase: 'Failed' } },
+    };
+    const sides = { source: { vmi: undefined }, before: undefined };
+    expect(hasArrived({ ...sides, target })).toBe(true);
+    expect(hasArrived({ ...sides, target: { ...target, vmim: undefined } })).toBe(false);
+  });
+
   test('every mark but PostCopy is seen in them', () => {
     expect(everSeen(crossHistory('success'))).toEqual([
       'GuestReady',
@@ -84,7 +139,6 @@ describe('recorded migrations in which the guest moved', () => {
 });
 
 describe('marksOf', () => {
-  const success = crossHistory('success');
   const sent = success.find(({ source }) => source.vmi?.status?.migrationState?.completed === true);
 
   test('what a migration before the run left on the source is no mark', () => {

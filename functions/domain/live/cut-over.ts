@@ -50,21 +50,34 @@ export const isPostCopy = ({ source, target, before }: Vmis): boolean =>
   );
 
 /**
- * Whether the target's KubeVirt says that the guest has arrived. From then on the source's disks are out of date for good. The
- * VMIM may be gone already: one that was deleted while it ran vanishes when it succeeds (facts/cross-cluster.md §C6). KubeVirt's main then
- * clears both sides of the state on the target (virt-handler, finalCleanup), so only the source knows that it was about this VMIM.
+ * Whether the guest has arrived. From then on the source's disks are out of date for good, so the word of the target's KubeVirt is not
+ * enough: where the source fails by itself, some releases end the target's migration as Succeeded (kubevirt#17261). The guest must
+ * have been active there too, which only the target's node says. The VMIM may be gone already: one that was deleted while it ran
+ * vanishes when it succeeds (facts/cross-cluster.md §C6). KubeVirt's main then clears both sides of the state (virt-handler, finalCleanup), and
+ * may fail the VMIM for that, so its uid says what has completed.
  */
-export function hasArrived({ source, target, before }: Sides): boolean {
+export function hasArrived(sides: Sides & { readonly wasReady?: boolean }): boolean {
+  const { source, target, before, wasReady = false } = sides;
+  const sent = ownStateOf(source.vmi, before);
   const { vmi, vmim } = target;
   const state = vmi?.status?.migrationState;
-  if (hasSucceeded(vmim)) return true;
-  if (!isCompleted(state) || vmi?.status?.phase === 'WaitingForSync') return false;
-  return ownStateOf(vmi, undefined) !== undefined || isSentTo(state, ownStateOf(source.vmi, before));
+  if (!wasReady && !isGuestReady(state) && !isGuestReady(sent)) return false;
+  return (
+    hasSucceeded(vmim) || (vmi !== undefined && hasCompleted(vmi, [vmim?.metadata.uid, uidSentTo(sent)]))
+  );
 }
 
-/** Whether what has completed on the target is what the source sent. */
-const isSentTo = (received: MigrationState | undefined, sent: MigrationState | undefined): boolean =>
-  received?.migrationUid !== undefined && received.migrationUid === sent?.targetState?.migrationUID;
+/** `vmims`: uids of those that the VMI may have completed. */
+function hasCompleted(vmi: Vmi, vmims: readonly (string | undefined)[]): boolean {
+  const { phase, migrationState: state } = vmi.status ?? {};
+  if (!isCompleted(state) || phase === 'WaitingForSync') return false;
+  const { migrationUid } = state ?? {};
+  return (
+    ownStateOf(vmi, undefined) !== undefined || (migrationUid !== undefined && vmims.includes(migrationUid))
+  );
+}
+
+const uidSentTo = (sent: MigrationState | undefined): string | undefined => sent?.targetState?.migrationUID;
 
 /** Whether the guest runs on the target now, and KubeVirt is done with its migration. */
 export const runsOnTarget = ({ vmi }: Pick<Sides['target'], 'vmi'>): boolean =>

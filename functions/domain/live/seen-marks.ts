@@ -1,5 +1,6 @@
 import { hasArrived, marksOf } from './cut-over.ts';
 import { generationOn } from './end-source.ts';
+import { MARK } from './names.ts';
 import { isReceiving, receiverOf, vmimOf } from './proofs.ts';
 import { withMarks, type RunRecord } from './run-record.ts';
 import type { RecordedRun } from './run-snapshot.ts';
@@ -16,11 +17,17 @@ export function withSeenMarks(run: RecordedRun): RunRecord | undefined {
   const isAnother = vmi !== undefined && record.receiver !== undefined && !isReceiving(vmi, record);
   const seen = { vm: receiver, vmi, vmim: vmimOf(target.vmims, run.run, record.attempt) };
   const { before } = record;
+  const wasReady = record.marks.some(({ mark }) => mark === MARK.guestReady);
   return withMarks(
     { ...record, generation: generationOn(run) },
     {
       marks: marksOf({ source, target: seen, before }),
-      hasArrived: hasArrived({ source, target: { ...seen, vmi: isAnother ? undefined : vmi }, before }),
+      hasArrived: hasArrived({
+        source,
+        target: { ...seen, vmi: isAnother ? undefined : vmi },
+        before,
+        wasReady,
+      }),
     },
     new Date(hub.now).toISOString(),
   );
