@@ -24,6 +24,7 @@ import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import { found, foundIfServed, ifAllowed, listedIfServed } from './found.ts';
 import { FITS, readDataVolumes, readFit } from './read-fit.ts';
 import { COPIED, readResources } from './read-resources.ts';
+import { readIsQueued } from './read-slots.ts';
 import { isLauncherToCome, isSettingUp, type VmAt } from './read-source.ts';
 import { ofRun, readVmims } from './read-vmims.ts';
 
@@ -38,7 +39,10 @@ export interface TargetRequest {
   readonly storage: StorageMap;
 }
 
-type TargetCore = Omit<TargetSide, 'setup' | 'fit' | 'launched' | 'isFilledLate' | 'over' | 'made'>;
+type TargetCore = Omit<
+  TargetSide,
+  'setup' | 'fit' | 'launched' | 'isFilledLate' | 'isQueued' | 'over' | 'made'
+>;
 
 /** Everything on the target; what depends on the source's pods last. */
 export async function readTargetSide(
@@ -67,21 +71,37 @@ export async function readTargetSide(
     ...{ namespace, vm, vmi, vmims, taken },
     pods: launchers.filter((pod) => vmiNamesOf(pod).includes(at.name)),
   };
-  const isToCome = isLauncherToCome(record) && !hasTargetPod(core);
+  const launching =
+    isLauncherToCome(record) && !hasTargetPod(core)
+      ? await readLaunching(reader, { request, core, launchers }, source)
+      : FITS;
+  return { ...core, over, setup, made, ...launching };
+}
+
+interface Launching {
+  readonly request: TargetRequest;
+  readonly core: TargetCore;
+  /** Of the whole namespace. */
+  readonly launchers: readonly Pod[];
+}
+
+/** What the launcher waits for. */
+async function readLaunching(
+  reader: Reader,
+  { request: { run, at, record }, core, launchers }: Launching,
+  source: Promise<SourceSide>,
+): Promise<Pick<TargetSide, 'fit' | 'launched' | 'isFilledLate' | 'isQueued'>> {
+  const { namespace, vm, vmims, now } = core;
+  const isQueued = await readIsQueued(reader, vmimOf(vmims, run, record?.attempt ?? 0), now);
+  const unfilled = await readUnfilled(reader, { run, record, vm, vmims }, source);
   // A launcher is on a node once its volumes are bound, and filled where they waited for it: before, CDI may take more.
   const scheduled = launchers.filter(({ spec }) => spec.nodeName !== undefined);
   const launched = new Set(scheduled.flatMap(vmiNamesOf));
-  const unfilled = isToCome ? await readUnfilled(reader, { run, record, vm, vmims }, source) : [];
-  return {
-    ...core,
-    over,
-    setup,
-    made,
-    isFilledLate: unfilled.length > 0,
-    ...(isToCome && namespace !== undefined
-      ? await readFit(reader, { at, namespace, unfilled, source: await source, launched })
-      : FITS),
-  };
+  const fit =
+    namespace === undefined
+      ? FITS
+      : await readFit(reader, { at, namespace, unfilled, source: await source, launched });
+  return { ...fit, isFilledLate: unfilled.length > 0, isQueued };
 }
 
 /** A namespace that is not there has nothing, and nobody can give the right to look. */

@@ -21,6 +21,8 @@ export const LIMIT_MS = {
   address: 5 * MINUTE,
   /** Until the launcher fits, and until both clusters have met and the target's launcher is created. */
   meeting: 15 * MINUTE,
+  /** While other migrations take all that KubeVirt runs at once on the target. */
+  queued: 24 * 60 * MINUTE,
   /** Until KubeVirt is made to look again, where the source does not hear of the launcher (facts/cross-cluster.md §C7). */
   silence: MINUTE,
   /** Until a migration whose guest was seen on the target has ended. */

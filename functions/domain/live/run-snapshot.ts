@@ -127,6 +127,8 @@ export interface TargetSide extends OneSide, OwnVmims {
   readonly launched: ReadonlySet<string> | undefined;
   /** A volume is filled only once the launcher is on a node; read until both VMIMs of an attempt are made. */
   readonly isFilledLate?: boolean;
+  /** KubeVirt is at its limit of migrations at once, so that no launcher comes; read where it is late. */
+  readonly isQueued?: boolean;
   /** By how much the namespace is over its quotas, in words, read once the guest has arrived; empty: it is not. */
   readonly over: string;
   /** What the run has made, read when it goes back, or when the source VM or its record is not there. */

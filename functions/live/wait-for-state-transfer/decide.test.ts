@@ -24,6 +24,10 @@ import type { Condition } from '../../domain/objects.ts';
 import { decide } from './decide.ts';
 
 const POD = [aLauncherPod('target-launcher')];
+const JUST_MADE = POD.map((pod) => ({
+  ...pod,
+  metadata: { ...pod.metadata, creationTimestamp: seconds(0) },
+}));
 const EVACUATING = itsVmi((vmi) => ({ ...vmi, status: { ...vmi.status, evacuationNodeName: 's-node' } }));
 const condition = (type: string, message = ''): Condition => ({ type, status: 'True', message });
 
@@ -100,18 +104,40 @@ describe('before the cut-over', () => {
     [
       'the guest is copied for longer than its size allows',
       transfer('Running', 'Running', {
-        source: { now: NOW + 4_501_000, vmims: [sent('Running')] },
-        target: { pods: POD, vmims: [received('Running')] },
+        target: { now: NOW + 4_501_000, pods: JUST_MADE, vmims: [received('Running')] },
       }),
       'fail TransferFailed',
     ],
     [
       'the volumes were filled before that',
       transfer('Running', 'Running', {
-        source: { now: NOW + 4_501_000, vmims: [sent('Running')] },
-        target: { pods: POD, vmims: [received('Running', filledLate)] },
+        target: { now: NOW + 4_501_000, pods: JUST_MADE, vmims: [received('Running', filledLate)] },
       }),
       'wait Transferring',
+    ],
+    [
+      'the launcher had waited for hours before that',
+      transfer('Running', 'Running', {
+        source: { now: NOW + 9 * 3_600_000, vmims: [sent('Running')] },
+        target: { now: NOW + 4_499_000, pods: JUST_MADE, vmims: [received('Running')] },
+      }),
+      'wait Transferring',
+    ],
+    [
+      'no launcher after 15 minutes, because other migrations take all slots of KubeVirt',
+      transfer('Scheduling', 'Pending', {
+        source: { ...late, vmims: [sent('Scheduling')] },
+        target: { isQueued: true, vmims: [received('Pending')] },
+      }),
+      'wait TargetPending',
+    ],
+    [
+      'the same after a day',
+      transfer('Scheduling', 'Pending', {
+        source: { now: NOW + 86_401_000, vmims: [sent('Scheduling')] },
+        target: { isQueued: true, vmims: [received('Pending')] },
+      }),
+      'fail TransferFailed',
     ],
     ['the target has failed', transfer('Running', 'Failed'), 'fail TransferFailed'],
     ['the source has failed', transfer('Failed', 'Running'), 'fail TransferFailed'],

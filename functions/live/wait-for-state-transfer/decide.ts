@@ -123,16 +123,20 @@ function touch(snapshot: RecordedRun): StepDecision | undefined {
   });
 }
 
-/** Of the whole transfer once there is a launcher, and of the way there before. */
+/** Of the whole transfer once there is a launcher, however long it waited for a slot, and of the way there before. */
 function deadlineOf(snapshot: RecordedRun): Deadline {
   const { source, target, record } = snapshot;
   const { sent, received } = vmims(snapshot);
-  const began = timeOf(sent?.metadata.creationTimestamp ?? record.startedAt);
-  const meeting = began + LIMIT_MS.meeting;
+  if (!hasTargetPod(target)) {
+    const began = timeOf(sent?.metadata.creationTimestamp ?? record.startedAt);
+    const limitMs = target.isQueued === true ? LIMIT_MS.queued : LIMIT_MS.meeting;
+    return { now: source.now, until: began + limitMs };
+  }
+  const launched = Math.max(...target.pods.map(({ metadata }) => timeOf(metadata.creationTimestamp)));
   // Volumes that are filled once the launcher is on a node.
   const fillingSeconds = Number(received?.metadata.annotations?.[LIVE_KUBEVIRT.pendingTimeout] ?? 0);
   const seconds = fillingSeconds + record.transferSeconds;
-  return { now: source.now, until: hasTargetPod(target) ? meeting + seconds * 1_000 : meeting };
+  return { now: target.now, until: launched + LIMIT_MS.meeting + seconds * 1_000 };
 }
 
 /** What the migration waits for, as KubeVirt says. */
@@ -147,8 +151,13 @@ function standing(snapshot: RecordedRun): Pick<Wait, 'reason' | 'message'> {
   const phase = sent?.status?.phase ?? 'new';
   if (phase === 'Running')
     return { reason: LIVE_REASON.transferring, message: 'the guest is being copied to the target' };
-  return { reason: LIVE_REASON.targetPending, message: pendingMessage(phase, target) };
+  const message = target.isQueued === true ? QUEUED : pendingMessage(phase, target);
+  return { reason: LIVE_REASON.targetPending, message };
 }
+
+const QUEUED =
+  'KubeVirt on the target runs as many migrations at once as it may, so the launcher waits: increase ' +
+  'parallelMigrationsPerCluster or parallelOutboundMigrationsPerNode in its KubeVirt object, or wait';
 
 /** A VMMRQ may be there that nothing serves. */
 const refusedMessage = ({ missing = 'see the Events of its VMI', isLetIn }: Fit): string =>
