@@ -64,6 +64,8 @@ export const LIVE_KUBEVIRT = {
   migrationTarget: 'kubevirt.io/create-migration-target',
   /** VM that waits: the run strategy that KubeVirt gives it when the guest has arrived. */
   restoreRunStrategy: 'kubevirt.io/restore-run-strategy',
+  /** Label of a VM: a policy of the Hyperconverged Cluster Operator refuses its deletion. */
+  deleteProtection: 'kubevirt.io/vm-delete-protection',
   /** PersistentVolumeClaim: CDI fills it at once, also where its class waits for a first consumer. */
   bindAtOnce: 'cdi.kubevirt.io/storage.bind.immediate.requested',
   /** DataVolume: whether CDI deletes it some time after it has succeeded (facts/kubevirt.md §6.2). */

@@ -391,6 +391,11 @@ describe('then what the run made goes, although the proof goes with it', () => {
 
   test.each<[string, RecordedRun, string]>([
     ['the VM', run({ target: { vmims: [] } }), DELETE_VM],
+    [
+      'the VM, which a policy of the cluster protects: its label first',
+      run({ target: { vmims: [], vm: aReceiver(labelled('kubevirt.io/vm-delete-protection', 'true')) } }),
+      'replace VirtualMachine web on target',
+    ],
     ['the VM is going', run({ target: { vmims: [], vm: going()(aReceiver()) } }), 'wait CleaningUp'],
     ['the source VM was stopped meanwhile', run({ target: { vmims: [] }, source: stopped }), DELETE_VM],
     [

@@ -1,7 +1,8 @@
 import { abort, isLeftToTarget } from '../../domain/live/abort.ts';
 import { isUndoLate } from '../../domain/live/deadlines.ts';
 import { DONE, fail, wait, write, type LiveWrite, type StepDecision } from '../../domain/live/decision.ts';
-import { LIVE_REASON } from '../../domain/live/names.ts';
+import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import { LIVE_KUBEVIRT, LIVE_REASON } from '../../domain/live/names.ts';
 import {
   isGoingDown,
   isHaltedByKubeVirt,
@@ -85,16 +86,28 @@ function sourceDown(snapshot: RecordedRun, { at }: RunEnd): StepDecision {
 function cleanUp(snapshot: RecordedRun): StepDecision {
   const { target } = snapshot;
   const receiver = receiverOf(snapshot);
-  if (receiver !== undefined)
-    return receiver.metadata.deletionTimestamp === undefined
-      ? write('deleting the VM that waits on the target', remove(receiver))
-      : wait(LIVE_REASON.cleaningUp, 'waiting until the VM on the target is gone');
+  if (receiver !== undefined) return cleanUpVm(receiver);
   const { volumes = [], unused = [] } = target.made ?? {};
   const left = [...volumes, ...unused];
   if (left.length === 0) return DONE;
   const due = left.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   if (due.length === 0) return wait(LIVE_REASON.cleaningUp, `waiting until ${namesOf(left)} are gone`);
   return write(`deleting ${namesOf(due)}`, ...due.map(remove));
+}
+
+/** It has the source VM's labels, also the one by which clusters refuse its deletion. */
+function cleanUpVm(receiver: VirtualMachine): StepDecision {
+  const { deletionTimestamp, labels: { [LIVE_KUBEVIRT.deleteProtection]: isProtected, ...labels } = {} } =
+    receiver.metadata;
+  if (deletionTimestamp !== undefined)
+    return wait(LIVE_REASON.cleaningUp, 'waiting until the VM on the target is gone');
+  if (isProtected === undefined) return write('deleting the VM that waits on the target', remove(receiver));
+  const object = { ...receiver, metadata: { ...receiver.metadata, labels } };
+  return write('taking the delete protection off the VM that waits on the target', {
+    verb: 'replace',
+    on: 'target',
+    object,
+  });
 }
 
 /** KubeVirt halts the VM before it deletes the VMI, and the VM is restored after that. */
