@@ -179,7 +179,9 @@ export const writtenAt = ({ metadata }: VirtualMachine): number =>
 
 /** Whether KubeVirt starts the VM by itself, or keeps it running. */
 export const isWantedRunning = ({ vm, vmi }: Pick<SourceSide, 'vm' | 'vmi'>): boolean =>
-  isKeptRunning(vm) || (vm?.spec.runStrategy === 'RerunOnFailure' && !isDown(vm, vmi));
+  isKeptRunning(vm) ||
+  (vm?.spec.runStrategy === 'Once' && vmi === undefined) ||
+  (vm?.spec.runStrategy === 'RerunOnFailure' && !isDown(vm, vmi));
 
 /**
  * Whether a VM that runs again only on failure has been stopped, or has shut down. After a failure KubeVirt adds a start request before it

@@ -100,7 +100,8 @@ const STARTS: Readonly<Record<RunStrategy, (vm: Vm) => boolean>> = {
   Always: () => true,
   WaitAsReceiver: () => true,
   RerunOnFailure: (vm) => isNew(vm) || isAsked(vm, 'Start'),
-  Once: isNew,
+  // Whenever its VMI is gone (vm.go, syncRunStrategy).
+  Once: () => true,
   Manual: (vm) => isAsked(vm, 'Start'),
   Halted: () => false,
 };
