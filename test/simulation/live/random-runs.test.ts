@@ -1,6 +1,7 @@
 import { beforeAll, expect, jest, test } from '@jest/globals';
 import { crashAfter } from './calls.ts';
 import { DISTURBANCES, USERS } from './disturbances.ts';
+import { FAILING_COPY_HITS } from './failing-copies.ts';
 import { HOOK_HITS } from './hooks.ts';
 import { HUB_USER_HITS } from './hub-users.ts';
 import { simulateLive, type LiveSummary } from './pool.ts';
@@ -40,6 +41,7 @@ test('everything that can happen happens', () => {
     ...HUB_USER_HITS,
     ...POST_COPY_HITS,
     ...SLOW_NODE_HITS,
+    ...FAILING_COPY_HITS,
     ...Object.keys(DISTURBANCES),
     ...Object.keys(USERS),
   ];

@@ -6,6 +6,7 @@ import { calm, DISTURBANCES, USERS } from './disturbances.ts';
 import { Hooks } from './hooks.ts';
 import { Hub } from './hub.ts';
 import { HubUsers } from './hub-users.ts';
+import { FailingCopies } from './failing-copies.ts';
 import { PostCopy } from './post-copy.ts';
 import { OWNER, Seldom } from './seldom.ts';
 import { Servers } from './servers.ts';
@@ -71,6 +72,7 @@ class Run {
     this.#hubUsers = new HubUsers(seldom);
     new PostCopy({ ...seldom, truth: this.#truth }).watch();
     new SlowNodes({ ...seldom, truth: this.#truth }).watch();
+    new FailingCopies(seldom).watch();
     this.#rates = {
       fault: random.pick([0, 0.002, 0.005, 0.01]),
       user: random.pick([0, 0, 0, 0.002, 0.005]),

@@ -6,16 +6,18 @@ import { isHandedToNode, isReceiver, sideIn } from './sides.ts';
 import type { Timings } from '../node-steps.ts';
 
 /**
- * How far a guest is on its way: under way, arrived, or called back; `broken` by the end of a launcher while the guest was whole on the
+ * How far a guest is on its way: under way, arrived, called back, or `failed` with both launchers there; `broken` by the end of a launcher while the guest was whole on the
  * source. In `post-copy` it runs on the target and the rest of its memory is on the source, so that it is `lost` with either launcher.
  */
-export type TransferState = 'running' | 'post-copy' | 'done' | 'broken' | 'lost' | 'aborted';
+export type TransferState = 'running' | 'post-copy' | 'done' | 'broken' | 'lost' | 'aborted' | 'failed';
 
 /** Steps that patch the VMI. */
 export type CrossVmiStep =
   | 'send'
   | 'go-post-copy'
   | 'abort-sending'
+  | 'fail-sending'
+  | 'fail-receiver'
   | 'mark-lost'
   | 'prepare-receiver'
   | 'detect-guest'
@@ -34,6 +36,8 @@ export const TIMING_OF_CROSSING: Readonly<Record<CrossStep, keyof Timings>> = {
   'go-post-copy': 'migrationMs',
   transfer: 'migrationMs',
   'abort-sending': 'handlerMs',
+  'fail-sending': 'handlerMs',
+  'fail-receiver': 'handlerMs',
   leave: 'leaveMs',
   'mark-lost': 'handlerMs',
   'prepare-receiver': 'handlerMs',
@@ -97,6 +101,7 @@ function sendingStep(state: MigrationState, transfer: TransferState | undefined)
 
 /** libvirt calls no guest back from post-copy. */
 function startedStep(state: MigrationState, transfer: TransferState | undefined): CrossStep {
+  if (transfer === 'failed') return 'fail-sending';
   const isTooLate = transfer === 'post-copy' || transfer === 'lost';
   if (state.abortRequested === true && !isTooLate) return 'abort-sending';
   const mayGo = state.migrationConfiguration?.allowPostCopy === true && transfer !== 'broken';
@@ -112,11 +117,14 @@ function targetStep({ vmi, launchers, transfer }: CrossView): CrossStep | undefi
   return isAlive(launcher) ? receivingStep(state, transfer) : undefined;
 }
 
+/** Its guest stayed on the source. */
+const STAYED: readonly (TransferState | undefined)[] = ['aborted', 'failed'];
+
 function receivingStep(state: MigrationState, transfer: TransferState | undefined): CrossStep | undefined {
-  if (state.endTimestamp !== undefined) return 'complete';
+  if (state.endTimestamp !== undefined) return transfer === 'failed' ? 'fail-receiver' : 'complete';
   if (transfer === 'done') return 'receive';
   if (transfer === 'broken' || transfer === 'lost') return 'break-receiver';
-  if (transfer === 'aborted') return 'empty-receiver';
+  if (STAYED.includes(transfer)) return 'empty-receiver';
   if (state.targetNodeAddress === undefined) return 'prepare-receiver';
   const isExpected = state.startTimestamp !== undefined && state.targetNodeDomainDetected !== true;
   return isExpected ? 'detect-guest' : undefined;
@@ -163,6 +171,15 @@ const CHANGES: Readonly<Record<CrossVmiStep, (vmi: Vmi, handler: Handler) => Cha
       endTimestamp: now,
     }),
   'mark-lost': () => inState({ completed: true, failed: true }),
+  'fail-sending': (_, { now }) =>
+    inState({
+      completed: true,
+      failed: true,
+      failureReason: 'Live migration is stuck',
+      endTimestamp: now,
+    }),
+  // Of what the source says only the end is relayed. Older releases take it for a success (kubevirt#17261).
+  'fail-receiver': () => inState({ completed: true, failed: true }),
   'prepare-receiver': () =>
     inState({
       targetNodeAddress: ADDRESS,

@@ -8,7 +8,7 @@ interface Transfer {
 
 /** What comes of it in each state; left out: it is too late. */
 const NEXT: Partial<Record<TransferState, Partial<Record<TransferState, TransferState>>>> = {
-  running: { 'post-copy': 'post-copy', done: 'done', broken: 'broken', aborted: 'aborted' },
+  running: { 'post-copy': 'post-copy', done: 'done', broken: 'broken', aborted: 'aborted', failed: 'failed' },
   'post-copy': { done: 'done', broken: 'lost' },
 };
 
@@ -68,6 +68,16 @@ export class Transfers {
   abort(id: string): boolean {
     this.#end(id, 'aborted');
     return this.stateOf(id) === 'aborted';
+  }
+
+  /** By itself, such as one that makes no progress. Its guest stays. */
+  fail(id: string): void {
+    this.#end(id, 'failed');
+  }
+
+  /** Those that are under way. */
+  running(): string[] {
+    return [...this.#transfers].flatMap(([id, { state }]) => (state === 'running' ? [id] : []));
   }
 
   /** A launcher has ended: what it was sending or receiving is lost. */
