@@ -156,6 +156,8 @@ export const LIVE_REASON = {
   synchronizing: 'Synchronizing',
   /** The launcher on the target is not ready. */
   targetPending: 'TargetPending',
+  /** KubeVirt on the target runs as many migrations at once as it may. */
+  targetBusy: 'TargetBusy',
   /** The guest's memory and disks are being copied. */
   transferring: 'Transferring',
   /** The migration failed, was deleted, or took too long. */

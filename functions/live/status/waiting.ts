@@ -18,6 +18,7 @@ const SLOW: readonly LiveReason[] = [
   LIVE_REASON.hookRuns,
   LIVE_REASON.volumesPending,
   LIVE_REASON.transferring,
+  LIVE_REASON.targetBusy,
 ];
 /** Longer than anything else takes by itself, milliseconds. */
 const USUAL_MS = 60_000;

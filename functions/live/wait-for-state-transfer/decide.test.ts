@@ -15,6 +15,7 @@ import {
 } from '../../../test/support/builders/live-run.ts';
 import { aVm, itsVmi } from '../../../test/support/builders/live.ts';
 import { annotated, NOW, seconds, withUid } from '../../../test/support/builders/object.ts';
+import type { VmStatus } from '../../domain/live/forklift.ts';
 import type { VirtualMachine, Vmim } from '../../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION, LIVE_KUBEVIRT } from '../../domain/live/names.ts';
 import { FIELD_MANAGER } from '../../domain/names.ts';
@@ -30,6 +31,19 @@ const JUST_MADE = POD.map((pod) => ({
 }));
 const EVACUATING = itsVmi((vmi) => ({ ...vmi, status: { ...vmi.status, evacuationNodeName: 's-node' } }));
 const condition = (type: string, message = ''): Condition => ({ type, status: 'True', message });
+
+/** The Migration shows that the VM waits for this, since so many milliseconds after NOW. */
+const shownWaiting = (reason: string, ms: number): VmStatus => ({
+  phase: 'WaitForStateTransfer',
+  pipeline: [],
+  name: 'web',
+  conditions: [
+    {
+      ...{ type: 'Waiting', status: 'True', category: 'Advisory', reason, message: '' },
+      lastTransitionTime: new Date(NOW + ms).toISOString(),
+    },
+  ],
+});
 
 const transfer = (sending: string, receiving: string, more: Different = {}): RecordedRun =>
   firstAttempt({
@@ -90,7 +104,10 @@ describe('before the cut-over', () => {
     ['the guest is copied', transfer('Running', 'Running', { target: { pods: POD } }), 'wait Transferring'],
     [
       'no launcher after 15 minutes',
-      transfer('Scheduling', 'Pending', { source: { ...late, vmims: [sent('Scheduling')] } }),
+      transfer('Scheduling', 'Pending', {
+        hub: { ...late, status: shownWaiting('TargetPending', 0) },
+        source: { ...late, vmims: [sent('Scheduling')] },
+      }),
       'fail TransferFailed',
     ],
     [
@@ -129,7 +146,23 @@ describe('before the cut-over', () => {
         source: { ...late, vmims: [sent('Scheduling')] },
         target: { isQueued: true, vmims: [received('Pending')] },
       }),
+      'wait TargetBusy',
+    ],
+    [
+      'a slot has become free since',
+      transfer('Scheduling', 'Pending', {
+        hub: { now: NOW + 8_000_000, status: shownWaiting('TargetPending', 7_101_000) },
+        source: { now: NOW + 8_000_000, vmims: [sent('Scheduling')] },
+      }),
       'wait TargetPending',
+    ],
+    [
+      'a slot was free for 15 minutes',
+      transfer('Scheduling', 'Pending', {
+        hub: { now: NOW + 8_000_000, status: shownWaiting('TargetPending', 7_099_000) },
+        source: { now: NOW + 8_000_000, vmims: [sent('Scheduling')] },
+      }),
+      'fail TransferFailed',
     ],
     [
       'the same after a day',

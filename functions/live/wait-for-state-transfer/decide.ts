@@ -15,6 +15,7 @@ import { LIVE_ANNOTATION, LIVE_KUBEVIRT, LIVE_REASON } from '../../domain/live/n
 import { hasTargetPod, isOver, vmimOf } from '../../domain/live/proofs.ts';
 import { isPastCutOver, withRecord } from '../../domain/live/run-record.ts';
 import type { Fit, RecordedRun } from '../../domain/live/run-snapshot.ts';
+import { shownSince } from '../../domain/live/shown-wait.ts';
 import { shownName } from '../../domain/live/shown.ts';
 import { wasRejectedByQuota } from '../../domain/migration.ts';
 
@@ -30,7 +31,8 @@ export function decide(snapshot: RecordedRun): StepDecision {
   const failed = [received, sent].find((vmim) => vmim?.status?.phase === 'Failed');
   if (failed !== undefined) return transferFailed(snapshot, failed);
   if (isWithdrawable(snapshot)) return withdraw(snapshot);
-  return touch(snapshot) ?? waitUntil(deadlineOf(snapshot), standing(snapshot), LIVE_REASON.transferFailed);
+  const waiting = standing(snapshot);
+  return touch(snapshot) ?? waitUntil(deadlineOf(snapshot, waiting), waiting, LIVE_REASON.transferFailed);
 }
 
 /** The VM that runs on the target stays, whatever becomes of the source. */
@@ -124,14 +126,10 @@ function touch(snapshot: RecordedRun): StepDecision | undefined {
 }
 
 /** Of the whole transfer once there is a launcher, however long it waited for a slot, and of the way there before. */
-function deadlineOf(snapshot: RecordedRun): Deadline {
-  const { source, target, record } = snapshot;
-  const { sent, received } = vmims(snapshot);
-  if (!hasTargetPod(target)) {
-    const began = timeOf(sent?.metadata.creationTimestamp ?? record.startedAt);
-    const limitMs = target.isQueued === true ? LIMIT_MS.queued : LIMIT_MS.meeting;
-    return { now: source.now, until: began + limitMs };
-  }
+function deadlineOf(snapshot: RecordedRun, waiting: Waiting): Deadline {
+  const { target, record } = snapshot;
+  const { received } = vmims(snapshot);
+  if (!hasTargetPod(target)) return launcherDeadline(snapshot, waiting);
   const launched = Math.max(...target.pods.map(({ metadata }) => timeOf(metadata.creationTimestamp)));
   // Volumes that are filled once the launcher is on a node.
   const fillingSeconds = Number(received?.metadata.annotations?.[LIVE_KUBEVIRT.pendingTimeout] ?? 0);
@@ -139,8 +137,24 @@ function deadlineOf(snapshot: RecordedRun): Deadline {
   return { now: target.now, until: launched + LIMIT_MS.meeting + seconds * 1_000 };
 }
 
+/**
+ * A slot that has just become free takes KubeVirt some seconds to use, so what the VM waited for one does not count. However often that
+ * was, a day is the end.
+ */
+function launcherDeadline(snapshot: RecordedRun, { reason }: Waiting): Deadline {
+  const { hub, source, record } = snapshot;
+  const { sent } = vmims(snapshot);
+  const waitedMs = source.now - timeOf(sent?.metadata.creationTimestamp ?? record.startedAt);
+  if (reason === LIVE_REASON.targetBusy || waitedMs >= LIMIT_MS.queued)
+    return { now: waitedMs, until: LIMIT_MS.queued };
+  const shownMs = reason === LIVE_REASON.targetPending ? hub.now - shownSince(hub, reason) : waitedMs;
+  return { now: Math.min(waitedMs, shownMs), until: LIMIT_MS.meeting };
+}
+
+type Waiting = Pick<Wait, 'reason' | 'message'>;
+
 /** What the migration waits for, as KubeVirt says. */
-function standing(snapshot: RecordedRun): Pick<Wait, 'reason' | 'message'> {
+function standing(snapshot: RecordedRun): Waiting {
   const { sent, received } = vmims(snapshot);
   const { target } = snapshot;
   if (received !== undefined && wasRejectedByQuota(received) && !hasTargetPod(target))
@@ -151,13 +165,16 @@ function standing(snapshot: RecordedRun): Pick<Wait, 'reason' | 'message'> {
   const phase = sent?.status?.phase ?? 'new';
   if (phase === 'Running')
     return { reason: LIVE_REASON.transferring, message: 'the guest is being copied to the target' };
-  const message = target.isQueued === true ? QUEUED : pendingMessage(phase, target);
-  return { reason: LIVE_REASON.targetPending, message };
+  if (target.isQueued === true) return BUSY;
+  return { reason: LIVE_REASON.targetPending, message: pendingMessage(phase, target) };
 }
 
-const QUEUED =
-  'KubeVirt on the target runs as many migrations at once as it may, so the launcher waits: increase ' +
-  'parallelMigrationsPerCluster or parallelOutboundMigrationsPerNode in its KubeVirt object, or wait';
+const BUSY: Waiting = {
+  reason: LIVE_REASON.targetBusy,
+  message:
+    'KubeVirt on the target runs as many migrations at once as it may, so the launcher waits: increase ' +
+    'parallelMigrationsPerCluster or parallelOutboundMigrationsPerNode in its KubeVirt object, or wait',
+};
 
 /** A VMMRQ may be there that nothing serves. */
 const refusedMessage = ({ missing = 'see the Events of its VMI', isLetIn }: Fit): string =>
