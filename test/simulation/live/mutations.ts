@@ -80,7 +80,8 @@ export const MUTATIONS: readonly LiveMutation[] = [
   ...STRATEGIES.map((strategy) =>
     mutation(
       `a source VM of run strategy ${strategy} is not halted`,
-      ['L1'],
+      // KubeVirt starts one that is to run Once as fast as its VMI is deleted.
+      [strategy === 'Once' ? 'L4' : 'L1'],
       edit(
         END_SOURCE,
         NOT_HALTED,
