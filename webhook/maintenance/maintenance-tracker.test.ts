@@ -232,7 +232,7 @@ describe('the guard posts maintenance.changed', () => {
   };
   test.each([
     ['that is only cordoned', [], 0],
-    ['that also has the drain taint', [{ key: KUBEVIRT.drainTaint }], 1],
+    ['that also has the drain taint', [{ key: KUBEVIRT.drainTaint, effect: 'NoSchedule' }], 1],
   ])('for a node %s, with a VM that cannot be migrated', async (_, taints, want) => {
     const spec = { unschedulable: true, taints };
     pushed.listed.set(CORDONED, [{ ...node(), spec } as KubernetesObject]);

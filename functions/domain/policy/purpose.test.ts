@@ -80,13 +80,18 @@ test.each(Object.entries(CASES))('%s', (_, [different, want]) => {
   expect(purposeOf({ ...input, ...different })).toBe(want);
 });
 
+const NO_SCHEDULE = { effect: 'NoSchedule' };
 const NODES: Record<string, readonly [Node['spec'], boolean, string?]> = {
   cordoned: [{ unschedulable: true }, true],
-  'with KubeVirt’s drain taint': [{ taints: [{ key: 'kubevirt.io/drain' }] }, true],
-  'with another taint': [{ taints: [{ key: 'other' }] }, false],
-  'with KubeVirt’s nodeDrainTaintKey': [{ taints: [{ key: 'other' }] }, true, 'other'],
+  'with KubeVirt’s drain taint': [{ taints: [{ key: 'kubevirt.io/drain', ...NO_SCHEDULE }] }, true],
+  'with KubeVirt’s drain taint of another effect': [
+    { taints: [{ key: 'kubevirt.io/drain', effect: 'PreferNoSchedule' }] },
+    false,
+  ],
+  'with another taint': [{ taints: [{ key: 'other', ...NO_SCHEDULE }] }, false],
+  'with KubeVirt’s nodeDrainTaintKey': [{ taints: [{ key: 'other', ...NO_SCHEDULE }] }, true, 'other'],
   'with the default taint, where KubeVirt has another key': [
-    { taints: [{ key: 'kubevirt.io/drain' }] },
+    { taints: [{ key: 'kubevirt.io/drain', ...NO_SCHEDULE }] },
     false,
     'other',
   ],

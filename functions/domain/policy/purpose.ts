@@ -54,9 +54,9 @@ const hasPendingChange = ({ status }: VirtualMachineInstance): boolean =>
 export const isDraining = (node: Node, taint?: string): boolean =>
   node.spec?.unschedulable === true || hasDrainTaint(node, taint);
 
-/** KubeVirt evacuates every VM of such a node that it can migrate (facts/kubevirt.md §3.2). */
+/** KubeVirt evacuates every VM of such a node that it can migrate, with this effect only (facts/kubevirt.md §3.2). */
 export const hasDrainTaint = ({ spec }: Node, taint: string = KUBEVIRT.drainTaint): boolean =>
-  (spec?.taints ?? []).some(({ key }) => key === taint);
+  (spec?.taints ?? []).some(({ key, effect }) => key === taint && effect === 'NoSchedule');
 
 /** The key of the taint that drains a node. */
 export const drainTaintOf = (kubevirt: KubeVirt | undefined): string =>
