@@ -13,7 +13,7 @@ import { aVm } from '../../test/support/builders/preflight.ts';
 import { KUBEVIRT } from '../../functions/domain/names.ts';
 import type { Migration, VirtualMachineInstance } from '../../functions/domain/objects.ts';
 import type { Maintenance } from '../../functions/domain/progress/maintenance.ts';
-import type { MaintenanceProgress } from '../../functions/domain/progress/progress-object.ts';
+import type { MaintenanceProgress, ProgressStatus } from '../../functions/domain/progress/progress-object.ts';
 import { observe, outdated } from './observe.ts';
 
 const vmiIn = (phase: string | undefined): VirtualMachineInstance =>
@@ -95,6 +95,34 @@ test.each<[string, MaintenanceProgress | undefined, object]>([
   ],
 ])('a VM that waits for a slot, where by the last status %s', (_, current, blockedBy) => {
   expect(drained(current).blockedBy).toEqual(blockedBy);
+});
+
+test.each<[string, string, Partial<ProgressStatus>, object]>([
+  ['while KubeVirt updates its own components', 'old', {}, {}],
+  ['that KubeVirt could begin a moment ago', 'new', { deployedAt: seconds(-359) }, {}],
+  ['that KubeVirt could begin long ago', 'new', { deployedAt: seconds(-360) }, { Pending: 1 }],
+])('a VM without a migration, in an upgrade %s', (...[, observed, status, want]) => {
+  const current = aProgress('Upgrade', aStatus([1], [1], { startedAt: seconds(-999), ...status }));
+  const strategy = { workloadUpdateStrategy: { workloadUpdateMethods: ['LiveMigrate'] } };
+  const { blockedBy } = observe(
+    { kind: 'Upgrade' },
+    {
+      kubevirt: {
+        metadata: metadata('kubevirt'),
+        spec: strategy,
+        status: { observedDeploymentID: observed, targetDeploymentID: 'new' },
+      },
+      node: undefined,
+      vmis: [vmiIn('Running')],
+      migrations: new Map(),
+      progresses: [current],
+      more: () => ({ isQueued: false, isLocked: false }),
+      isSettled: false,
+      label: 'upgrade-new',
+      now: NOW,
+    },
+  );
+  expect(blockedBy).toEqual(want);
 });
 
 test('VMs without an eviction strategy are counted apart', () => {

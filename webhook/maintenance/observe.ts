@@ -77,16 +77,19 @@ export function observe(subject: Subject, facts: MaintenanceFacts): Maintenance 
 /** `left`: how many VMs are left now. */
 function beforeOf(current: MaintenanceProgress | undefined, left: number, now: number): Before | undefined {
   if (current?.status === undefined || !isOpen(current)) return undefined;
-  const { startedAt, movedAt, buckets } = current.status;
-  const last = movedAt === undefined ? undefined : Date.parse(movedAt);
+  const { startedAt, movedAt, deployedAt, buckets } = current.status;
   return {
     startedAt,
-    movedAt: hasMoved(current.status, left) ? now : last,
+    movedAt: hasMoved(current.status, left) ? now : timeOf(movedAt),
+    deployedAt: timeOf(deployedAt),
     entries: new Map(
       buckets.flatMap(({ vms }) => vms.map((vm) => [vmOf(vm.namespace, vm.name), vm] as const)),
     ),
   };
 }
+
+const timeOf = (time: string | undefined): number | undefined =>
+  time === undefined ? undefined : Date.parse(time);
 
 const rulesOf = (kubevirt: KubeVirt | undefined): Pick<MaintenanceRules, 'methods' | 'evictionStrategy'> => ({
   methods: methodsOf(kubevirt),

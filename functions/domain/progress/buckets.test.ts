@@ -4,7 +4,7 @@ import { annotated, NOW, seconds, type Change } from '../../../test/support/buil
 import { KUBEVIRT } from '../names.ts';
 import type { Migration } from '../objects.ts';
 import { bucketsOf } from './buckets.ts';
-import type { Before, VmLeft } from './vm-state.ts';
+import type { Before, MaintenanceRules, VmLeft } from './vm-state.ts';
 
 const RULES = { kind: 'Drain', methods: [], evictionStrategy: 'LiveMigrate', now: NOW } as const;
 
@@ -23,6 +23,12 @@ const evacuated = (name: string, isQueued: boolean, ...changes: Change<Migration
   isQueued,
   isLocked: false,
 });
+
+/** "bucket reason blockedBy" */
+function said(vm: VmLeft, rules: MaintenanceRules): string {
+  const { buckets, blockedBy } = bucketsOf([vm], rules);
+  return [buckets[0]?.name, buckets[0]?.vms[0]?.reason, ...Object.keys(blockedBy)].join(' ');
+}
 
 test('names first those whose target finds no node, although all wait as long for a slot', () => {
   const late = createdAt(-120);
@@ -82,8 +88,28 @@ describe('a VM that nobody moves', () => {
       'noMigrationYet OtherMigration',
     ],
   ])('%s', (...[, vm, known, want]) => {
-    const { buckets, blockedBy } = bucketsOf([vm], { ...RULES, before: known });
-    const said = [buckets[0]?.name, buckets[0]?.vms[0]?.reason, ...Object.keys(blockedBy)].join(' ');
-    expect(said).toBe(want);
+    expect(said(vm, { ...RULES, before: known })).toBe(want);
+  });
+
+  const UPGRADE = { ...RULES, kind: 'Upgrade', methods: ['LiveMigrate'] } as const;
+  const deployed = (at: number): Before => ({ ...before(-999), deployedAt: NOW + at * 1_000 });
+  const othersWaits: VmLeft = {
+    ...protectedBy('LiveMigrate'),
+    migration: aMigration(createdAt(-999), withCondition()),
+  };
+
+  test.each<[string, VmLeft, Before, string]>([
+    [
+      'while KubeVirt updates its own components',
+      protectedBy('LiveMigrate'),
+      before(-999),
+      'noMigrationYet NoMigration',
+    ],
+    ['for less since then', protectedBy('LiveMigrate'), deployed(-359), 'noMigrationYet NoMigration'],
+    ['for as long since then', protectedBy('LiveMigrate'), deployed(-360), 'waiting NoMigration Pending'],
+    ['but a user’s migration, before then', othersWaits, before(-999), 'noMigrationYet OtherMigration'],
+    ['but a user’s migration, since then', othersWaits, deployed(-360), 'waiting OtherMigration Pending'],
+  ])('of an upgrade: %s', (...[, vm, known, want]) => {
+    expect(said(vm, { ...UPGRADE, before: known })).toBe(want);
   });
 });

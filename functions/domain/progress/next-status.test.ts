@@ -16,9 +16,10 @@ import { nextStatus } from './next-status.ts';
 import type { OutboxEntry, ProgressStatus } from './progress-object.ts';
 import { isSame } from '../same.ts';
 
-const KUBEVIRT = anUpgrade([]).kubevirt;
-const target = (id: string | undefined): Partial<Maintenance> =>
-  KUBEVIRT === undefined ? {} : { kubevirt: { ...KUBEVIRT, target: id } };
+const KUBEVIRT = { name: 'kubevirt', namespace: 'kubevirt', uid: 'uid-of-kubevirt' };
+const target = (id: string | undefined): Partial<Maintenance> => ({
+  kubevirt: { ...KUBEVIRT, observed: 'new', target: id },
+});
 
 /** The types of the events that the change adds, without their prefix. */
 const happened = (status: ProgressStatus): string[] =>
@@ -279,6 +280,22 @@ describe('the time of the last migration', () => {
     ['stays', aDrain([1, 2]), aStatus([1, 2], [1, 2], { movedAt: seconds(0) }), seconds(0)],
   ])('%s', (...[, seen, before, want]) => {
     expect(after(seen, before).movedAt).toBe(want);
+  });
+});
+
+describe('the time when KubeVirt’s own components are updated', () => {
+  const rollingOut = anUpgrade([1], but({ kubevirt: { ...KUBEVIRT, observed: 'old', target: 'new' } }));
+  const deployed = aStatus([1], [1], { deployedAt: seconds(0) });
+
+  test.each<[string, Maintenance, ProgressStatus | undefined, string | undefined]>([
+    ['is left out while they are not', rollingOut, aStatus([1], [1]), undefined],
+    ['is written once they are', anUpgrade([1]), aStatus([1], [1]), seconds(1)],
+    ['is written at once where they were before', anUpgrade([1]), undefined, seconds(1)],
+    ['stays', anUpgrade([1]), deployed, seconds(0)],
+    ['goes when they are replaced again', rollingOut, deployed, undefined],
+    ['is left out of a drain', aDrain([1]), aStatus([1], [1]), undefined],
+  ])('%s', (...[, seen, before, want]) => {
+    expect(after(seen, before).deployedAt).toBe(want);
   });
 });
 

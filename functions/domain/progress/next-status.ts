@@ -26,7 +26,11 @@ export function nextStatus(object: MaintenanceProgress, seen: Maintenance, now: 
   const time = new Date(now).toISOString();
   const known = before ?? { ...NEW, startedAt: time, reported: { done: 0, at: time } };
   const counts = count(known.counted, seen.left);
-  const open = { ...openStatus(known, seen, counts), ...movedAt(before, seen, { counts, time }) };
+  const open = {
+    ...openStatus(known, seen, counts),
+    ...movedAt(before, seen, { counts, time }),
+    ...deployedAt(before, seen, time),
+  };
   const ending = endingOf(object.spec, seen, counts);
   const started: readonly Happened[] = before === undefined ? ['started'] : [];
   if (ending !== undefined) {
@@ -65,6 +69,17 @@ function movedAt(
   const isOver = before !== undefined && countOf(buckets, 'running') === 0 && hasMoved(before, counts.left);
   if (isOver) return { movedAt: time };
   return before?.movedAt === undefined ? {} : { movedAt: before.movedAt };
+}
+
+/** When KubeVirt's own components were seen to be updated. */
+function deployedAt(
+  before: ProgressStatus | undefined,
+  { kubevirt }: Maintenance,
+  time: string,
+): Pick<ProgressStatus, 'deployedAt'> {
+  const { observed, target } = kubevirt ?? {};
+  if (observed === undefined || observed !== target) return {};
+  return { deployedAt: before?.deployedAt ?? time };
 }
 
 const endedStatus = (open: ProgressStatus, ending: Ending, endedAt: string): ProgressStatus => ({

@@ -47,6 +47,8 @@ export interface ProgressStatus {
   startedAt: string;
   /** When a VM was last migrated; left out until a first migration has ended. */
   movedAt?: string;
+  /** Upgrade: when KubeVirt's own components were seen to be updated. It updates no VM before. */
+  deployedAt?: string;
   endedAt?: string;
   /** What the VMs that are left wait for; a bucket without any is left out. */
   buckets: Bucket[];

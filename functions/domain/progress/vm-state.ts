@@ -46,6 +46,8 @@ export interface Before {
   readonly startedAt: string;
   /** When a VM of this drain or upgrade was last migrated, milliseconds; undefined: none was. */
   readonly movedAt: number | undefined;
+  /** Upgrade: when KubeVirt's own components were seen to be updated, milliseconds; left out: they have not been. */
+  readonly deployedAt?: number | undefined;
   /** The VMs that it names, by `namespace/name`. */
   readonly entries: ReadonlyMap<string, BucketEntry>;
 }
@@ -125,10 +127,15 @@ function whileOther(
 }
 
 /** Whether a VM has waited for so long, and no other one of this drain or upgrade was moved for minutes. */
-function hasWaited(since: string, ms: number, { before, now }: MaintenanceRules): boolean {
+function hasWaited(since: string, ms: number, rules: MaintenanceRules): boolean {
+  const { before, now } = rules;
   const movedAt = before?.movedAt ?? -Infinity;
-  return now - Date.parse(since) >= ms && now - movedAt >= LONGEST_BACKOFF_MS;
+  return now - Math.max(Date.parse(since), beginOf(rules)) >= ms && now - movedAt >= LONGEST_BACKOFF_MS;
 }
+
+/** From when KubeVirt moves VMs, milliseconds. It updates none before its own components (facts/kubevirt.md §3.1). */
+const beginOf = ({ kind, before }: MaintenanceRules): number =>
+  kind === 'Drain' ? -Infinity : (before?.deployedAt ?? Infinity);
 
 /** Nothing moves the VM. */
 const UNMOVED: readonly string[] = [WAITS_FOR.noMigration, WAITS_FOR.external];
