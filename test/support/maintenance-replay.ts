@@ -61,6 +61,7 @@ export class MaintenanceReplay {
       vmis: subject.kind === 'Drain' ? [...this.#vmis.values()] : [],
       migrations,
       progresses: [...this.progresses.values()],
+      isFull: false,
       more: () => ({ isQueued: false, isLocked: false, verdict: { reason: REASON.noVmmrq } }),
       isSettled: this.isSettled,
       label:

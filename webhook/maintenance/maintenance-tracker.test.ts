@@ -7,7 +7,14 @@ import type { Cluster, Selection, WatchEvent } from '../../functions/kubernetes/
 import { decideFor } from '../../functions/progress/decide.ts';
 import { aProgress, aStatus } from '../../test/support/builders/maintenance.ts';
 import { aMigration, aVmi, inPhase, refusedAt } from '../../test/support/builders/kubevirt.ts';
-import { annotated, NOW, seconds, type Change } from '../../test/support/builders/object.ts';
+import {
+  annotated,
+  inNamespace,
+  named,
+  NOW,
+  seconds,
+  type Change,
+} from '../../test/support/builders/object.ts';
 import { ClusterView } from '../view/cluster-view.ts';
 import { MaintenanceTracker } from './maintenance-tracker.ts';
 
@@ -299,6 +306,19 @@ test('a drain waits for no VM without an eviction strategy: the drain stops it',
   pushed.push(ON_NODE, 'DELETED', vmi('node1'));
   await clock.turn(3_000);
   expect(left()).toBe(0);
+});
+
+test('a VM without a migration waits for a slot while others use up the cluster’s', async () => {
+  draining();
+  const startedAt = seconds(-360);
+  pushed.listed.set(PROGRESSES, [aProgress('Drain', aStatus([1], [1], { startedAt, movedAt: startedAt }))]);
+  await start();
+  const blockedBy = (): unknown => tracker.maintenanceOf({ kind: 'Drain', node: 'node1' })?.blockedBy;
+  expect(blockedBy()).toEqual({ Pending: 1 });
+  for (const vm of ['1', '2', '3', '4', '5'])
+    view.setMigration(aMigration(named(vm), inNamespace('other'), inPhase('Running')));
+  await clock.turn(2_000);
+  expect(blockedBy()).toEqual({ Limit: 1 });
 });
 
 test('VMs that do not get on are counted by kind while their object is open, for the metric', async () => {

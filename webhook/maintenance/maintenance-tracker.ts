@@ -151,17 +151,17 @@ export class MaintenanceTracker implements MaintenanceSource {
   }
 
   /** Only for an upgrade that is reported: otherwise nothing is read. */
-  #noteUpgrade({ view, migrations, more }: Look): void {
+  #noteUpgrade({ view, migrations, isFull, more }: Look): void {
     const { observedDeploymentID: observed, targetDeploymentID: target } = view.kubevirt?.status ?? {};
     const isReported = this.#watches.progresses.some((each) => each.spec.kind === 'Upgrade' && isOpen(each));
     const isQuiet =
       isReported &&
       observed === target &&
-      outdated({ vmis: this.#watches.outdated, migrations: migrations.Upgrade, more }).length === 0;
+      outdated({ vmis: this.#watches.outdated, migrations: migrations.Upgrade, isFull, more }).length === 0;
     this.#settling.note(isQuiet ? target : undefined);
   }
 
-  #observed(subject: Subject, { view, migrations, more }: Look): Maintenance | undefined {
+  #observed(subject: Subject, { view, migrations, isFull, more }: Look): Maintenance | undefined {
     const on =
       subject.kind === 'Drain'
         ? this.#onNode(subject.node, view)
@@ -173,6 +173,7 @@ export class MaintenanceTracker implements MaintenanceSource {
       ...on,
       migrations: migrations[subject.kind],
       progresses: this.#watches.progresses,
+      isFull,
       more,
       isSettled: this.#settling.isSettled(target),
       label: labelOf(subject, target),
@@ -250,7 +251,7 @@ function migrationsByVm(view: ClusterView, kind: MaintenanceKind): ReadonlyMap<s
 }
 
 /** What one look at the cluster view gives to every drain and to the upgrade. */
-interface Look extends Pick<MaintenanceFacts, 'more'> {
+interface Look extends Pick<MaintenanceFacts, 'isFull' | 'more'> {
   readonly view: ClusterView;
   readonly migrations: Readonly<Record<MaintenanceKind, MaintenanceFacts['migrations']>>;
 }
@@ -258,17 +259,23 @@ interface Look extends Pick<MaintenanceFacts, 'more'> {
 const lookAt = (view: ClusterView, verdicts: ReadonlyMap<string, KnownVerdict>): Look => ({
   view,
   migrations: { Drain: migrationsByVm(view, 'Drain'), Upgrade: migrationsByVm(view, 'Upgrade') },
-  more: newMore(view, verdicts),
+  ...slotsIn(view, verdicts),
 });
 
-/** What the cluster view knows about a migration; it counts the slots once. */
-function newMore(view: ClusterView, verdicts: ReadonlyMap<string, KnownVerdict>): MaintenanceFacts['more'] {
+/** What the cluster view knows about slots and about a migration; it counts the slots once. */
+function slotsIn(
+  view: ClusterView,
+  verdicts: ReadonlyMap<string, KnownVerdict>,
+): Pick<MaintenanceFacts, 'isFull' | 'more'> {
   const state = view.state();
   const left = slotsLeft(state, '');
   const locked = new Set(state.held.flatMap(({ launchers }) => launchers));
-  return (migration) => ({
-    isQueued: isQueued(state, left, migration),
-    isLocked: locked.has(migration.metadata.uid),
-    verdict: verdicts.get(verdictKey(migration.metadata.namespace, migration.metadata.uid)),
-  });
+  return {
+    isFull: left.cluster === 0,
+    more: (migration) => ({
+      isQueued: isQueued(state, left, migration),
+      isLocked: locked.has(migration.metadata.uid),
+      verdict: verdicts.get(verdictKey(migration.metadata.namespace, migration.metadata.uid)),
+    }),
+  };
 }

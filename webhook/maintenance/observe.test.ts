@@ -1,5 +1,12 @@
 import { expect, test } from '@jest/globals';
-import { aMigration, aVmi, withCondition, withPriority } from '../../test/support/builders/kubevirt.ts';
+import {
+  aMigration,
+  aVmi,
+  evictedFrom,
+  inPhase,
+  withCondition,
+  withPriority,
+} from '../../test/support/builders/kubevirt.ts';
 import { aProgress, aStatus, bucket } from '../../test/support/builders/maintenance.ts';
 import {
   annotated,
@@ -9,15 +16,31 @@ import {
   NOW,
   seconds,
 } from '../../test/support/builders/object.ts';
-import { aVm } from '../../test/support/builders/preflight.ts';
+import { aKubeVirt, aVm } from '../../test/support/builders/preflight.ts';
 import { KUBEVIRT } from '../../functions/domain/names.ts';
 import type { Migration, VirtualMachineInstance } from '../../functions/domain/objects.ts';
 import type { Maintenance } from '../../functions/domain/progress/maintenance.ts';
 import type { MaintenanceProgress, ProgressStatus } from '../../functions/domain/progress/progress-object.ts';
-import { observe, outdated } from './observe.ts';
+import { observe, outdated, type MaintenanceFacts } from './observe.ts';
 
 const vmiIn = (phase: string | undefined): VirtualMachineInstance =>
   labelled(KUBEVIRT.outdatedLauncher, '')({ ...aVmi(), status: phase === undefined ? {} : { phase } });
+
+/** A cordoned node, and slots are left. */
+const FACTS: MaintenanceFacts = {
+  kubevirt: undefined,
+  node: { metadata: metadata('node1'), spec: { unschedulable: true } },
+  vmis: [],
+  migrations: new Map(),
+  progresses: [],
+  isFull: false,
+  more: () => ({ isQueued: false, isLocked: false }),
+  isSettled: false,
+  label: 'drain-12345678',
+  now: NOW,
+};
+const onNode1 = (different: Partial<MaintenanceFacts>): Maintenance =>
+  observe({ kind: 'Drain', node: 'node1' }, { ...FACTS, ...different });
 
 test.each<[string | undefined, string[]]>([
   ['Running', ['vm0']],
@@ -28,12 +51,7 @@ test.each<[string | undefined, string[]]>([
 ])(
   'a VMI in phase %s with the label of an outdated launcher, which a user may create it with: %j',
   (phase, wanted) => {
-    const facts = {
-      vmis: [vmiIn(phase)],
-      migrations: new Map<string, never>(),
-      more: () => ({ isQueued: false, isLocked: false }),
-    };
-    expect(outdated(facts).map(({ name }) => name)).toEqual(wanted);
+    expect(outdated({ ...FACTS, vmis: [vmiIn(phase)] }).map(({ name }) => name)).toEqual(wanted);
   },
 );
 
@@ -47,29 +65,22 @@ test.each<[string, Migration, string[]]>([
   ['without a priority', byUpdater, []],
 ])('a VM without the label counts for an upgrade by a migration %s', (_, migration, wanted) => {
   const migrations = new Map([['tenant/vm0', migration]]);
-  const more = (): { isQueued: false; isLocked: false } => ({ isQueued: false, isLocked: false });
-  expect(outdated({ vmis: [], migrations, more }).map(({ name }) => name)).toEqual(wanted);
-  expect(outdated({ vmis: [vmiIn('Running')], migrations, more }).map(({ name }) => name)).toEqual(['vm0']);
+  const counted = (...vmis: VirtualMachineInstance[]): string[] =>
+    outdated({ ...FACTS, vmis, migrations }).map(({ name }) => name);
+  expect(counted()).toEqual(wanted);
+  expect(counted(vmiIn('Running'))).toEqual(['vm0']);
 });
 
 /** node1 with vm0, whose migration waits for a slot since long ago. */
 const drained = (current?: MaintenanceProgress, ...vmis: VirtualMachineInstance[]): Maintenance =>
-  observe(
-    { kind: 'Drain', node: 'node1' },
-    {
-      kubevirt: undefined,
-      node: { metadata: metadata('node1'), spec: { unschedulable: true } },
-      vmis: [aVm(), ...vmis],
-      migrations: new Map([
-        ['tenant/vm0', annotated(KUBEVIRT.evacuation, 'node1')(createdAt(-999)(aMigration(withCondition())))],
-      ]),
-      progresses: current === undefined ? [] : [current],
-      more: () => ({ isQueued: true, isLocked: false }),
-      isSettled: false,
-      label: 'drain-12345678',
-      now: NOW,
-    },
-  );
+  onNode1({
+    vmis: [aVm(), ...vmis],
+    migrations: new Map([
+      ['tenant/vm0', annotated(KUBEVIRT.evacuation, 'node1')(createdAt(-999)(aMigration(withCondition())))],
+    ]),
+    progresses: current === undefined ? [] : [current],
+    more: () => ({ isQueued: true, isLocked: false }),
+  });
 
 test.each<[string, MaintenanceProgress | undefined, object]>([
   ['no report', undefined, { Limit: 1 }],
@@ -103,25 +114,37 @@ test.each<[string, string, Partial<ProgressStatus>, object]>([
   ['that KubeVirt could begin long ago', 'new', { deployedAt: seconds(-360) }, { Pending: 1 }],
 ])('a VM without a migration, in an upgrade %s', (...[, observed, status, want]) => {
   const current = aProgress('Upgrade', aStatus([1], [1], { startedAt: seconds(-999), ...status }));
-  const strategy = { workloadUpdateStrategy: { workloadUpdateMethods: ['LiveMigrate'] } };
-  const { blockedBy } = observe(
-    { kind: 'Upgrade' },
+  const kubevirt = {
+    ...aKubeVirt(),
+    status: { observedDeploymentID: observed, targetDeploymentID: 'new' },
+  };
+  const facts = { ...FACTS, kubevirt, node: undefined, vmis: [vmiIn('Running')], progresses: [current] };
+  const { blockedBy } = observe({ kind: 'Upgrade' }, facts);
+  expect(blockedBy).toEqual(want);
+});
+
+const running = (vm: string): readonly [string, Migration] => [
+  `tenant/${vm}`,
+  aMigration(inPhase('Running')),
+];
+
+test.each<[string, Partial<MaintenanceFacts>, object]>([
+  ['are left', { migrations: new Map([running('vm1')]) }, { Pending: 1 }],
+  ['the cluster has none left', { isFull: true }, { Limit: 1 }],
+  ['its node has none left', { migrations: new Map([running('vm1'), running('vm2')]) }, { Limit: 1 }],
+  [
+    'its node has none left, by KubeVirt’s own limit',
     {
-      kubevirt: {
-        metadata: metadata('kubevirt'),
-        spec: strategy,
-        status: { observedDeploymentID: observed, targetDeploymentID: 'new' },
-      },
-      node: undefined,
-      vmis: [vmiIn('Running')],
-      migrations: new Map(),
-      progresses: [current],
-      more: () => ({ isQueued: false, isLocked: false }),
-      isSettled: false,
-      label: 'upgrade-new',
-      now: NOW,
+      kubevirt: aKubeVirt({ migrations: { parallelOutboundMigrationsPerNode: 1 } }),
+      migrations: new Map([running('vm2')]),
     },
-  );
+    { Limit: 1 },
+  ],
+])('a VM that KubeVirt creates no migration for, where of the slots %s', (_, different, want) => {
+  const progresses = [aProgress('Drain', aStatus([1], [1], { startedAt: seconds(-360) }))];
+  // The drain does not wait for vm1 and vm2, which their users migrate.
+  const vmis = [evictedFrom('node1')(aVm()), aVmi('vm1'), aVmi('vm2')];
+  const { blockedBy } = onNode1({ vmis, progresses, ...different });
   expect(blockedBy).toEqual(want);
 });
 

@@ -1,3 +1,4 @@
+import { isRunning } from '../../functions/domain/migration.ts';
 import { KUBEVIRT } from '../../functions/domain/names.ts';
 import type { KubeVirt, Migration, Node, VirtualMachineInstance } from '../../functions/domain/objects.ts';
 import { drainTaintOf, hasDrainTaint, isDraining } from '../../functions/domain/policy/purpose.ts';
@@ -20,6 +21,7 @@ import {
   type VmLeft,
   methodsOf,
 } from '../../functions/domain/progress/vm-state.ts';
+import { limitsOf } from '../../functions/domain/view/view-of.ts';
 import { currentOf, highestOf, progressesOf } from './subjects.ts';
 
 /** Everything that the guard's watches know, as plain values. */
@@ -32,6 +34,8 @@ export interface MaintenanceFacts {
   /** Those that have not ended, by `vmOf`. */
   readonly migrations: ReadonlyMap<string, Migration>;
   readonly progresses: readonly MaintenanceProgress[];
+  /** No migration slot is left in the cluster. */
+  readonly isFull: boolean;
   /** What else is known about a migration. */
   readonly more: (migration: Migration) => Pick<VmLeft, 'isQueued' | 'isLocked' | 'verdict'>;
   readonly isSettled: boolean;
@@ -117,18 +121,27 @@ function kubevirtOf(kubevirt: KubeVirt | undefined): Pick<Maintenance, 'kubevirt
 const aliveOn = (node: string, { vmis }: MaintenanceFacts): VirtualMachineInstance[] =>
   vmis.filter((vmi) => isAlive(vmi) && vmi.status?.nodeName === node);
 
-const leftOnNode = (node: string, facts: MaintenanceFacts): VmLeft[] =>
-  aliveOn(node, facts)
+function leftOnNode(node: string, facts: MaintenanceFacts): VmLeft[] {
+  const alive = aliveOn(node, facts);
+  const migrating = alive.filter((vmi) => isMigrating(vmi, facts)).length;
+  const isFull = facts.isFull || migrating >= limitsOf(facts.kubevirt).node;
+  return alive
     .filter((vmi) => isProtected(vmi, rulesOf(facts.kubevirt).evictionStrategy))
-    .map((vmi) => leftOf(vmi, facts));
+    .map((vmi) => leftOf(vmi, { ...facts, isFull }));
+}
+
+function isMigrating({ metadata }: VirtualMachineInstance, { migrations }: MaintenanceFacts): boolean {
+  const migration = migrations.get(vmOf(metadata.namespace ?? '', metadata.name));
+  return migration !== undefined && isRunning(migration);
+}
 
 /**
  * Running VMIs with KubeVirt's label, as KubeVirt counts them (facts/kubevirt.md §3.1): it corrects the label of no other, so a user
  * may have set it. And those that an upgrade migrates now: the label may be missing (test/recorded/README.md). A change of a VM,
  * which has another priority, is no upgrade. Before KubeVirt 1.7 a migration has no priority, so only the label counts.
  */
-export function outdated(facts: Pick<MaintenanceFacts, 'vmis' | 'migrations' | 'more'>): VmLeft[] {
-  const labelled = facts.vmis.filter(isRunning).map((vmi) => leftOf(vmi, facts));
+export function outdated(facts: Pick<MaintenanceFacts, 'vmis' | KnownOfVm>): VmLeft[] {
+  const labelled = facts.vmis.filter(isUp).map((vmi) => leftOf(vmi, facts));
   const known = new Set(labelled.map(({ namespace, name }) => vmOf(namespace, name)));
   const migrated = [...facts.migrations]
     .filter(([vm, migration]) => !known.has(vm) && isFor(migration, 'Upgrade'))
@@ -141,17 +154,20 @@ export function outdated(facts: Pick<MaintenanceFacts, 'vmis' | 'migrations' | '
   return [...labelled, ...migrated];
 }
 
-const isRunning = ({ status }: VirtualMachineInstance): boolean => status?.phase === 'Running';
+const isUp = ({ status }: VirtualMachineInstance): boolean => status?.phase === 'Running';
 
 const isAlive = ({ status }: VirtualMachineInstance): boolean => !FINAL.includes(status?.phase ?? '');
 
+/** What shows whether a VM is moved. */
+type KnownOfVm = 'migrations' | 'isFull' | 'more';
+
 function leftOf(
   vmi: VirtualMachineInstance,
-  { migrations, more }: Pick<MaintenanceFacts, 'migrations' | 'more'>,
+  { migrations, isFull, more }: Pick<MaintenanceFacts, KnownOfVm>,
 ): VmLeft {
   const { namespace = '', name } = vmi.metadata;
   const migration = migrations.get(vmOf(namespace, name));
-  if (migration === undefined) return { namespace, name, vmi, isQueued: false, isLocked: false };
+  if (migration === undefined) return { namespace, name, vmi, isQueued: isFull, isLocked: false };
   return { namespace, name, vmi, migration, ...more(migration) };
 }
 

@@ -1,7 +1,8 @@
 import { afterFailure } from './after-failure.ts';
 import { BLOCKED_BY, type BlockedReason } from './names.ts';
 import { BUCKETS, type Bucket, type BucketEntry, type BucketName } from './progress-object.ts';
-import { unlessUnmoved, vmStateOf, type MaintenanceRules, type VmLeft, type VmState } from './vm-state.ts';
+import { unlessUnmoved } from './unmoved.ts';
+import { vmStateOf, type MaintenanceRules, type VmLeft, type VmState } from './vm-state.ts';
 
 /** VMs that a bucket names; the others are counted. */
 const MAX_NAMED = 50;
@@ -20,7 +21,7 @@ interface Placed extends VmState {
 /** Sorts the VMs that are left into buckets: each VM into one, first those that do not get on, the oldest first. */
 export function bucketsOf(vms: readonly VmLeft[], rules: MaintenanceRules): Sorted {
   const placed = vms.map((vm): Placed => ({
-    ...unlessUnmoved(afterFailure(vmStateOf(vm, rules), vm, rules), rules),
+    ...unlessUnmoved(afterFailure(vmStateOf(vm, rules), vm, rules), vm, rules),
     namespace: vm.namespace,
     name: vm.name,
   }));

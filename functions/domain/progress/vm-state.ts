@@ -19,7 +19,7 @@ export interface VmLeft {
   readonly vmi?: VirtualMachineInstance;
   /** Its migration that has not ended. */
   readonly migration?: Migration;
-  /** No migration slot is left for it, by KubeVirt's parallel limits. */
+  /** No migration slot is left for it, by KubeVirt's parallel limits. KubeVirt then creates no migration either. */
   readonly isQueued: boolean;
   /** Its namespace is locked for it. */
   readonly isLocked: boolean;
@@ -127,7 +127,7 @@ function whileOther(
 }
 
 /** Whether a VM has waited for so long, and no other one of this drain or upgrade was moved for minutes. */
-function hasWaited(since: string, ms: number, rules: MaintenanceRules): boolean {
+export function hasWaited(since: string, ms: number, rules: MaintenanceRules): boolean {
   const { before, now } = rules;
   const movedAt = before?.movedAt ?? -Infinity;
   return now - Math.max(Date.parse(since), beginOf(rules)) >= ms && now - movedAt >= LONGEST_BACKOFF_MS;
@@ -136,20 +136,6 @@ function hasWaited(since: string, ms: number, rules: MaintenanceRules): boolean 
 /** From when KubeVirt moves VMs, milliseconds. It updates none before its own components (facts/kubevirt.md §3.1). */
 const beginOf = ({ kind, before }: MaintenanceRules): number =>
   kind === 'Drain' ? -Infinity : (before?.deployedAt ?? Infinity);
-
-/** Nothing moves the VM. */
-const UNMOVED: readonly string[] = [WAITS_FOR.noMigration, WAITS_FOR.external];
-
-/**
- * A VM that nobody moves is blocked: KubeVirt may not create its migration (FailedCreate, by a quota on their number or a policy), an
- * external controller may do nothing, or the drain was given up.
- */
-export function unlessUnmoved(state: VmState, rules: MaintenanceRules): VmState {
-  const since = rules.before?.startedAt;
-  const isUnmoved = since !== undefined && hasWaited(since, LONGEST_BACKOFF_MS, rules);
-  if (!isUnmoved || !UNMOVED.includes(state.reason)) return state;
-  return { ...state, bucket: 'waiting', blockedBy: BLOCKED_BY.pending };
-}
 
 /** Whether KubeVirt created the migration for this kind of maintenance. A user's own migration is for none. */
 export const isFor = ({ metadata: { annotations } }: Migration, kind: MaintenanceKind): boolean =>

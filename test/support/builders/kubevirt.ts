@@ -71,6 +71,11 @@ export function aVmi(name = 'vm0', nodeName = 'node1'): VirtualMachineInstance {
   };
 }
 
+/** KubeVirt's eviction webhook has marked it. */
+export const evictedFrom =
+  (evacuationNodeName: string): Change<VirtualMachineInstance> =>
+  (vmi) => ({ ...vmi, status: { ...vmi.status, evacuationNodeName } });
+
 /** The VM's launcher pod on node1, with the requests of the recorded one. */
 export function aLauncher(vm = 'vm0', ...changes: Change<Pod>[]): Pod {
   const owner = { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstance', name: vm };

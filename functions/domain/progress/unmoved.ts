@@ -1,0 +1,29 @@
+import { BLOCKED_BY, type BlockedReason } from './names.ts';
+import {
+  hasWaited,
+  LONGEST_BACKOFF_MS,
+  WAITS_FOR,
+  type MaintenanceRules,
+  type VmLeft,
+  type VmState,
+} from './vm-state.ts';
+
+/**
+ * A VM that nothing moves is blocked: KubeVirt may not create its migration (FailedCreate, by a quota on their number or a policy), an
+ * external controller may do nothing, or the drain was given up.
+ */
+export function unlessUnmoved(state: VmState, vm: VmLeft, rules: MaintenanceRules): VmState {
+  const since = rules.before?.startedAt;
+  const blockedBy = blockerOf(state, vm);
+  if (blockedBy === undefined || since === undefined || !hasWaited(since, LONGEST_BACKOFF_MS, rules))
+    return state;
+  return { ...state, bucket: 'waiting', blockedBy };
+}
+
+/** What blocks it if nothing moves it for long; undefined: it is moved, or something else blocks it. */
+function blockerOf({ reason }: VmState, { isQueued }: VmLeft): BlockedReason | undefined {
+  if (reason === WAITS_FOR.external) return BLOCKED_BY.pending;
+  if (reason !== WAITS_FOR.noMigration) return undefined;
+  // KubeVirt creates no migration that would find no slot (facts/kubevirt.md §3).
+  return isQueued ? BLOCKED_BY.limit : BLOCKED_BY.pending;
+}
