@@ -15,7 +15,12 @@ export const LISTED_VMIS_TO_MOVE = listed<VirtualMachineInstance>(
   {
     ...OBJECT,
     metadata: NAMED,
-    spec: { evictionStrategy: true, priorityClassName: false, domain: false },
+    spec: {
+      evictionStrategy: true,
+      terminationGracePeriodSeconds: true,
+      priorityClassName: false,
+      domain: false,
+    },
     status: {
       phase: true,
       nodeName: true,

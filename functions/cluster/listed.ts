@@ -214,6 +214,7 @@ export const LISTED_VMIS = listed<VirtualMachineInstance>(VMIS, {
   },
   spec: {
     evictionStrategy: false,
+    terminationGracePeriodSeconds: false,
     priorityClassName: true,
     ...SIZE_IN_SPEC,
   },

@@ -143,6 +143,8 @@ export interface VirtualMachineInstance extends KubernetesObject {
   spec?: {
     /** Left out: KubeVirt's own (configuration.evictionStrategy). */
     evictionStrategy?: string;
+    /** How long its guest may take to shut down. */
+    terminationGracePeriodSeconds?: number;
     priorityClassName?: string;
     domain?: {
       cpu?: CpuTopology & { dedicatedCpuPlacement?: boolean };

@@ -33,6 +33,7 @@ export const LISTED_VMIS_TO_PLAN = listed<VirtualMachineInstance>(VMIS, {
   },
   spec: {
     evictionStrategy: true,
+    terminationGracePeriodSeconds: false,
     priorityClassName: false,
     ...SIZE_IN_SPEC,
   },

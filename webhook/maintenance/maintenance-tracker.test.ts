@@ -1,7 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { MaintenanceChanged } from '../../functions/domain/events.ts';
 import { ANNOTATION, KUBEVIRT } from '../../functions/domain/names.ts';
-import type { KubernetesEvent, KubernetesObject, Migration } from '../../functions/domain/objects.ts';
+import type {
+  KubernetesEvent,
+  KubernetesObject,
+  Migration,
+  VirtualMachineInstance,
+} from '../../functions/domain/objects.ts';
 import type { MaintenanceProgress } from '../../functions/domain/progress/progress-object.ts';
 import type { Cluster, Selection, WatchEvent } from '../../functions/kubernetes/cluster.ts';
 import { decideFor } from '../../functions/progress/decide.ts';
@@ -9,6 +14,7 @@ import { aProgress, aStatus } from '../../test/support/builders/maintenance.ts';
 import { aMigration, aVmi, inPhase, refusedAt } from '../../test/support/builders/kubevirt.ts';
 import {
   annotated,
+  beingDeleted,
   inNamespace,
   named,
   NOW,
@@ -319,6 +325,21 @@ test('a VM without a migration waits for a slot while others use up the clusterâ
     view.setMigration(aMigration(named(vm), inNamespace('other'), inPhase('Running')));
   await clock.turn(2_000);
   expect(blockedBy()).toEqual({ Limit: 1 });
+});
+
+test.each([
+  [30, { Stopping: 1 }],
+  [3_600, {}],
+])('a VM that is deleted for seven minutes, and may take %i s to stop', async (grace, want) => {
+  const { spec } = vmi() as VirtualMachineInstance;
+  const stops: VirtualMachineInstance = {
+    ...beingDeleted(-420)(vmi()),
+    spec: { ...spec, terminationGracePeriodSeconds: grace },
+  };
+  pushed.listed.set(CORDONED, [node()]);
+  pushed.listed.set(ON_NODE, [stops]);
+  await start();
+  expect(tracker.maintenanceOf({ kind: 'Drain', node: 'node1' })?.blockedBy).toEqual(want);
 });
 
 test('VMs that do not get on are counted by kind while their object is open, for the metric', async () => {

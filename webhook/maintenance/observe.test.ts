@@ -10,6 +10,7 @@ import {
 import { aProgress, aStatus, bucket } from '../../test/support/builders/maintenance.ts';
 import {
   annotated,
+  beingDeleted,
   createdAt,
   labelled,
   metadata,
@@ -69,6 +70,13 @@ test.each<[string, Migration, string[]]>([
     outdated({ ...FACTS, vmis, migrations }).map(({ name }) => name);
   expect(counted()).toEqual(wanted);
   expect(counted(vmiIn('Running'))).toEqual(['vm0']);
+});
+
+test('an upgrade leaves out a VM that is being deleted, also one with its migration', () => {
+  const vmis = [beingDeleted()(vmiIn('Running'))];
+  expect(outdated({ ...FACTS, vmis })).toEqual([]);
+  const migrations = new Map([['tenant/vm0', withPriority('system-critical')(byUpdater)]]);
+  expect(outdated({ ...FACTS, vmis, migrations })).toEqual([]);
 });
 
 /** node1 with vm0, whose migration waits for a slot since long ago. */

@@ -136,13 +136,14 @@ function isMigrating({ metadata }: VirtualMachineInstance, { migrations }: Maint
 }
 
 /**
- * Running VMIs with KubeVirt's label, as KubeVirt counts them (facts/kubevirt.md §3.1): it corrects the label of no other, so a user
- * may have set it. And those that an upgrade migrates now: the label may be missing (test/recorded/README.md). A change of a VM,
+ * Running VMIs with KubeVirt's label, without those that are being deleted, as KubeVirt counts them (facts/kubevirt.md §3.1): it
+ * corrects the label of no other, so a user may have set it. And those that an upgrade migrates now: the label may be missing (test/recorded/README.md). A change of a VM,
  * which has another priority, is no upgrade. Before KubeVirt 1.7 a migration has no priority, so only the label counts.
  */
 export function outdated(facts: Pick<MaintenanceFacts, 'vmis' | KnownOfVm>): VmLeft[] {
-  const labelled = facts.vmis.filter(isUp).map((vmi) => leftOf(vmi, facts));
-  const known = new Set(labelled.map(({ namespace, name }) => vmOf(namespace, name)));
+  const up = facts.vmis.filter(isUp);
+  const labelled = up.filter(isToStay).map((vmi) => leftOf(vmi, facts));
+  const known = new Set(up.map(({ metadata: { namespace = '', name } }) => vmOf(namespace, name)));
   const migrated = [...facts.migrations]
     .filter(([vm, migration]) => !known.has(vm) && isFor(migration, 'Upgrade'))
     .filter(([, { spec }]) => spec.priority === 'system-critical')
@@ -155,6 +156,8 @@ export function outdated(facts: Pick<MaintenanceFacts, 'vmis' | KnownOfVm>): VmL
 }
 
 const isUp = ({ status }: VirtualMachineInstance): boolean => status?.phase === 'Running';
+
+const isToStay = ({ metadata }: VirtualMachineInstance): boolean => metadata.deletionTimestamp === undefined;
 
 const isAlive = ({ status }: VirtualMachineInstance): boolean => !FINAL.includes(status?.phase ?? '');
 

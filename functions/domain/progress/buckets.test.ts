@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { aMigration, aVmi, inPhase, withCondition } from '../../../test/support/builders/kubevirt.ts';
-import { annotated, NOW, seconds, type Change } from '../../../test/support/builders/object.ts';
+import { annotated, beingDeleted, NOW, seconds, type Change } from '../../../test/support/builders/object.ts';
 import { KUBEVIRT } from '../names.ts';
 import type { Migration } from '../objects.ts';
 import { bucketsOf } from './buckets.ts';
@@ -89,6 +89,21 @@ describe('a VM that nobody moves', () => {
     ],
   ])('%s', (...[, vm, known, want]) => {
     expect(said(vm, { ...RULES, before: known })).toBe(want);
+  });
+
+  const stops = (deletedAt: number, terminationGracePeriodSeconds?: number): VmLeft => {
+    const vmi = beingDeleted(deletedAt)(aVmi());
+    const spec = terminationGracePeriodSeconds === undefined ? {} : { terminationGracePeriodSeconds };
+    return { ...protectedBy('LiveMigrate'), vmi: { ...vmi, spec } };
+  };
+
+  test.each<[string, VmLeft, string]>([
+    ['stops for less', stops(-359), 'restarted Stopping'],
+    ['does not stop for as long', stops(-360), 'restarted Stopping Stopping'],
+    ['may take longer to stop', stops(-3_959, 3_600), 'restarted Stopping'],
+    ['does not stop for longer than it may take', stops(-3_960, 3_600), 'restarted Stopping Stopping'],
+  ])('because it %s', (_, vm, want) => {
+    expect(said(vm, { ...RULES, before: before(-999, -1) })).toBe(want);
   });
 
   const UPGRADE = { ...RULES, kind: 'Upgrade', methods: ['LiveMigrate'] } as const;

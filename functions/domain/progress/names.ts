@@ -51,6 +51,8 @@ export const BLOCKED_BY = {
   capacity: 'Capacity',
   /** Migrations fail again and again. */
   migrationFailed: 'MigrationFailed',
+  /** VMs do not stop, minutes after their grace period. */
+  stopping: 'Stopping',
   /** KubeVirt creates no migrations or no target pods, and no quota is the cause. */
   pending: 'Pending',
   /** KubeVirt's parallel limits are used up by others. */

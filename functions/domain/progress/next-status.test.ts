@@ -377,6 +377,14 @@ describe('events', () => {
     );
   });
 
+  test('of a VM that hangs while it stops say how to end it', () => {
+    const stuck = but({ blockedBy: { Stopping: 1 }, buckets: [bucket('restarted', 1, 'Stopping')] });
+    expect(after(aDrain([1], stuck)).message).toBe(
+      'of 1 VMs left, 1 do not get on: 1 Stopping, such as tenant/vm0 (Stopping). ' +
+        'Force-stop these VMs: virtctl stop --force --grace-period=0.',
+    );
+  });
+
   test('have no longer message than their schema allows', () => {
     const vms = [{ namespace: 'tenant', name: 'vm0', reason: 'NotEnough', message: 'x'.repeat(4_000) }];
     const refused = but({ blockedBy: { Quota: 1 }, buckets: [{ name: 'blocked', count: 1, vms }] });

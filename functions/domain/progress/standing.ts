@@ -12,6 +12,7 @@ const BUCKET_OF: Readonly<Record<BlockedReason, BucketName>> = {
   [BLOCKED_BY.notAutomated]: 'notAutomated',
   [BLOCKED_BY.capacity]: 'waiting',
   [BLOCKED_BY.migrationFailed]: 'failed',
+  [BLOCKED_BY.stopping]: 'restarted',
   [BLOCKED_BY.pending]: 'waiting',
   [BLOCKED_BY.limit]: 'waiting',
 };
@@ -23,6 +24,7 @@ const ADVICE_OF: Readonly<Record<BlockedReason, string>> = {
   [BLOCKED_BY.notAutomated]: "Set workloadUpdateMethods in KubeVirt's spec, or restart the VMs.",
   [BLOCKED_BY.capacity]: 'Describe the target pods. Where they find no node, add nodes.',
   [BLOCKED_BY.migrationFailed]: 'Describe these VMIs: status.migrationState says why.',
+  [BLOCKED_BY.stopping]: 'Force-stop these VMs: virtctl stop --force --grace-period=0.',
   [BLOCKED_BY.pending]: 'Describe these VMIs: their Events say what refuses their migrations or target pods.',
   [BLOCKED_BY.limit]: "Wait for other migrations, or increase KubeVirt's parallel migration limits.",
 };

@@ -13,11 +13,18 @@ import {
  * external controller may do nothing, or the drain was given up.
  */
 export function unlessUnmoved(state: VmState, vm: VmLeft, rules: MaintenanceRules): VmState {
+  if (isHanging(state, vm, rules)) return { ...state, blockedBy: BLOCKED_BY.stopping };
   const since = rules.before?.startedAt;
   const blockedBy = blockerOf(state, vm);
   if (blockedBy === undefined || since === undefined || !hasWaited(since, LONGEST_BACKOFF_MS, rules))
     return state;
   return { ...state, bucket: 'waiting', blockedBy };
+}
+
+/** Whether it should have stopped minutes ago: KubeVirt ends its guest after the grace period. */
+function isHanging({ reason, since = '' }: VmState, { vmi }: VmLeft, { now }: MaintenanceRules): boolean {
+  const graceMs = (vmi?.spec?.terminationGracePeriodSeconds ?? 0) * 1_000;
+  return reason === WAITS_FOR.stopping && now - Date.parse(since) >= LONGEST_BACKOFF_MS + graceMs;
 }
 
 /** What blocks it if nothing moves it for long; undefined: it is moved, or something else blocks it. */

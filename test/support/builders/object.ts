@@ -45,8 +45,9 @@ export const unlabelled = (key: string): MetaChange =>
 export const createdAt = (after: number): MetaChange =>
   withMetadata(() => ({ creationTimestamp: seconds(after).replace('.000Z', 'Z') }));
 
-/** In deletion, with a finalizer left. */
-export const beingDeleted = (): MetaChange => withMetadata(() => ({ deletionTimestamp: seconds(0) }));
+/** In deletion since this many seconds after NOW, with a finalizer left. */
+export const beingDeleted = (after = 0): MetaChange =>
+  withMetadata(() => ({ deletionTimestamp: seconds(after) }));
 
 /** The API server's metadata of a new object in the tenant's namespace. */
 export const metadata = (name: string): KubernetesObject['metadata'] => ({
