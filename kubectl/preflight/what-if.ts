@@ -79,8 +79,8 @@ function exemptionOf(
   const evictionStrategy = whatIf.kubevirt?.spec?.configuration?.evictionStrategy;
   if (whatIf.task.kind === 'node' && !isProtected(vmi, evictionStrategy)) return STOPPED;
   const { namespace = '', name } = vmi.metadata;
-  const state = vmStateOf({ namespace, name, vmi, isQueued: false, isLocked: false }, rulesOf(whatIf));
-  return exemptionBy(state);
+  const left = { namespace, name, vmi: evicted(vmi), isQueued: false, isLocked: false };
+  return exemptionBy(vmStateOf(left, rulesOf(whatIf)));
 }
 
 /** A migration that runs before an upgrade gets the launcher of now. */
@@ -197,6 +197,15 @@ const refused = (migration: Migration): Migration => ({
 const outdated = (vmi: VirtualMachineInstance): VirtualMachineInstance => ({
   ...vmi,
   metadata: { ...vmi.metadata, labels: { ...vmi.metadata.labels, [KUBEVIRT.outdatedLauncher]: '' } },
+});
+
+/** As KubeVirt's eviction webhook marks it. */
+const evicted = (vmi: VirtualMachineInstance): VirtualMachineInstance => ({
+  ...vmi,
+  status: {
+    ...vmi.status,
+    ...(vmi.status?.nodeName === undefined ? {} : { evacuationNodeName: vmi.status.nodeName }),
+  },
 });
 
 /** The unfinished migration of each VM, by the VM's name. */

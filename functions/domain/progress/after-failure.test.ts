@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import {
   aMigration,
   aVmi,
+  evictedFrom,
   inPhase,
   refusedAt,
   withCondition,
@@ -25,7 +26,7 @@ const before = (startedAt: number, entry?: Partial<BucketEntry>): Before => ({
 
 const vm0: VmLeft = {
   ...{ namespace: 'tenant', name: 'vm0', isQueued: false, isLocked: false },
-  vmi: aVmi(),
+  vmi: evictedFrom('node1')(aVmi()),
 };
 
 const evacuated = (...changes: Change<Migration>[]): VmLeft => ({
@@ -38,7 +39,7 @@ const failed = (vm: VmLeft, second: number): VmLeft => ({
   ...vm,
   vmi: {
     ...aVmi(),
-    status: { ...aVmi().status, migrationState: { failed: true, endTimestamp: seconds(second) } },
+    status: { ...vm.vmi?.status, migrationState: { failed: true, endTimestamp: seconds(second) } },
   },
 });
 
@@ -79,6 +80,12 @@ describe('a VM whose migration failed', () => {
       failed(evacuated(), -1),
       before(-999),
       'waiting MigrationFailed',
+    ],
+    [
+      'a moment ago, and that nothing evicts',
+      failed({ ...vm0, vmi: aVmi() }, -1),
+      before(-999),
+      'waiting NotEvicted NotEvicted',
     ],
     ['before the drain began', failed(vm0, -1_000), before(-359), 'noMigrationYet NoMigration'],
     [

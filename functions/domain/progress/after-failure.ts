@@ -9,7 +9,12 @@ import {
 } from './vm-state.ts';
 
 /** Waiting for something else than its next attempt. */
-const ELSEWHERE: readonly string[] = [WAITS_FOR.external, WAITS_FOR.otherMigration, WAITS_FOR.crossCluster];
+const ELSEWHERE: readonly string[] = [
+  WAITS_FOR.notEvicted,
+  WAITS_FOR.external,
+  WAITS_FOR.otherMigration,
+  WAITS_FOR.crossCluster,
+];
 /** What may also hold back the next attempt. */
 const HOLDING: readonly (BlockedReason | undefined)[] = [undefined, BLOCKED_BY.limit, BLOCKED_BY.pending];
 

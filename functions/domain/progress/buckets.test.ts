@@ -1,5 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { aMigration, aVmi, inPhase, withCondition } from '../../../test/support/builders/kubevirt.ts';
+import {
+  aMigration,
+  aVmi,
+  evictedFrom,
+  inPhase,
+  withCondition,
+} from '../../../test/support/builders/kubevirt.ts';
 import { annotated, beingDeleted, NOW, seconds, type Change } from '../../../test/support/builders/object.ts';
 import { KUBEVIRT } from '../names.ts';
 import type { Migration } from '../objects.ts';
@@ -48,16 +54,18 @@ test('what waits in turn is not blocked while a migration of this drain runs', (
   const pending = [
     evacuated('a-waits', true, createdAt(-999), withCondition()),
     evacuated('b-is-refused', false, createdAt(-999), withCondition()),
+    { namespace: 'tenant', name: 'c-is-not-evicted', vmi: aVmi(), isQueued: false, isLocked: false },
   ];
-  expect(bucketsOf(pending, RULES).blockedBy).toEqual({ Limit: 1, Pending: 1 });
-  const runs = evacuated('c-runs', false, inPhase('Running'));
-  expect(bucketsOf([...pending, runs], RULES).blockedBy).toEqual({});
+  const rules = { ...RULES, before: { startedAt: seconds(-999), movedAt: undefined, entries: new Map() } };
+  expect(bucketsOf(pending, rules).blockedBy).toEqual({ Limit: 1, Pending: 1, NotEvicted: 1 });
+  const runs = evacuated('d-runs', false, inPhase('Running'));
+  expect(bucketsOf([...pending, runs], rules).blockedBy).toEqual({});
 });
 
 describe('a VM that nobody moves', () => {
   const protectedBy = (evictionStrategy: string): VmLeft => ({
     ...{ namespace: 'tenant', name: 'vm0', isQueued: false, isLocked: false },
-    vmi: { ...aVmi(), spec: { evictionStrategy } },
+    vmi: { ...evictedFrom('node1')(aVmi()), spec: { evictionStrategy } },
   });
   const before = (startedAt: number, movedAt?: number): Before => ({
     startedAt: seconds(startedAt),
@@ -73,13 +81,25 @@ describe('a VM that nobody moves', () => {
       'waiting NoMigration Pending',
     ],
     ['for less', protectedBy('LiveMigrate'), before(-359), 'noMigrationYet NoMigration'],
+    [
+      'because nothing evicts it',
+      { ...protectedBy('LiveMigrate'), vmi: aVmi() },
+      before(-360),
+      'waiting NotEvicted NotEvicted',
+    ],
     ['while others were moved', protectedBy('LiveMigrate'), before(-999, -359), 'noMigrationYet NoMigration'],
     ['and no other since', protectedBy('LiveMigrate'), before(-999, -360), 'waiting NoMigration Pending'],
     [
       'because an external controller does nothing',
       protectedBy('External'),
       before(-360),
-      'waiting ExternalEviction Pending',
+      'waiting ExternalEviction ExternalEviction',
+    ],
+    [
+      'because an external controller does nothing, while no slot is left',
+      { ...protectedBy('External'), isQueued: true },
+      before(-360),
+      'waiting ExternalEviction ExternalEviction',
     ],
     [
       'but that a user migrates',

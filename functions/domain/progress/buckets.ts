@@ -58,8 +58,13 @@ const entryOf = ({ namespace, name, since, reason, message, quotas }: Placed): B
   ...(quotas === undefined ? {} : { quotas: [...quotas] }),
 });
 
-/** What a migration waits for that others of this maintenance still get: a slot, or KubeVirt's attention. */
-const IN_TURN: readonly (BlockedReason | undefined)[] = [BLOCKED_BY.limit, BLOCKED_BY.pending];
+/** What a VM waits for that others of this maintenance still get: a slot, an eviction, or KubeVirt's attention. */
+const IN_TURN: readonly (BlockedReason | undefined)[] = [
+  BLOCKED_BY.external,
+  BLOCKED_BY.notEvicted,
+  BLOCKED_BY.pending,
+  BLOCKED_BY.limit,
+];
 
 /** While a migration of this maintenance runs, others follow. */
 function blockersAmong(placed: readonly Placed[]): Sorted['blockedBy'] {

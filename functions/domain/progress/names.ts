@@ -12,7 +12,7 @@ export const MAINTENANCE_EVENT = {
   drainStarted: 'io.kubevirt.mtq.drain.started',
   /** More VMs have left the node; at most every 10 % or minute. */
   drainProgressed: 'io.kubevirt.mtq.drain.progressed',
-  /** VMs stay on the node unless an admin acts; again where the reason changes. */
+  /** VMs stay on the node until an admin acts, or, by Limit, until other migrations end; again where the reason changes. */
   drainBlocked: 'io.kubevirt.mtq.drain.blocked',
   /** No VM is blocked now. */
   drainUnblocked: 'io.kubevirt.mtq.drain.unblocked',
@@ -26,7 +26,7 @@ export const MAINTENANCE_EVENT = {
   upgradeStarted: 'io.kubevirt.mtq.upgrade.started',
   /** More VMs are up to date; at most every 10 % or minute. */
   upgradeProgressed: 'io.kubevirt.mtq.upgrade.progressed',
-  /** VMs stay outdated unless an admin acts; again where the reason changes. */
+  /** VMs stay outdated until an admin acts, or, by Limit, until other migrations end; again where the reason changes. */
   upgradeBlocked: 'io.kubevirt.mtq.upgrade.blocked',
   /** No VM is blocked now. */
   upgradeUnblocked: 'io.kubevirt.mtq.upgrade.unblocked',
@@ -53,6 +53,10 @@ export const BLOCKED_BY = {
   migrationFailed: 'MigrationFailed',
   /** VMs do not stop, minutes after their grace period. */
   stopping: 'Stopping',
+  /** Another controller must move or stop VMs (evictionStrategy External), and does not. */
+  external: 'ExternalEviction',
+  /** Nothing evicts VMs of the node. */
+  notEvicted: 'NotEvicted',
   /** KubeVirt creates no migrations or no target pods, and no quota is the cause. */
   pending: 'Pending',
   /** KubeVirt's parallel limits are used up by others. */

@@ -11,9 +11,9 @@ import {
 } from '../../../test/support/builders/maintenance.ts';
 import { NOW, seconds } from '../../../test/support/builders/object.ts';
 import type { Maintenance } from './maintenance.ts';
-import { MAINTENANCE_EVENT } from './names.ts';
+import { MAINTENANCE_EVENT, type BlockedReason } from './names.ts';
 import { nextStatus } from './next-status.ts';
-import type { OutboxEntry, ProgressStatus } from './progress-object.ts';
+import type { BucketName, OutboxEntry, ProgressStatus } from './progress-object.ts';
 import { isSame } from '../same.ts';
 
 const KUBEVIRT = { name: 'kubevirt', namespace: 'kubevirt', uid: 'uid-of-kubevirt' };
@@ -377,11 +377,14 @@ describe('events', () => {
     );
   });
 
-  test('of a VM that hangs while it stops say how to end it', () => {
-    const stuck = but({ blockedBy: { Stopping: 1 }, buckets: [bucket('restarted', 1, 'Stopping')] });
+  test.each<[BlockedReason, BucketName, string]>([
+    ['Stopping', 'restarted', 'Force-stop these VMs: virtctl stop --force --grace-period=0.'],
+    ['ExternalEviction', 'waiting', 'Another controller must move or stop these VMs: see what it does.'],
+    ['NotEvicted', 'waiting', 'Nothing evicts these VMs: run kubectl drain again, or uncordon the node.'],
+  ])('of %s have its advice', (reason, name, advice) => {
+    const stuck = but({ blockedBy: { [reason]: 1 }, buckets: [bucket(name, 1, reason)] });
     expect(after(aDrain([1], stuck)).message).toBe(
-      'of 1 VMs left, 1 do not get on: 1 Stopping, such as tenant/vm0 (Stopping). ' +
-        'Force-stop these VMs: virtctl stop --force --grace-period=0.',
+      `of 1 VMs left, 1 do not get on: 1 ${reason}, such as tenant/vm0 (${reason}). ${advice}`,
     );
   });
 

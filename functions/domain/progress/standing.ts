@@ -13,6 +13,8 @@ const BUCKET_OF: Readonly<Record<BlockedReason, BucketName>> = {
   [BLOCKED_BY.capacity]: 'waiting',
   [BLOCKED_BY.migrationFailed]: 'failed',
   [BLOCKED_BY.stopping]: 'restarted',
+  [BLOCKED_BY.external]: 'waiting',
+  [BLOCKED_BY.notEvicted]: 'waiting',
   [BLOCKED_BY.pending]: 'waiting',
   [BLOCKED_BY.limit]: 'waiting',
 };
@@ -25,6 +27,8 @@ const ADVICE_OF: Readonly<Record<BlockedReason, string>> = {
   [BLOCKED_BY.capacity]: 'Describe the target pods. Where they find no node, add nodes.',
   [BLOCKED_BY.migrationFailed]: 'Describe these VMIs: status.migrationState says why.',
   [BLOCKED_BY.stopping]: 'Force-stop these VMs: virtctl stop --force --grace-period=0.',
+  [BLOCKED_BY.external]: 'Another controller must move or stop these VMs: see what it does.',
+  [BLOCKED_BY.notEvicted]: 'Nothing evicts these VMs: run kubectl drain again, or uncordon the node.',
   [BLOCKED_BY.pending]: 'Describe these VMIs: their Events say what refuses their migrations or target pods.',
   [BLOCKED_BY.limit]: "Wait for other migrations, or increase KubeVirt's parallel migration limits.",
 };

@@ -10,7 +10,7 @@ import {
 
 /**
  * A VM that nothing moves is blocked: KubeVirt may not create its migration (FailedCreate, by a quota on their number or a policy), an
- * external controller may do nothing, or the drain was given up.
+ * external controller may do nothing, or the drain was given up. One tenant's eviction on a cordoned node opens a drain, too.
  */
 export function unlessUnmoved(state: VmState, vm: VmLeft, rules: MaintenanceRules): VmState {
   if (isHanging(state, vm, rules)) return { ...state, blockedBy: BLOCKED_BY.stopping };
@@ -27,10 +27,14 @@ function isHanging({ reason, since = '' }: VmState, { vmi }: VmLeft, { now }: Ma
   return reason === WAITS_FOR.stopping && now - Date.parse(since) >= LONGEST_BACKOFF_MS + graceMs;
 }
 
+const BY_REASON: Readonly<Record<string, BlockedReason>> = {
+  [WAITS_FOR.noMigration]: BLOCKED_BY.pending,
+  [WAITS_FOR.notEvicted]: BLOCKED_BY.notEvicted,
+  [WAITS_FOR.external]: BLOCKED_BY.external,
+};
+
 /** What blocks it if nothing moves it for long; undefined: it is moved, or something else blocks it. */
 function blockerOf({ reason }: VmState, { isQueued }: VmLeft): BlockedReason | undefined {
-  if (reason === WAITS_FOR.external) return BLOCKED_BY.pending;
-  if (reason !== WAITS_FOR.noMigration) return undefined;
   // KubeVirt creates no migration that would find no slot (facts/kubevirt.md §3).
-  return isQueued ? BLOCKED_BY.limit : BLOCKED_BY.pending;
+  return isQueued && reason === WAITS_FOR.noMigration ? BLOCKED_BY.limit : BY_REASON[reason];
 }

@@ -29,6 +29,7 @@ const migrates = (migration: Migration, different: Partial<VmLeft> = {}): VmLeft
 const FIXED = {
   conditions: [{ type: 'LiveMigratable', status: 'False' as const, reason: 'DisksNotLiveMigratable' }],
 };
+const EVICTED = { evacuationNodeName: 'node1' };
 const stopping = (vm: VmLeft): VmLeft => ({ ...vm, vmi: beingDeleted()(vm.vmi ?? aVmi()) });
 /** A VM was last migrated so many seconds ago. */
 const moved = (seconds: number): MaintenanceRules => ({
@@ -41,10 +42,24 @@ type Case = [name: string, vm: VmLeft, rules: MaintenanceRules, want: readonly [
 
 /** Wants the bucket, the reason and what blocks. */
 const CASES: readonly Case[] = [
-  ['no migration yet', withStrategy('LiveMigrate'), DRAIN, ['noMigrationYet', 'NoMigration']],
+  ['no migration yet', withStrategy('LiveMigrate', EVICTED), DRAIN, ['noMigrationYet', 'NoMigration']],
+  [
+    'no migration yet, by the drain taint',
+    withStrategy('LiveMigrate'),
+    { ...DRAIN, isByTaint: true },
+    ['noMigrationYet', 'NoMigration'],
+  ],
+  ['nothing evicts it', withStrategy('LiveMigrate'), DRAIN, ['noMigrationYet', 'NotEvicted']],
+  [
+    'it was evicted from another node',
+    withStrategy('LiveMigrate', { evacuationNodeName: 'other' }),
+    DRAIN,
+    ['noMigrationYet', 'NotEvicted'],
+  ],
+  ['nothing evicts an external one', withStrategy('External'), DRAIN, ['noMigrationYet', 'NotEvicted']],
   [
     'an external controller evicts it',
-    withStrategy('External'),
+    withStrategy('External', EVICTED),
     DRAIN,
     ['noMigrationYet', 'ExternalEviction'],
   ],

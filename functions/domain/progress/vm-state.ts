@@ -69,6 +69,7 @@ export const WAITS_FOR = {
   pending: 'Pending',
   notReady: 'TargetPodNotReady',
   noMigration: 'NoMigration',
+  notEvicted: 'NotEvicted',
   otherMigration: 'OtherMigration',
   crossCluster: 'CrossClusterMigration',
   external: 'ExternalEviction',
@@ -100,7 +101,7 @@ export function vmStateOf(vm: VmLeft, rules: MaintenanceRules): VmState {
   const stopping = vmi?.metadata.deletionTimestamp;
   // KubeVirt deletes its migration, and neither evicts nor updates it.
   if (stopping !== undefined) return { bucket: 'restarted', reason: WAITS_FOR.stopping, since: stopping };
-  if (migration === undefined || isFinal(migration)) return withoutMigration(vm, rules);
+  if (migration === undefined || isFinal(migration)) return ifEvicted(withoutMigration(vm, rules), vm, rules);
   const other = otherMigration(migration, rules);
   if (other !== undefined) return whileOther(vm, migration, { ...rules, reason: other });
   return isRunning(migration) ? whileRunning(migration, rules) : whilePending(vm, migration, rules);
@@ -164,6 +165,14 @@ function withoutMigration({ vmi }: VmLeft, rules: MaintenanceRules): VmState {
   const isMigrated = kind === 'Upgrade' && methods.includes('LiveMigrate') && notLive === undefined;
   const evicted = isMigrated ? undefined : whenEvicted(strategyOf(vmi, evictionStrategy), notLive, rules);
   return evicted ?? { bucket: 'noMigrationYet', reason: WAITS_FOR.noMigration };
+}
+
+/** By KubeVirt's mark on the VMI: without one, and without the drain taint, nothing evicts it (facts/kubevirt.md §3.2). */
+function ifEvicted(state: VmState, { vmi }: VmLeft, { kind, isByTaint }: MaintenanceRules): VmState {
+  if (kind === 'Upgrade' || isByTaint === true || state.bucket !== 'noMigrationYet') return state;
+  const { nodeName, evacuationNodeName } = vmi?.status ?? {};
+  const isMarked = evacuationNodeName !== undefined && evacuationNodeName === nodeName;
+  return isMarked ? state : { ...state, reason: WAITS_FOR.notEvicted };
 }
 
 /** A VMI without a strategy has the cluster's; undefined: none. */
