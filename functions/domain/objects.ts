@@ -177,11 +177,7 @@ export interface CpuTopology {
 
 /** core/v1 PersistentVolumeClaim. */
 export interface PersistentVolumeClaim extends KubernetesObject {
-  spec: {
-    accessModes?: string[];
-    storageClassName?: string;
-    resources?: { requests?: ResourceList };
-  };
+  spec: { accessModes?: string[]; storageClassName?: string; resources?: { requests?: ResourceList } };
 }
 
 /** core/v1 LimitRange. */
@@ -271,7 +267,8 @@ export interface VmmrqStatus {
 /** The KubeVirt custom resource, as far as its migration limits and its version go. */
 export interface KubeVirt extends KubernetesObject {
   spec?: {
-    workloadUpdateStrategy?: { workloadUpdateMethods?: readonly string[] };
+    /** The interval as Go writes it: "1m0s". */
+    workloadUpdateStrategy?: { workloadUpdateMethods?: readonly string[]; batchEvictionInterval?: string };
     configuration?: {
       migrations?: {
         parallelMigrationsPerCluster?: number;

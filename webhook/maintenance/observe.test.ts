@@ -17,7 +17,7 @@ import {
   NOW,
   seconds,
 } from '../../test/support/builders/object.ts';
-import { aKubeVirt, aVm } from '../../test/support/builders/preflight.ts';
+import { aKubeVirt, aVm, protectedBy } from '../../test/support/builders/preflight.ts';
 import { KUBEVIRT } from '../../functions/domain/names.ts';
 import type { Migration, VirtualMachineInstance } from '../../functions/domain/objects.ts';
 import type { Maintenance } from '../../functions/domain/progress/maintenance.ts';
@@ -128,6 +128,26 @@ test.each<[string, string, Partial<ProgressStatus>, object]>([
   };
   const facts = { ...FACTS, kubevirt, node: undefined, vmis: [vmiIn('Running')], progresses: [current] };
   const { blockedBy } = observe({ kind: 'Upgrade' }, facts);
+  expect(blockedBy).toEqual(want);
+});
+
+test.each([
+  ['1m0s', { Pending: 1 }],
+  ['10m0s', {}],
+])('a VM without a migration, in an upgrade that evicts VMs each %s', (batchEvictionInterval, want) => {
+  const status = { startedAt: seconds(-700), deployedAt: seconds(-700) };
+  const { blockedBy } = observe(
+    { kind: 'Upgrade' },
+    {
+      ...FACTS,
+      kubevirt: {
+        ...aKubeVirt(),
+        spec: { workloadUpdateStrategy: { workloadUpdateMethods: ['Evict'], batchEvictionInterval } },
+      },
+      vmis: [protectedBy('LiveMigrate')(vmiIn('Running'))],
+      progresses: [aProgress('Upgrade', aStatus([1], [1], status))],
+    },
+  );
   expect(blockedBy).toEqual(want);
 });
 

@@ -14,6 +14,7 @@ import {
 } from '../../functions/domain/progress/progress-object.ts';
 import { expiredAmong } from '../../functions/domain/progress/retention.ts';
 import {
+  evictionIntervalOf,
   isFor,
   isProtected,
   type Before,
@@ -95,8 +96,11 @@ function beforeOf(current: MaintenanceProgress | undefined, left: number, now: n
 const timeOf = (time: string | undefined): number | undefined =>
   time === undefined ? undefined : Date.parse(time);
 
-const rulesOf = (kubevirt: KubeVirt | undefined): Pick<MaintenanceRules, 'methods' | 'evictionStrategy'> => ({
+type RulesOfKubeVirt = Pick<MaintenanceRules, 'methods' | 'evictionIntervalMs' | 'evictionStrategy'>;
+
+const rulesOf = (kubevirt: KubeVirt | undefined): RulesOfKubeVirt => ({
   methods: methodsOf(kubevirt),
+  evictionIntervalMs: evictionIntervalOf(kubevirt),
   evictionStrategy: kubevirt?.spec?.configuration?.evictionStrategy,
 });
 

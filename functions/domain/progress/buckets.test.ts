@@ -67,6 +67,14 @@ describe('a VM that nobody moves', () => {
     ...{ namespace: 'tenant', name: 'vm0', isQueued: false, isLocked: false },
     vmi: { ...evictedFrom('node1')(aVmi()), spec: { evictionStrategy } },
   });
+  const FIXED_EXTERNAL: VmLeft = {
+    ...protectedBy('External'),
+    vmi: {
+      ...aVmi(),
+      spec: { evictionStrategy: 'External' },
+      status: { conditions: [{ type: 'LiveMigratable', status: 'False' }] },
+    },
+  };
   const before = (startedAt: number, movedAt?: number): Before => ({
     startedAt: seconds(startedAt),
     movedAt: movedAt === undefined ? undefined : NOW + movedAt * 1_000,
@@ -146,5 +154,30 @@ describe('a VM that nobody moves', () => {
     ['but a user’s migration, since then', othersWaits, deployed(-360), 'waiting OtherMigration Pending'],
   ])('of an upgrade: %s', (...[, vm, known, want]) => {
     expect(said(vm, { ...UPGRADE, before: known })).toBe(want);
+  });
+
+  const movedAt = (at: number): Before => ({ ...deployed(-9_999), movedAt: NOW + at * 1_000 });
+  const LIVE = protectedBy('LiveMigrate');
+
+  test.each<[string, readonly string[], [VmLeft, Before], string]>([
+    ['within its interval', ['Evict'], [LIVE, deployed(-959)], 'noMigrationYet NoMigration'],
+    ['after its interval', ['Evict'], [LIVE, deployed(-960)], 'waiting NoMigration Pending'],
+    ['within one since the last VMs', ['Evict'], [LIVE, movedAt(-959)], 'noMigrationYet NoMigration'],
+    ['after one since the last VMs', ['Evict'], [LIVE, movedAt(-960)], 'waiting NoMigration Pending'],
+    [
+      'only of what it cannot migrate',
+      ['LiveMigrate', 'Evict'],
+      [LIVE, deployed(-360)],
+      'waiting NoMigration Pending',
+    ],
+    [
+      'of what an external controller moves',
+      ['LiveMigrate', 'Evict'],
+      [FIXED_EXTERNAL, deployed(-959)],
+      'noMigrationYet ExternalEviction',
+    ],
+  ])('of an upgrade by eviction: %s', (...[, methods, [vm, known], want]) => {
+    const rules = { ...UPGRADE, methods, evictionIntervalMs: 600_000, before: known };
+    expect(said(vm, rules)).toBe(want);
   });
 });

@@ -1,6 +1,7 @@
 import { BLOCKED_BY, type BlockedReason } from './names.ts';
 import {
   hasWaited,
+  isEvictedOnly,
   LONGEST_BACKOFF_MS,
   WAITS_FOR,
   type MaintenanceRules,
@@ -16,9 +17,16 @@ export function unlessUnmoved(state: VmState, vm: VmLeft, rules: MaintenanceRule
   if (isHanging(state, vm, rules)) return { ...state, blockedBy: BLOCKED_BY.stopping };
   const since = rules.before?.startedAt;
   const blockedBy = blockerOf(state, vm);
-  if (blockedBy === undefined || since === undefined || !hasWaited(since, LONGEST_BACKOFF_MS, rules))
+  if (blockedBy === undefined || since === undefined || !hasWaited(since, turnOf(state, rules), rules))
     return state;
   return { ...state, bucket: 'waiting', blockedBy };
+}
+
+/** After how long it should have been moved: an upgrade by eviction evicts some VMs in each interval. */
+function turnOf({ reason }: VmState, { kind, methods, evictionIntervalMs = 0 }: MaintenanceRules): number {
+  // Of an upgrade, only one by eviction leaves VMs to external controllers.
+  const isByEviction = isEvictedOnly(kind, methods) || (kind === 'Upgrade' && reason === WAITS_FOR.external);
+  return LONGEST_BACKOFF_MS + (isByEviction ? evictionIntervalMs : 0);
 }
 
 /** Whether it should have stopped minutes ago: KubeVirt ends its guest after the grace period. */

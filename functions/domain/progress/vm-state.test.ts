@@ -7,9 +7,10 @@ import {
   withCondition,
 } from '../../../test/support/builders/kubevirt.ts';
 import { annotated, beingDeleted, createdAt, NOW } from '../../../test/support/builders/object.ts';
+import { aKubeVirt } from '../../../test/support/builders/preflight.ts';
 import type { Migration, VirtualMachineInstance } from '../objects.ts';
 import { bucketsOf } from './buckets.ts';
-import { vmStateOf, type MaintenanceRules, type VmLeft } from './vm-state.ts';
+import { evictionIntervalOf, vmStateOf, type MaintenanceRules, type VmLeft } from './vm-state.ts';
 
 const DRAIN: MaintenanceRules = { kind: 'Drain', methods: [], evictionStrategy: undefined, now: NOW };
 const UPGRADE: MaintenanceRules = { ...DRAIN, kind: 'Upgrade', methods: ['LiveMigrate'] };
@@ -370,6 +371,24 @@ describe('what a VM that is left waits for', () => {
       since: new Date(NOW - 5_000).toISOString(),
     });
   });
+});
+
+test.each<[string | undefined, number]>([
+  [undefined, 60],
+  ['1m0s', 60],
+  ['1h30m0s', 5_400],
+  ['1.5h', 5_400],
+  ['90s', 90],
+  ['1m500ms', 60.5],
+  ['0s', 0],
+])('KubeVirt’s batchEvictionInterval %s is %d seconds', (batchEvictionInterval, want) => {
+  const kubevirt = {
+    ...aKubeVirt(),
+    spec: {
+      workloadUpdateStrategy: batchEvictionInterval === undefined ? {} : { batchEvictionInterval },
+    },
+  };
+  expect(evictionIntervalOf(kubevirt)).toBe(want * 1_000);
 });
 
 describe('buckets', () => {

@@ -30,6 +30,8 @@ export interface MaintenanceRules {
   readonly kind: MaintenanceKind;
   /** KubeVirt's workloadUpdateMethods. */
   readonly methods: readonly string[];
+  /** KubeVirt's batchEvictionInterval (milliseconds): it evicts the next VMs after so long. Left out: 0. */
+  readonly evictionIntervalMs?: number;
   /** The cluster's evictionStrategy, for VMIs that have none. */
   readonly evictionStrategy: string | undefined;
   /** KubeVirt drains the node by its taint: nothing evicts the VMs that it cannot migrate. Left out: no. */
@@ -131,7 +133,8 @@ function whileOther(
 export function hasWaited(since: string, ms: number, rules: MaintenanceRules): boolean {
   const { before, now } = rules;
   const movedAt = before?.movedAt ?? -Infinity;
-  return now - Math.max(Date.parse(since), beginOf(rules)) >= ms && now - movedAt >= LONGEST_BACKOFF_MS;
+  const isLong = now - Math.max(Date.parse(since), beginOf(rules)) >= ms;
+  return isLong && now - movedAt >= Math.max(ms, LONGEST_BACKOFF_MS);
 }
 
 /** From when KubeVirt moves VMs, milliseconds. It updates none before its own components (facts/kubevirt.md §3.1). */
@@ -153,6 +156,19 @@ const isForThis = (migration: Migration, { kind, methods }: MaintenanceRules): b
 /** How KubeVirt updates VMs after an upgrade; empty: not at all. */
 export const methodsOf = (kubevirt: KubeVirt | undefined): readonly string[] =>
   kubevirt?.spec?.workloadUpdateStrategy?.workloadUpdateMethods ?? [];
+
+/** After how long KubeVirt evicts the next VMs, milliseconds; its default is a minute. */
+export const evictionIntervalOf = (kubevirt: KubeVirt | undefined): number =>
+  goDurationMs(kubevirt?.spec?.workloadUpdateStrategy?.batchEvictionInterval ?? '1m');
+
+const UNIT_MS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
+
+/** A duration as Go writes it, "1h30m0s"; what is shorter than a millisecond counts 0. */
+const goDurationMs = (text: string): number =>
+  [...text.matchAll(/([\d.]+)(ms|[hms])/g)].reduce(
+    (sum, [, count, unit = '']) => sum + Number(count) * (UNIT_MS[unit] ?? 0),
+    0,
+  );
 
 /** An upgrade that evicts VMs, and migrates none by itself (facts/kubevirt.md §3.1). */
 export const isEvictedOnly = (kind: MaintenanceKind, methods: readonly string[]): boolean =>
