@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { decide, MARK, patchOf, type Node, type Progress, type Seen } from './decide.ts';
+import { decide, isOn, MARK, patchOf, type Node, type Progress, type Seen, type Vmi } from './decide.ts';
 
 const TAINT = { key: 'kubevirt.io/drain', effect: 'NoSchedule' };
 const OTHER = { key: 'other', effect: 'NoExecute' };
@@ -84,6 +84,21 @@ describe('what to do next', () => {
   ])('%s', (...[, nodes, different, want]) => {
     expect(decided(nodes, different)).toBe(want);
   });
+});
+
+test.each<[string, Vmi['status'], boolean]>([
+  ['runs there', { phase: 'Running', nodeName: 'node1' }, true],
+  ['has ended there', { phase: 'Succeeded', nodeName: 'node1' }, false],
+  ['migrates to it', { nodeName: 'node2', migrationState: { targetNode: 'node1' } }, true],
+  ['migrates to another node', { nodeName: 'node2', migrationState: { targetNode: 'node3' } }, false],
+  [
+    'has left it since',
+    { nodeName: 'node2', migrationState: { targetNode: 'node1', completed: true } },
+    false,
+  ],
+  ['failed to come', { nodeName: 'node2', migrationState: { targetNode: 'node1', failed: true } }, false],
+])('whether a VM is on the node: it %s', (_, status, want) => {
+  expect(isOn('node1', status === undefined ? {} : { status })).toBe(want);
 });
 
 describe('the patch', () => {

@@ -24,12 +24,33 @@ export interface Progress {
   readonly status?: { readonly state: string };
 }
 
+/** VirtualMachineInstance, with a node as the label of where it runs, or of where it migrates to. */
+export interface Vmi {
+  readonly status?: {
+    readonly phase?: string;
+    readonly nodeName?: string;
+    readonly migrationState?: {
+      readonly targetNode?: string;
+      readonly completed?: boolean;
+      readonly failed?: boolean;
+    };
+  };
+}
+
+/** Whether the VM runs on the node, or migrates to it: the label of its target may be of a migration that has ended. */
+export function isOn(node: string, { status = {} }: Vmi): boolean {
+  const { phase = '', nodeName, migrationState = {} } = status;
+  if (['Succeeded', 'Failed'].includes(phase)) return false;
+  const { targetNode, completed = false, failed = false } = migrationState;
+  return nodeName === node || (targetNode === node && !completed && !failed);
+}
+
 export interface Seen {
   readonly roll: string;
   /** In their order. */
   readonly nodes: readonly Node[];
   readonly progresses: readonly Progress[];
-  /** Names of nodes with running VMs. */
+  /** Names of nodes with running VMs, or to which VMs migrate. */
   readonly occupied: ReadonlySet<string>;
   /** The node that was worked on, by an event. */
   readonly worked: string | undefined;

@@ -4,7 +4,7 @@
  */
 import { CloudEvent } from 'cloudevents';
 import { log, serve } from '../serve.ts';
-import { decide, patchOf, type Node, type Progress, type Seen } from './decide.ts';
+import { decide, isOn, patchOf, type Node, type Progress, type Seen, type Vmi } from './decide.ts';
 import { DRAINED, nodeIn, WORKED } from './events.ts';
 import { request } from './kubernetes.ts';
 
@@ -31,15 +31,15 @@ async function look(worked: string | undefined): Promise<Seen> {
   };
 }
 
-interface Vmi {
-  readonly status?: { readonly phase?: string };
-}
-
 async function hasVms(node: string): Promise<boolean> {
-  const selector = new URLSearchParams({ labelSelector: `kubevirt.io/nodeName=${node}` });
-  const path = `/apis/kubevirt.io/v1/virtualmachineinstances?${selector.toString()}`;
-  const { items } = await request<List<Vmi>>(path);
-  return items.some(({ status }) => !['Succeeded', 'Failed'].includes(status?.phase ?? ''));
+  const labels = ['kubevirt.io/nodeName', 'kubevirt.io/migrationTargetNodeName'];
+  const lists = await Promise.all(
+    labels.map((label) => {
+      const selector = new URLSearchParams({ labelSelector: `${label}=${node}` });
+      return request<List<Vmi>>(`/apis/kubevirt.io/v1/virtualmachineinstances?${selector.toString()}`);
+    }),
+  );
+  return lists.some(({ items }) => items.some((vmi) => isOn(node, vmi)));
 }
 
 serve(async (event) => {

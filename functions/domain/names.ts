@@ -93,6 +93,8 @@ export const KUBEVIRT = {
   failedCreate: 'FailedCreate',
   /** VMI label: the node it runs on. */
   nodeName: 'kubevirt.io/nodeName',
+  /** VMI label: the node that it migrates to, from the hand-over on; it may outlive the migration (facts/kubevirt.md §1.1). */
+  migrationTarget: 'kubevirt.io/migrationTargetNodeName',
   /** Default key of the taint that drains a node, as `nodeDrainTaintKey` (facts/kubevirt.md §3.2). */
   drainTaint: 'kubevirt.io/drain',
   /** The Lease of virt-controller's leader, in KubeVirt's namespace. */

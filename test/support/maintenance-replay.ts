@@ -1,6 +1,6 @@
 import type { Migration, VirtualMachineInstance, KubeVirt } from '../../functions/domain/objects.ts';
 import { isFinal } from '../../functions/domain/migration.ts';
-import { REASON } from '../../functions/domain/names.ts';
+import { KUBEVIRT, REASON } from '../../functions/domain/names.ts';
 import type { MaintenanceProgress, Subject } from '../../functions/domain/progress/progress-object.ts';
 import { decide, decideFor } from '../../functions/progress/decide.ts';
 import { observe, vmOf } from '../../webhook/maintenance/observe.ts';
@@ -49,6 +49,7 @@ export class MaintenanceReplay {
         migration,
       ]),
     );
+    const vmis = subject.kind === 'Drain' ? [...this.#vmis.values()] : [];
     const seen = observe(subject, {
       kubevirt: this.kubevirt,
       node:
@@ -58,7 +59,8 @@ export class MaintenanceReplay {
               spec: { unschedulable: true },
             } as never)
           : undefined,
-      vmis: subject.kind === 'Drain' ? [...this.#vmis.values()] : [],
+      vmis,
+      arriving: vmis.filter(({ metadata }) => metadata.labels?.[KUBEVIRT.migrationTarget] === subject.node),
       migrations,
       progresses: [...this.progresses.values()],
       isFull: false,

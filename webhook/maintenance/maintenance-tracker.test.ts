@@ -120,6 +120,7 @@ const keyOf = (
 
 const CORDONED = 'nodes spec.unschedulable=true';
 const ON_NODE = 'virtualmachineinstances kubevirt.io/nodeName=node1';
+const ARRIVING = 'virtualmachineinstances kubevirt.io/migrationTargetNodeName=node1';
 const PROGRESSES = 'maintenanceprogresses ';
 
 const node = (beat = '0'): KubernetesObject =>
@@ -353,6 +354,24 @@ test('VMs that do not get on are counted by kind while their object is open, for
   view.setMigration(evacuation(inPhase('Running')));
   await clock.turn(3_000);
   expect(tracker.blocked()).toEqual(new Map([['Drain', 0]]));
+});
+
+test('VMs that migrate to a node are watched while a drain of it is open', async () => {
+  draining();
+  const arrives = { ...vmi(), metadata: { ...vmi().metadata, name: 'vm1', uid: 'uid-of-vm1' } };
+  pushed.listed.set(ARRIVING, [arrives]);
+  view.setMigration({ ...aMigration(inPhase('Running')), spec: { vmiName: 'vm1' } });
+  await start();
+  expect(pushed.requests).not.toContain(`list ${ARRIVING}`);
+  const arriving = (): number | undefined =>
+    tracker.maintenanceOf({ kind: 'Drain', node: 'node1' })?.arriving;
+  expect(arriving()).toBeUndefined();
+  pushed.push(PROGRESSES, 'MODIFIED', aProgress('Drain', aStatus([1], [1])));
+  await clock.turn(4_000);
+  expect(arriving()).toBe(1);
+  pushed.push(ARRIVING, 'DELETED', arrives);
+  await clock.turn(2_000);
+  expect(arriving()).toBe(0);
 });
 
 describe('verdicts about refused migrations', () => {

@@ -107,7 +107,7 @@ export class MaintenanceTracker implements MaintenanceSource {
   #onNode(name: string, view: ClusterView): ReturnType<MaintenanceWatches['onNode']> {
     const known = this.#watches.onNode(name);
     const isListing = known === undefined && this.#nodes(view).includes(name);
-    return known ?? (isListing ? undefined : { node: undefined, vmis: [] });
+    return known ?? (isListing ? undefined : NOTHING);
   }
 
   #nodes({ migrations }: ClusterView): string[] {
@@ -165,7 +165,7 @@ export class MaintenanceTracker implements MaintenanceSource {
     const on =
       subject.kind === 'Drain'
         ? this.#onNode(subject.node, view)
-        : { node: undefined, vmis: this.#watches.outdated };
+        : { ...NOTHING, vmis: this.#watches.outdated };
     if (on === undefined) return undefined;
     const target = view.kubevirt?.status?.targetDeploymentID ?? '';
     return observe(subject, {
@@ -209,6 +209,8 @@ export class MaintenanceTracker implements MaintenanceSource {
     }
   }
 }
+
+const NOTHING = { node: undefined, vmis: [], arriving: undefined };
 
 const OUTBOX = 'outbox ';
 

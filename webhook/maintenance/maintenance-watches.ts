@@ -5,7 +5,7 @@ import type {
   Node,
   VirtualMachineInstance,
 } from '../../functions/domain/objects.ts';
-import type { MaintenanceProgress } from '../../functions/domain/progress/progress-object.ts';
+import { isOpen, type MaintenanceProgress } from '../../functions/domain/progress/progress-object.ts';
 import { EVENTS_WITH_VERDICTS, LISTED_VERDICTS } from '../../functions/cluster/listed-events.ts';
 import { LISTED_NODES, LISTED_VMIS_TO_MOVE } from '../../functions/cluster/listed-maintenance.ts';
 import type { Cluster, ListedType, ResourceType, Selection } from '../../functions/kubernetes/cluster.ts';
@@ -38,10 +38,21 @@ interface FollowedVerdicts {
 /** Verdicts that are kept, the newest: anyone who may write Events may write many. */
 const MAX_VERDICTS = 5_000;
 
+/** A node and its VMIs, and those that migrate to it; undefined: they have not been listed. */
+interface OnNode {
+  readonly node: Node | undefined;
+  readonly vmis: VirtualMachineInstance[];
+  readonly arriving: VirtualMachineInstance[] | undefined;
+}
+
+const valuesOf = <T>({ objects }: Followed<T>): T[] => [...objects.values()];
+
 /** The watches of one node: its VMIs, and itself where no other watch has it. */
 interface FollowedNode {
   readonly stop: AbortController;
   readonly vmis: Followed<VirtualMachineInstance>;
+  /** VMIs that migrate to it; undefined: no drain of it is open. */
+  arriving: Followed<VirtualMachineInstance> | undefined;
   node: Followed<Node> | undefined;
 }
 
@@ -85,17 +96,14 @@ export class MaintenanceWatches {
   }
 
   /** A node and its VMIs; undefined: they have not been listed yet. */
-  onNode(
-    name: string,
-  ): { readonly node: Node | undefined; readonly vmis: VirtualMachineInstance[] } | undefined {
+  onNode(name: string): OnNode | undefined {
     const followed = this.#nodes.get(name);
     if (followed?.vmis.isListed !== true) return undefined;
-    const vmis = [...followed.vmis.objects.values()];
+    const arriving = followed.arriving?.isListed === true ? valuesOf(followed.arriving) : undefined;
+    const vmis = { vmis: valuesOf(followed.vmis), arriving };
     const cordoned = this.#cordonedNode(name);
-    if (cordoned !== undefined) return { node: cordoned, vmis };
-    return followed.node?.isListed === true
-      ? { node: [...followed.node.objects.values()][0], vmis }
-      : undefined;
+    if (cordoned !== undefined) return { node: cordoned, ...vmis };
+    return followed.node?.isListed === true ? { node: valuesOf(followed.node)[0], ...vmis } : undefined;
   }
 
   /** Runs until `signal` aborts. */
@@ -133,7 +141,13 @@ export class MaintenanceWatches {
       const followed = this.#nodes.get(name) ?? this.#watchVmis(name);
       if (followed.node === undefined && this.#cordonedNode(name) === undefined)
         this.#watchNode(name, followed);
+      if (followed.arriving === undefined && this.#isDrained(name)) this.#watchArriving(name, followed);
     }
+  }
+
+  /** Whether a drain of it is open: that is not over while VMs migrate to it. */
+  #isDrained(name: string): boolean {
+    return this.progresses.some((each) => each.spec.node?.name === name && isOpen(each));
   }
 
   #cordonedNode(name: string): Node | undefined {
@@ -142,11 +156,18 @@ export class MaintenanceWatches {
 
   #watchVmis(name: string): FollowedNode {
     const vmis: Followed<VirtualMachineInstance> = { objects: new Map(), isListed: false };
-    const followed: FollowedNode = { stop: new AbortController(), vmis, node: undefined };
+    const stop = new AbortController();
+    const followed: FollowedNode = { stop, vmis, arriving: undefined, node: undefined };
     this.#nodes.set(name, followed);
     const where = { labelSelector: `${KUBEVIRT.nodeName}=${name}` };
-    void this.#follow(vmis, LISTED_VMIS_TO_MOVE, { where, signal: followed.stop.signal });
+    void this.#follow(vmis, LISTED_VMIS_TO_MOVE, { where, signal: stop.signal });
     return followed;
+  }
+
+  #watchArriving(name: string, followed: FollowedNode): void {
+    followed.arriving = { objects: new Map(), isListed: false };
+    const where = { labelSelector: `${KUBEVIRT.migrationTarget}=${name}` };
+    void this.#follow(followed.arriving, LISTED_VMIS_TO_MOVE, { where, signal: followed.stop.signal });
   }
 
   #watchVerdicts(): FollowedVerdicts {

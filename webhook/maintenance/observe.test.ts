@@ -32,6 +32,7 @@ const FACTS: MaintenanceFacts = {
   kubevirt: undefined,
   node: { metadata: metadata('node1'), spec: { unschedulable: true } },
   vmis: [],
+  arriving: [],
   migrations: new Map(),
   progresses: [],
   isFull: false,
@@ -174,6 +175,25 @@ test.each<[string, Partial<MaintenanceFacts>, object]>([
   const vmis = [evictedFrom('node1')(aVm()), aVmi('vm1'), aVmi('vm2')];
   const { blockedBy } = onNode1({ vmis, progresses, ...different });
   expect(blockedBy).toEqual(want);
+});
+
+const arrives = (migration: Migration): Partial<MaintenanceFacts> => ({
+  arriving: [aVm('vm0', 'node2')],
+  migrations: new Map([['tenant/vm0', migration]]),
+});
+
+test.each<[string, Partial<MaintenanceFacts>, number | undefined]>([
+  ['are not listed', { arriving: undefined }, undefined],
+  ['are on their way', arrives(aMigration(inPhase('Running'))), 1],
+  ['have the label of a migration before', arrives(aMigration(withCondition())), 0],
+  ['have the label of a migration that has ended', { arriving: [aVm('vm0', 'node2')] }, 0],
+  [
+    'have no eviction strategy',
+    { ...arrives(aMigration(inPhase('Running'))), arriving: [aVmi('vm0', 'node2')] },
+    0,
+  ],
+])('VMs that migrate to the node, where those %s', (_, different, want) => {
+  expect(onNode1(different).arriving).toBe(want);
 });
 
 test('VMs without an eviction strategy are counted apart', () => {

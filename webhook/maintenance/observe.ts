@@ -32,6 +32,8 @@ export interface MaintenanceFacts {
   readonly node: Node | undefined;
   /** VMIs on that node, or outdated ones. */
   readonly vmis: readonly VirtualMachineInstance[];
+  /** VMIs with the label of a migration to that node, which may have ended; undefined: they have not been listed. */
+  readonly arriving: readonly VirtualMachineInstance[] | undefined;
   /** Those that have not ended, by `vmOf`. */
   readonly migrations: ReadonlyMap<string, Migration>;
   readonly progresses: readonly MaintenanceProgress[];
@@ -59,7 +61,11 @@ export function observe(subject: Subject, facts: MaintenanceFacts): Maintenance 
     label,
     highest: highestOf(label, progresses),
     ...(subject.kind === 'Drain'
-      ? { node: nodeOf(subject.node, facts), others: aliveOn(subject.node, facts).length - left.length }
+      ? {
+          node: nodeOf(subject.node, facts),
+          others: aliveOn(subject.node, facts).length - left.length,
+          ...arrivingOf(facts),
+        }
       : kubevirtOf(kubevirt)),
     left: left.map(({ namespace, name }) => keyOf(namespace, name)),
     ...bucketsOf(left, {
@@ -129,10 +135,18 @@ function leftOnNode(node: string, facts: MaintenanceFacts): VmLeft[] {
   const alive = aliveOn(node, facts);
   const migrating = alive.filter((vmi) => isMigrating(vmi, facts)).length;
   const isFull = facts.isFull || migrating >= limitsOf(facts.kubevirt).node;
-  return alive
-    .filter((vmi) => isProtected(vmi, rulesOf(facts.kubevirt).evictionStrategy))
-    .map((vmi) => leftOf(vmi, { ...facts, isFull }));
+  return protectedAmong(alive, facts).map((vmi) => leftOf(vmi, { ...facts, isFull }));
 }
+
+function arrivingOf(facts: MaintenanceFacts): Pick<Maintenance, 'arriving'> {
+  if (facts.arriving === undefined) return {};
+  return { arriving: protectedAmong(facts.arriving, facts).filter((vmi) => isMigrating(vmi, facts)).length };
+}
+
+const protectedAmong = (
+  vmis: readonly VirtualMachineInstance[],
+  { kubevirt }: MaintenanceFacts,
+): VirtualMachineInstance[] => vmis.filter((vmi) => isProtected(vmi, rulesOf(kubevirt).evictionStrategy));
 
 function isMigrating({ metadata }: VirtualMachineInstance, { migrations }: MaintenanceFacts): boolean {
   const migration = migrations.get(vmOf(metadata.namespace ?? '', metadata.name));

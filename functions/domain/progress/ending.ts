@@ -22,7 +22,7 @@ function endOfDrain(
     const message = `node ${subject} is gone; ${String(left)} of ${vms(total)} were left on it`;
     return { state: 'Failed', reason: MAINTENANCE_REASON.nodeGone, message };
   }
-  if (left === 0) {
+  if (left === 0 && !isAwaiting(seen)) {
     const others = seen.others ?? 0;
     const rest = others === 0 ? '' : `; ${vms(others)} without one still there`;
     const message = `no VM with an eviction strategy is left on node ${subject}, of ${vms(total)}${rest}`;
@@ -32,6 +32,9 @@ function endOfDrain(
   const message = `node ${subject} takes pods again; ${String(left)} of ${vms(total)} are still on it`;
   return { state: 'Canceled', reason: MAINTENANCE_REASON.uncordoned, message };
 }
+
+/** VMs migrate to the node, as far as is known. */
+const isAwaiting = ({ node, arriving }: Maintenance): boolean => node?.isDraining === true && arriving !== 0;
 
 function endOfUpgrade(
   { deployment }: ProgressSpec,

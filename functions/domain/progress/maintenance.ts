@@ -50,6 +50,8 @@ export const maintenanceSchema = z.object({
   left: z.array(text),
   /** Drain: VMs on the node that it does not wait for, because they have no eviction strategy. */
   others: z.optional(whole),
+  /** Drain: VMs that migrate to the node, and that it will wait for; left out: not known yet. */
+  arriving: z.optional(whole),
   buckets,
   /** How many VMs do not get on by themselves, by what blocks them. */
   blockedBy: z.partialRecord(z.enum(Object.values(BLOCKED_BY)), whole),

@@ -159,6 +159,24 @@ describe('a drain', () => {
       { state: 'Completed', reason: 'Drained', progress: '2/2', events: ['drain.completed'] },
     ],
     [
+      'is not completed while a VM migrates to its node',
+      aDrain([], but({ arriving: 1 })),
+      aStatus([1, 2], [2]),
+      { state: 'Running', reason: 'UnderWay', progress: '2/2', events: ['drain.progressed'] },
+    ],
+    [
+      'is not completed before it is known which VMs migrate to its node',
+      aDrain([], but({ arriving: undefined })),
+      aStatus([1, 2], [2]),
+      { state: 'Running', reason: 'UnderWay', progress: '2/2', events: ['drain.progressed'] },
+    ],
+    [
+      'is completed where the node takes pods again, and a VM migrates to it',
+      aDrain([], but({ node: { ...NODE, isDraining: false }, arriving: 1 })),
+      aStatus([1, 2], [2]),
+      { state: 'Completed', reason: 'Drained', progress: '2/2', events: ['drain.completed'] },
+    ],
+    [
       'is completed also where the node takes pods again',
       aDrain([], but({ node: { ...NODE, isDraining: false } })),
       aStatus([1, 2], [2]),
@@ -265,6 +283,12 @@ describe('an upgrade', () => {
 test('the end of a drain names the VMs that it did not wait for', () => {
   expect(after(aDrain([], but({ others: 2 })), aStatus([1], [1])).message).toBe(
     'no VM with an eviction strategy is left on node node1, of 1 VM; 2 VMs without one still there',
+  );
+});
+
+test('a drain whose last VMs migrate to its node says so', () => {
+  expect(after(aDrain([], but({ arriving: 1 })), aStatus([1], [1])).message).toBe(
+    '1 of 1 VMs have left the node; migrating to it: 1',
   );
 });
 

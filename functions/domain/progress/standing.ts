@@ -35,7 +35,7 @@ const ADVICE_OF: Readonly<Record<BlockedReason, string>> = {
 
 /** How an open drain or upgrade is: state, reason and message. */
 export function standingOf(
-  { blockedBy, buckets, kind }: Maintenance,
+  { blockedBy, buckets, kind, arriving = 0 }: Maintenance,
   { total, done, left }: Counts,
 ): Pick<ProgressStatus, 'state' | 'reason' | 'message' | 'blocked'> {
   const counts = Object.values(BLOCKED_BY).flatMap((reason) => {
@@ -45,7 +45,8 @@ export function standingOf(
   const [first] = counts;
   const how = kind === 'Drain' ? 'have left the node' : 'are up to date';
   if (first === undefined) {
-    const message = `${String(done)} of ${String(total)} VMs ${how}`;
+    const rest = left === 0 && arriving > 0 ? `; migrating to it: ${String(arriving)}` : '';
+    const message = `${String(done)} of ${String(total)} VMs ${how}${rest}`;
     return { state: 'Running', reason: MAINTENANCE_REASON.underWay, message, blocked: 0 };
   }
   const example = buckets.find(({ name }) => name === BUCKET_OF[first.reason])?.vms[0];

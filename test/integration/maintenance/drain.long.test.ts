@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 test('a drain fails when its node is gone; a node with the drain taint is drained too', async () => {
-  await scene.node('gone', { taints: [{ key: KUBEVIRT.drainTaint, effect: 'NoSchedule' }] } as never);
+  await scene.node('gone', { taints: [{ key: KUBEVIRT.drainTaint, effect: 'NoSchedule' }] });
   await scene.vm('gone', 'vm0');
   await scene.evacuate('gone', 'vm0');
   await scene.untilDrain('gone', hasState('Running'));
@@ -86,13 +86,41 @@ test('two nodes at once: a VM that moves from one to the other is left on that o
   ]);
 });
 
+test('a drain is not completed while a VM migrates to its node', async () => {
+  const target = { metadata: { labels: { [KUBEVIRT.migrationTarget]: 'arrived-at' } } };
+  await scene.node('arrived-at', { unschedulable: true });
+  await scene.vm('arrived-at', 'vm0', { evacuationNodeName: 'arrived-at' });
+  await scene.vm('elsewhere', 'vm1');
+  await scene.evacuate('elsewhere', 'vm1');
+  await scene.setMigration('elsewhere', 'evacuates-vm1', { phase: 'Running' });
+  await scene.patchVm('elsewhere', 'vm1', target);
+  const { metadata } = await scene.untilDrain('arrived-at', hasState('Running'));
+  await scene.patchVm('arrived-at', 'vm0', { status: { phase: 'Succeeded' } });
+  const awaiting = await scene.untilDrain(
+    'arrived-at',
+    (found) => found?.status?.message === '1 of 1 VMs have left the node; migrating to it: 1',
+  );
+  expect(awaiting.status?.state).toBe('Running');
+  await scene.patchVm('elsewhere', 'vm1', {
+    metadata: { labels: { [KUBEVIRT.nodeName]: 'arrived-at', [KUBEVIRT.migrationTarget]: null } },
+    status: { nodeName: 'arrived-at' },
+  });
+  await scene.setMigration('elsewhere', 'evacuates-vm1', { phase: 'Succeeded' });
+  await scene.untilDrain('arrived-at', (found) => found?.status?.progress === '1/2');
+  await scene.patchVm('elsewhere', 'vm1', { status: { phase: 'Succeeded' } });
+  await scene.untilDrain('arrived-at', hasState('Completed'));
+  expect(await scene.typesUntil(metadata.name, 'completed')).toEqual([
+    ...['started', 'progressed', 'completed'],
+  ]);
+});
+
 test('a drain of VMs that cannot be migrated leaves no mark; the drain taint on the cordoned node shows it', async () => {
   await scene.node('fixed', { unschedulable: true });
   const conditions = [{ type: 'LiveMigratable', status: 'False', reason: 'HostDeviceNotLiveMigratable' }];
   await scene.vm('fixed', 'vm0', { conditions });
   await scene.setNode('fixed', {
     taints: [{ key: KUBEVIRT.drainTaint, effect: 'NoSchedule' }],
-  } as never);
+  });
   const { metadata, status } = await scene.untilDrain('fixed', hasState('Blocked'));
   expect(status).toMatchObject({
     reason: 'NotMigratable',

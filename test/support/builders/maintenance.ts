@@ -26,6 +26,7 @@ export const aDrain = (vms: readonly number[], ...changes: Change<Maintenance>[]
       label: 'drain-12345678',
       node: { ...NODE, isDraining: true },
       left: keysOf(...vms),
+      arriving: 0,
       isMarked: true,
       isSettled: false,
     },
