@@ -155,8 +155,9 @@ function isMigrating({ metadata }: VirtualMachineInstance, { migrations }: Maint
 
 /**
  * Running VMIs with KubeVirt's label, without those that are being deleted, as KubeVirt counts them (facts/kubevirt.md §3.1): it
- * corrects the label of no other, so a user may have set it. And those that an upgrade migrates now: the label may be missing (test/recorded/README.md). A change of a VM,
- * which has another priority, is no upgrade. Before KubeVirt 1.7 a migration has no priority, so only the label counts.
+ * corrects the label of no other, so a user may have set it. And those that an upgrade migrates now: the label may be missing
+ * (test/recorded/README.md). A change of a VM, which has another priority, is no upgrade. Before KubeVirt 1.7 a migration has no
+ * priority, so only the label counts.
  */
 export function outdated(facts: Pick<MaintenanceFacts, 'vmis' | KnownOfVm>): VmLeft[] {
   const up = facts.vmis.filter(isUp);

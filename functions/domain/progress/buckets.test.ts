@@ -119,6 +119,14 @@ describe('a VM that nobody moves', () => {
     expect(said(vm, { ...RULES, before: known })).toBe(want);
   });
 
+  test.each(['NoMigration', 'NotEvicted', 'Stopping', 'constructor'])(
+    'but that has a verdict with the reason %s',
+    (reason) => {
+      const vm = { ...evacuated('vm0', false), verdict: { reason } };
+      expect(said(vm, { ...RULES, before: before(-999) })).toBe(`blocked ${reason} Quota`);
+    },
+  );
+
   const stops = (deletedAt: number, terminationGracePeriodSeconds?: number): VmLeft => {
     const vmi = beingDeleted(deletedAt)(aVmi());
     const spec = terminationGracePeriodSeconds === undefined ? {} : { terminationGracePeriodSeconds };

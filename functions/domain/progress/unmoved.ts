@@ -30,19 +30,26 @@ function turnOf({ reason }: VmState, { kind, methods, evictionIntervalMs = 0 }: 
 }
 
 /** Whether it should have stopped minutes ago: KubeVirt ends its guest after the grace period. */
-function isHanging({ reason, since = '' }: VmState, { vmi }: VmLeft, { now }: MaintenanceRules): boolean {
+function isHanging(
+  { bucket, reason, since = '' }: VmState,
+  { vmi }: VmLeft,
+  { now }: MaintenanceRules,
+): boolean {
   const graceMs = (vmi?.spec?.terminationGracePeriodSeconds ?? 0) * 1_000;
-  return reason === WAITS_FOR.stopping && now - Date.parse(since) >= LONGEST_BACKOFF_MS + graceMs;
+  const isStopping = bucket === 'restarted' && reason === WAITS_FOR.stopping;
+  return isStopping && now - Date.parse(since) >= LONGEST_BACKOFF_MS + graceMs;
 }
 
-const BY_REASON: Readonly<Record<string, BlockedReason>> = {
-  [WAITS_FOR.noMigration]: BLOCKED_BY.pending,
-  [WAITS_FOR.notEvicted]: BLOCKED_BY.notEvicted,
-  [WAITS_FOR.external]: BLOCKED_BY.external,
-};
+const BY_REASON: ReadonlyMap<string, BlockedReason> = new Map([
+  [WAITS_FOR.noMigration, BLOCKED_BY.pending],
+  [WAITS_FOR.notEvicted, BLOCKED_BY.notEvicted],
+  [WAITS_FOR.external, BLOCKED_BY.external],
+]);
 
 /** What blocks it if nothing moves it for long; undefined: it is moved, or something else blocks it. */
-function blockerOf({ reason }: VmState, { isQueued }: VmLeft): BlockedReason | undefined {
+function blockerOf({ bucket, reason }: VmState, { isQueued }: VmLeft): BlockedReason | undefined {
+  // A verdict may have any reason: it is from an Event.
+  if (bucket !== 'noMigrationYet') return undefined;
   // KubeVirt creates no migration that would find no slot (facts/kubevirt.md §3).
-  return isQueued && reason === WAITS_FOR.noMigration ? BLOCKED_BY.limit : BY_REASON[reason];
+  return isQueued && reason === WAITS_FOR.noMigration ? BLOCKED_BY.limit : BY_REASON.get(reason);
 }
