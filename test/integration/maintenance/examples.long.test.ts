@@ -157,7 +157,7 @@ async function post(type: string, source: string, data: object = {}): Promise<vo
 
 /** The PingSource of examples/rolling. */
 const ping = (): Promise<void> =>
-  post('dev.knative.sources.ping', `/apis/v1/namespaces/${SYSTEM_NAMESPACE}/pingsources/rolling`);
+  post('dev.knative.sources.ping', `/apis/v1/namespaces/${SYSTEM_NAMESPACE}/pingsources/mtq-example-rolling`);
 
 /** "node1 cordoned", "node2 done", or only the name. */
 const stateOf = ({ metadata: { name, annotations }, spec }: NodeObject): string => {
