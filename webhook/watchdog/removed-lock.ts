@@ -10,7 +10,7 @@ import type { Timers } from '../../functions/runtime/timers.ts';
 import { readFenceToken } from '../../functions/cluster/fence-token.ts';
 import { readLockQuotas, writeQuota } from '../../functions/cluster/quotas.ts';
 
-export interface RemovedLocksOptions {
+interface Fencing {
   readonly cluster: Cluster;
   readonly log: Log;
   readonly timers: Timers;
@@ -18,29 +18,19 @@ export interface RemovedLocksOptions {
   readonly nextMs: (tries: number) => number;
 }
 
-/** Locks that are gone, though a raise of theirs may still be running. */
-export class RemovedLocks {
-  readonly #options: RemovedLocksOptions;
-
-  constructor(options: RemovedLocksOptions) {
-    this.#options = options;
-  }
-
-  /** Until it succeeds: the raise may be delayed for as long as the API server is away. */
-  fence(namespace: string, lock: Lock): void {
-    const { cluster, log, timers, nextMs } = this.#options;
-    // Apart from the lock's own timers, which end with it.
-    const key = `fence/${namespace}/${lock.token}/`;
-    const work = async (): Promise<void> => {
-      try {
-        await fenceRemovedLock(cluster, namespace, lock);
-        timers.clear(key);
-      } catch (error) {
-        log('warn', `a removed lock is not fenced yet: ${describeError(error)}`, { namespace });
-      }
-    };
-    timers.start(key, work, { firstMs: 0, nextMs });
-  }
+/** Fences a removed lock until it succeeds: the raise may be delayed for as long as the API server is away. */
+export function keepFencing(namespace: string, lock: Lock, { cluster, log, timers, nextMs }: Fencing): void {
+  // Apart from the lock's own timers, which end with it.
+  const key = `fence/${namespace}/${lock.token}/`;
+  const work = async (): Promise<void> => {
+    try {
+      await fenceRemovedLock(cluster, namespace, lock);
+      timers.clear(key);
+    } catch (error) {
+      log('warn', `a removed lock is not fenced yet: ${describeError(error)}`, { namespace });
+    }
+  };
+  timers.start(key, work, { firstMs: 0, nextMs });
 }
 
 /**

@@ -15,6 +15,7 @@ export interface ResyncOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly post: (event: OurEvent) => Promise<void>;
+  /** Lowers and unlocks in the guard's process; `token`: the lock that the watchdog has watched for its whole lifetime. */
   readonly repair: (namespace: string, token: string | undefined) => Promise<unknown>;
   /** The objects in the watches; undefined: the watches have not listed every kind yet. */
   readonly seen: () => SeenObjects | undefined;

@@ -9,7 +9,7 @@ import { follow } from '../../functions/kubernetes/follow.ts';
 import type { Watched } from '../observability/metrics.ts';
 import { doubling, Timers } from '../../functions/runtime/timers.ts';
 import { LISTED_LOCKS, LISTED_RAISED } from './listed-locks.ts';
-import { RemovedLocks } from './removed-lock.ts';
+import { keepFencing } from './removed-lock.ts';
 import {
   dueInMs,
   expiredEvent,
@@ -48,7 +48,6 @@ export class Watchdog {
   readonly #settings: WatchdogSettings;
   readonly #options: WatchdogOptions;
   readonly #timers: Timers;
-  readonly #removed: RemovedLocks;
   /** The last known state of each locked namespace. */
   readonly #locks = new Map<string, WatchedLock>();
   /** Quotas with the raised label, by uid. */
@@ -58,7 +57,6 @@ export class Watchdog {
     this.#settings = settings;
     this.#options = options;
     this.#timers = new Timers(options.clock);
-    this.#removed = new RemovedLocks({ ...options, timers: this.#timers, nextMs });
   }
 
   /** Runs until `signal` aborts. */
@@ -137,7 +135,7 @@ export class Watchdog {
     const { lock } = known;
     // No raise can land, and the fence would be refused for ever.
     if (isRefusedByPolicy(lock)) return;
-    this.#removed.fence(name, lock);
+    keepFencing(name, lock, { ...this.#options, timers: this.#timers, nextMs });
   }
 
   /** The quota was lowered or deleted. */

@@ -143,31 +143,29 @@ export const overFinding = (over: string): Finding => ({
   suggestion: 'Increase the quota, or stop what is not needed.',
 });
 
+const CLEARS = 'Migrate it once within its cluster (virtctl migrate), which clears that.';
+
+const nextCrashFinding = (message: string, suggestion: string): Finding => ({
+  ...{ type: LIVE_CONDITION.nextCrashHalts, category: 'Warn', durable: true },
+  message,
+  suggestion,
+});
+
 /** What a failed attempt leaves on the source. */
 function haltsOf(snapshot: RunSnapshot | undefined): Finding[] {
   if (snapshot === undefined || !isDownByNextCrash(snapshot.source)) return [];
-  return [
-    {
-      ...{ type: LIVE_CONDITION.nextCrashHalts, category: 'Warn', durable: true },
-      message:
-        'KubeVirt does not start the VM on the source again after its next crash or restart, because its last migration failed.',
-      suggestion:
-        'Migrate it once within its cluster (virtctl migrate), which clears that. If it is down already: delete its VMI, and start it.',
-    },
-  ];
+  const message =
+    'KubeVirt does not start the VM on the source again after its next crash or restart, because its last migration failed.';
+  return [nextCrashFinding(message, `${CLEARS} If it is down already: delete its VMI, and start it.`)];
 }
 
-const haltsThere = (snapshot: RunSnapshot | undefined): Finding[] =>
-  snapshot !== undefined && isDownByNextCrashThere(snapshot.target)
-    ? [
-        {
-          ...{ type: LIVE_CONDITION.nextCrashHalts, category: 'Warn', durable: true },
-          message:
-            'KubeVirt halts the VM on the target at its next crash or restart, because its VMI still has the state of this migration.',
-          suggestion: 'Migrate it once within its cluster (virtctl migrate), which clears that.',
-        },
-      ]
-    : [];
+/** What a success leaves on the target. */
+function haltsThere(snapshot: RunSnapshot | undefined): Finding[] {
+  if (snapshot === undefined || !isDownByNextCrashThere(snapshot.target)) return [];
+  const message =
+    'KubeVirt halts the VM on the target at its next crash or restart, because its VMI still has the state of this migration.';
+  return [nextCrashFinding(message, CLEARS)];
+}
 
 function waitFindings(decision: RunDecision, { started, conditions = [] }: VmStatus, now: number): Finding[] {
   const mayTakeLong = started === undefined;

@@ -31,8 +31,10 @@ export interface Crossings {
 }
 
 /** `of`: "one cluster" is both of them, which trusts itself. */
-export async function startCrossings(of?: 'two clusters' | 'one cluster'): Promise<Crossings> {
-  const clusters = await startTwoKubeVirts({ runMs: 100, migrationMs: 500 }, of === undefined ? {} : { of });
+export async function startCrossings(
+  of: 'two clusters' | 'one cluster' = 'two clusters',
+): Promise<Crossings> {
+  const clusters = await startTwoKubeVirts({ runMs: 100, migrationMs: 500 }, { of });
   const { members } = clusters;
   const kubeconfigOf = new Map<MemberCluster, string>();
   for (const member of new Set(Object.values(members))) {

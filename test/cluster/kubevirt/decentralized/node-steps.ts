@@ -6,8 +6,9 @@ import { isHandedToNode, isReceiver, sideIn } from './sides.ts';
 import type { Timings } from '../node-steps.ts';
 
 /**
- * How far a guest is on its way: under way, arrived, called back, or `failed` with both launchers there; `broken` by the end of a launcher while the guest was whole on the
- * source. In `post-copy` it runs on the target and the rest of its memory is on the source, so that it is `lost` with either launcher.
+ * How far a guest is on its way: under way, arrived, called back, or `failed` with both launchers there; `broken` by the end of a launcher
+ * while the guest was whole on the source. In `post-copy` it runs on the target and the rest of its memory is on the source, so that it is
+ * `lost` with either launcher.
  */
 export type TransferState = 'running' | 'post-copy' | 'done' | 'broken' | 'lost' | 'aborted' | 'failed';
 
@@ -17,7 +18,6 @@ export type CrossVmiStep =
   | 'go-post-copy'
   | 'abort-sending'
   | 'fail-sending'
-  | 'fail-receiver'
   | 'mark-lost'
   | 'prepare-receiver'
   | 'detect-guest'
@@ -37,7 +37,6 @@ export const TIMING_OF_CROSSING: Readonly<Record<CrossStep, keyof Timings>> = {
   transfer: 'migrationMs',
   'abort-sending': 'handlerMs',
   'fail-sending': 'handlerMs',
-  'fail-receiver': 'handlerMs',
   leave: 'leaveMs',
   'mark-lost': 'handlerMs',
   'prepare-receiver': 'handlerMs',
@@ -121,7 +120,7 @@ function targetStep({ vmi, launchers, transfer }: CrossView): CrossStep | undefi
 const STAYED: readonly (TransferState | undefined)[] = ['aborted', 'failed'];
 
 function receivingStep(state: MigrationState, transfer: TransferState | undefined): CrossStep | undefined {
-  if (state.endTimestamp !== undefined) return transfer === 'failed' ? 'fail-receiver' : 'complete';
+  if (state.endTimestamp !== undefined) return transfer === 'failed' ? 'mark-lost' : 'complete';
   if (transfer === 'done') return 'receive';
   if (transfer === 'broken' || transfer === 'lost') return 'break-receiver';
   if (STAYED.includes(transfer)) return 'empty-receiver';
@@ -159,27 +158,20 @@ export const isVmiStep = (step: CrossStep): step is CrossVmiStep => step in CHAN
 
 const inState = (migrationState: MigrationState): Change => ({ status: { migrationState } });
 
+const failedAt = (endTimestamp: string, failureReason: string): MigrationState => ({
+  ...{ completed: true, failed: true },
+  failureReason,
+  endTimestamp,
+});
+
 const CHANGES: Readonly<Record<CrossVmiStep, (vmi: Vmi, handler: Handler) => Change>> = {
   send: (_, { now }) => inState({ mode: 'PreCopy', startTimestamp: now }),
   'go-post-copy': () => inState({ mode: 'PostCopy' }),
   'abort-sending': (_, { now }) =>
-    inState({
-      abortStatus: 'Succeeded',
-      completed: true,
-      failed: true,
-      failureReason: 'Live migration aborted',
-      endTimestamp: now,
-    }),
+    inState({ abortStatus: 'Succeeded', ...failedAt(now, 'Live migration aborted') }),
+  // On the target too, where only the end of a copy that failed is relayed. Older releases take it for a success (kubevirt#17261).
   'mark-lost': () => inState({ completed: true, failed: true }),
-  'fail-sending': (_, { now }) =>
-    inState({
-      completed: true,
-      failed: true,
-      failureReason: 'Live migration is stuck',
-      endTimestamp: now,
-    }),
-  // Of what the source says only the end is relayed. Older releases take it for a success (kubevirt#17261).
-  'fail-receiver': () => inState({ completed: true, failed: true }),
+  'fail-sending': (_, { now }) => inState(failedAt(now, 'Live migration is stuck')),
   'prepare-receiver': () =>
     inState({
       targetNodeAddress: ADDRESS,
