@@ -276,6 +276,7 @@ test.each([
 test.each<[string, Migration['spec'], boolean]>([
   ['is sent', { sendTo: { migrationID: 'a' } }, false],
   ['receives', { receive: { migrationID: 'a' } }, true],
+  ['is sent, by an id that is too long to be kept', { sendTo: {} }, false],
   ['is sent to itself', { sendTo: { migrationID: 'a' }, receive: { migrationID: 'a' } }, true],
 ])('isRunning: one that %s, while Scheduling', (_, spec, running) => {
   expect(isRunning({ ...aMigration(inPhase('Scheduling')), spec })).toBe(running);

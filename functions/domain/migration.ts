@@ -205,9 +205,9 @@ export function sourceAttachmentOf(
 export const isReceiving = ({ spec: { receive, sendTo } }: Migration): boolean =>
   receive !== undefined && (receive.migrationID === undefined || receive.migrationID !== sendTo?.migrationID);
 
-/** The sending side (KubeVirt IsDecentralizedSource). */
+/** The sending side (KubeVirt IsDecentralizedSource). Lists leave out an id that is too long. */
 const isSending = ({ spec: { receive, sendTo } }: Migration): boolean =>
-  sendTo !== undefined && receive?.migrationID !== sendTo.migrationID;
+  sendTo !== undefined && (sendTo.migrationID === undefined || receive?.migrationID !== sendTo.migrationID);
 
 const PRIORITY: Readonly<Record<string, number>> = {
   'system-critical': 100,

@@ -127,7 +127,7 @@ export interface Migration extends KubernetesObject {
   spec: {
     vmiName?: string;
     priority?: string;
-    sendTo?: { migrationID: string };
+    sendTo?: { migrationID?: string };
     receive?: { migrationID?: string };
   };
   status?: {
