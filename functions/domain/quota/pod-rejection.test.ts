@@ -26,6 +26,13 @@ describe('parsePodRejection (F34)', () => {
     });
   });
 
+  test('the Event of a launcher that Pod Security refuses', () => {
+    const text = forbidden('violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false');
+    const message = `failed to render launch manifest: failed to create target pod for vmi shop/vm0, it needs a privileged namespace to run: ${text}`;
+    expect(parsePodRejection(message)).toEqual({ kind: 'podSecurity', text });
+    expect(parsePodRejection(message, 'attachment')).toBeUndefined();
+  });
+
   test.each<[string, PodRejection['kind']]>([
     [
       forbidden('failed quota: q: must specify limits.cpu for: compute; limits.memory for: a,b'),

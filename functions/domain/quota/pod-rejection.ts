@@ -13,9 +13,13 @@ export type PodRejection =
   /** Not about a quota's amounts: no raise helps. */
   | { readonly kind: 'uncovered' | 'limitRange' | 'podSecurity' | 'policy'; readonly text: string };
 
-/** virt-controller's prefix before the API server's text; client-go prepends its own after ten events alike. */
+/**
+ * virt-controller's prefix before the API server's text; client-go prepends its own after ten events alike. The longer one is of Pod Security
+ * (KubeVirt pkg/virt-controller/watch/migration/migration.go, createTargetPod).
+ */
 const PREFIX = {
-  launcher: /^(?:\(combined from similar events\): )?Error creating pod: /,
+  launcher:
+    /^(?:\(combined from similar events\): )?(?:Error creating pod: |failed to render launch manifest: failed to create target pod for vmi \S+, it needs a privileged namespace to run: )/,
   attachment: /^(?:\(combined from similar events\): )?Error creating attachment pod: /,
 } as const;
 const FORBIDDEN = /^pods "[^"]*" is forbidden: /;

@@ -44,7 +44,7 @@ export class TargetPods {
   async attach({ migration, vmi, target }: MigrationView): Promise<void> {
     if (vmi === undefined || target === undefined) return;
     const pod = renderAttachmentPod({ vmi, launcher: target, migration, release: this.#world.release });
-    const { metadata } = await this.#post(vmi, pod, 'Error creating attachment pod');
+    const { metadata } = await this.#post(vmi, pod, (text) => `Error creating attachment pod: ${text}`);
     this.#world.recorder.record(migration, {
       type: 'Normal',
       reason: 'SuccessfulCreate',
@@ -78,7 +78,7 @@ export class TargetPods {
     const quotas = this.#world.quotas.inNamespace(vmi.metadata.namespace);
     const { release } = this.#world;
     const pod = this.#world.renderLauncher({ vmi, migration, configuration, quotas, release });
-    const { metadata } = await this.#post(vmi, pod, 'Error creating pod');
+    const { metadata } = await this.#post(vmi, pod, launcherFailure);
     this.#world.recorder.record(migration, {
       type: 'Normal',
       reason: 'SuccessfulCreate',
@@ -86,7 +86,11 @@ export class TargetPods {
     });
   }
 
-  async #post(vmi: Vmi, pod: New<LauncherPod>, failure: string): Promise<LauncherPod> {
+  async #post(
+    vmi: Vmi,
+    pod: New<LauncherPod>,
+    failure: (text: string, vmi: Vmi) => string,
+  ): Promise<LauncherPod> {
     const { cluster, pods, recorder } = this.#world;
     try {
       const { object } = await cluster.create(LAUNCHER_PODS, pod);
@@ -94,7 +98,7 @@ export class TargetPods {
       pods.put(object);
       return object;
     } catch (error) {
-      const message = `${failure}: ${textOf(error)}`;
+      const message = failure(textOf(error), vmi);
       recorder.record(vmi, { type: 'Warning', reason: 'FailedCreate', message });
       throw error;
     }
@@ -148,3 +152,9 @@ export class TargetPods {
     });
   }
 }
+
+/** Pod Security has a text of its own (KubeVirt pkg/virt-controller/watch/migration/migration.go, createTargetPod). */
+const launcherFailure = (text: string, { metadata: { namespace = '', name } }: Vmi): string =>
+  text.includes('violates PodSecurity')
+    ? `failed to render launch manifest: failed to create target pod for vmi ${namespace}/${name}, it needs a privileged namespace to run: ${text}`
+    : `Error creating pod: ${text}`;
