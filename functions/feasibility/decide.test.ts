@@ -7,7 +7,8 @@ import {
   lockedBy,
   lockedUnreadably,
 } from '../../test/support/builders/namespace.ts';
-import { annotated, atVersion, beingDeleted, named } from '../../test/support/builders/object.ts';
+import { annotated, atVersion, beingDeleted, named, NOW } from '../../test/support/builders/object.ts';
+import { aFailure } from '../../test/support/builders/pod-rejection.ts';
 import { aGrant, aQuota, hard, holding, uncounted } from '../../test/support/builders/quota.ts';
 import { aSnapshot, aView, aVmmrq, giving, RULES } from '../../test/support/builders/snapshot.ts';
 import { assess } from '../domain/verdict/assessment.ts';
@@ -116,6 +117,14 @@ describe('nudges', () => {
     const nudged = aMigration(annotated(ANNOTATION.nudged, valueOf(withHeadroom())));
     expect(decided({ ...withHeadroom(), migrations: [nudged] }).nudges).toEqual([]);
     expect(decided({ ...withHeadroom(atVersion('101')), migrations: [nudged] }).nudges).toHaveLength(1);
+  });
+
+  test('something else refused its pod: once in five minutes, because what did so may be gone', () => {
+    const refused = { events: [aFailure('admission webhook "a.example.com" denied the request: no')] };
+    const nudged = aMigration(annotated(ANNOTATION.nudged, valueOf(refused)));
+    expect(valueOf(refused)).toMatch(/^headroom \S+ \d+$/);
+    expect(decided({ ...refused, migrations: [nudged] }).nudges).toEqual([]);
+    expect(decided({ ...refused, migrations: [nudged], now: NOW + 300_000 }).nudges).toHaveLength(1);
   });
 
   test('the order of the quotas does not matter', () => {

@@ -102,15 +102,29 @@ function isLeftover({ namespace, quotas, now }: NamespaceSnapshot): boolean {
   return lockOf(namespace).kind !== 'none' || quotas.some((quota) => grantOf(quota).kind !== 'none');
 }
 
-/** Nudges each migration once per state of the quotas. virt-controller may sleep for minutes although there is headroom. */
-function nudgesOf({ migrations, quotas }: NamespaceSnapshot, blocked: readonly Verdict[]): Nudge[] {
+/** client-go lets so many Events about one object through for good (tools/record, events_cache.go): more attempts would show nothing. */
+const ASK_AGAIN_MS = 300_000;
+
+/**
+ * Nudges each migration once per state of the quotas: virt-controller may sleep for minutes although there is headroom. Where something else
+ * refused its pod, every five minutes too: a webhook that was away is back, and no event says so.
+ */
+function nudgesOf({ migrations, quotas, now }: NamespaceSnapshot, blocked: readonly Verdict[]): Nudge[] {
   const versions = quotas.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`);
-  const value = `headroom ${fingerprint(versions.toSorted().join())}`;
-  const fitting = new Set(blocked.filter(isWorthNudging).map(({ migration }) => migration.uid));
-  return migrations
-    .filter(({ metadata }) => fitting.has(metadata.uid))
-    .filter(({ metadata }) => metadata.annotations?.[ANNOTATION.nudged] !== value)
-    .map((migration) => ({ migration, value }));
+  const headroom = `headroom ${fingerprint(versions.toSorted().join())}`;
+  const values = new Map(
+    blocked
+      .filter(isWorthNudging)
+      .map(({ migration, verdict }) => [
+        migration.uid,
+        verdict === 'Fits' ? headroom : `${headroom} ${String(Math.floor(now / ASK_AGAIN_MS))}`,
+      ]),
+  );
+  return migrations.flatMap((migration) => {
+    const value = values.get(migration.metadata.uid);
+    const isDue = value !== undefined && migration.metadata.annotations?.[ANNOTATION.nudged] !== value;
+    return isDue ? [{ migration, value }] : [];
+  });
 }
 
 /** Verdicts from the API server's last refusal. Only another attempt shows whether they still hold. */
