@@ -25,12 +25,14 @@ let ended: Promise<void>;
 /** What the follower was called with, in order: "list mig0,mig1", "change mig0 Pending". */
 let saw: string[];
 let changed: object[];
+let onLost: (isLost: boolean) => void;
 
 beforeEach(() => {
   jest.useFakeTimers();
   cluster = new WatchedCluster();
   stop = new AbortController();
   [saw, changed] = [[], []];
+  onLost = () => undefined;
 });
 
 afterEach(async () => {
@@ -55,7 +57,10 @@ async function start(
         saw.push(`change ${migration.metadata.name} ${migration.status?.phase ?? ''}`);
       },
       onGone: ({ metadata }) => saw.push(`gone ${metadata.name}`),
-      onError: (error) => saw.push(`error ${(error as Error).message}`),
+      onError: (error, isLost) => {
+        saw.push(`error ${(error as Error).message}`);
+        onLost(isLost);
+      },
     },
   );
   await during(0);
@@ -81,12 +86,40 @@ test('lists once, then watches', async () => {
 });
 
 describe('a watch', () => {
-  test('that is silent for 75 s is cut and resumed without a list', async () => {
+  test('that is silent for 75 s is cut, and a list shows what it hid', async () => {
     await start();
     expect((await during(74_999)).asked).toEqual([]);
-    expect((await during(1)).asked).toEqual(['watch']);
+    expect((await during(1)).asked).toEqual(['list', 'watch']);
     cluster.put(MIGRATIONS, aMigration());
     expect((await during(0)).saw).toEqual(['change mig0 Pending']);
+  });
+
+  test('that is silent while lists beside it answer is resumed without another one', async () => {
+    await start(MIGRATIONS, { listEveryMs: 10_000 });
+    await during(74_000);
+    expect((await during(1_000)).asked).toEqual(['watch']);
+  });
+
+  test('that fails for longer than 75 s has lost what happened meanwhile, and lists', async () => {
+    const lost: boolean[] = [];
+    onLost = (isLost) => lost.push(isLost);
+    await start();
+    cluster.break(MIGRATIONS, new ApiError('watch', { code: 403, reason: 'Forbidden' }, new Date()));
+    await during(74_000);
+    expect(new Set(lost)).toEqual(new Set([false]));
+    await during(20_000);
+    expect(lost.at(-1)).toBe(true);
+    cluster.restoreWatch(MIGRATIONS);
+    cluster.put(MIGRATIONS, aMigration());
+    expect(await during(10_000)).toEqual({ saw: ['list mig0'], asked: ['list', 'watch'] });
+  });
+
+  test('whose first list is answered with 410 has lost what happened too', async () => {
+    const lost: boolean[] = [];
+    onLost = (isLost) => lost.push(isLost);
+    cluster.failLists(MIGRATIONS, new ApiError('list', { code: 410, reason: 'Expired' }, new Date()));
+    await start();
+    expect(lost).toEqual([true]);
   });
 
   test.each<[string, () => void]>([
@@ -179,6 +212,20 @@ describe('lists beside the watch', () => {
     await start(MIGRATIONS, { listEveryMs: 10_000 });
     expect((await during(9_999)).asked).toEqual([]);
     expect(await during(1)).toEqual({ saw: ['list '], asked: ['list'] });
+  });
+
+  test('show a storage that was restored from a backup, once the watch was silent', async () => {
+    cluster.put(MIGRATIONS, aMigration());
+    const server = cluster.asCluster();
+    const restored = await server.list(MIGRATIONS, {});
+    await start(
+      MIGRATIONS,
+      { listEveryMs: 10_000 },
+      { ...server, list: () => Promise.resolve(restored as never) },
+    );
+    cluster.put(MIGRATIONS, aMigration(named('mig1')));
+    expect((await during(74_000)).saw).toEqual(['change mig1 Pending']);
+    expect((await during(2_000)).saw[0]).toBe('list mig0');
   });
 
   test('that are older than the watch are ignored', async () => {

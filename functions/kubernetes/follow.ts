@@ -28,7 +28,10 @@ export interface Followed<T extends KubernetesObject> {
 }
 
 const PAUSE_MS = { first: 200, max: 10_000 };
-/** Bookmarks come every minute (k8s.io/apiserver, storage/cacher), so a watch that is silent for longer is dead. */
+/**
+ * Bookmarks come every minute (k8s.io/apiserver, storage/cacher), so a watch that is silent for longer is dead. A list is needed then: of a
+ * storage that was restored from a backup the API server sends no events until its versions have caught up.
+ */
 const SILENCE_MS = 75_000;
 /** The abort reason of a silent watch. */
 const SILENT = new Error('silent for too long');
@@ -41,7 +44,7 @@ const PAGE_SIZE = 500;
 
 /**
  * Lists and watches until `signal` aborts. A watch that ended is resumed from the last version seen, bookmarks included. It
- * lists again only where the server no longer has that version (410).
+ * lists again only where the server no longer has that version (410), or was not heard for long.
  */
 export async function follow<T extends KubernetesObject>(
   cluster: Cluster,
@@ -61,6 +64,8 @@ class Following<T extends KubernetesObject> {
   #version: string | undefined;
   /** Version of the last list: it includes every watch event up to that version. */
   #listed = '';
+  /** When the server was heard last, milliseconds. */
+  #heardAt = 0;
 
   constructor(cluster: Cluster, followed: Followed<T>, follower: Follower<T>) {
     this.#cluster = cluster;
@@ -98,16 +103,24 @@ class Following<T extends KubernetesObject> {
     try {
       if (this.#version === undefined) await this.#list();
       await this.#watch();
+      this.#forgetUnheard();
     } catch (error) {
       if (this.#isStopped()) return false;
-      if (isGone(error) || isTooLargeVersion(error)) this.#version = undefined;
-      else if (this.#followed.isOptional === true && isNotFound(error)) {
+      if (this.#followed.isOptional === true && isNotFound(error)) {
         this.#version = undefined;
         this.#follower.onList([]);
         return true;
-      } else this.#follower.onError(error, this.#version === undefined);
+      }
+      this.#forgetUnheard();
+      if (this.#version !== undefined && (isGone(error) || isTooLargeVersion(error)))
+        this.#version = undefined;
+      else this.#follower.onError(error, this.#version === undefined);
     }
     return false;
+  }
+
+  #forgetUnheard(): void {
+    if (this.#clock.elapsed() - this.#heardAt >= SILENCE_MS) this.#version = undefined;
   }
 
   async #listEvery(everyMs: number): Promise<void> {
@@ -128,6 +141,7 @@ class Following<T extends KubernetesObject> {
     if (this.#isStopped() || (this.#version !== undefined && isLater(this.#version, resourceVersion))) return;
     this.#version = resourceVersion;
     this.#listed = resourceVersion;
+    this.#heardAt = this.#clock.elapsed();
     this.#follower.onList(items);
   }
 
@@ -149,6 +163,7 @@ class Following<T extends KubernetesObject> {
         if (signal.aborted) return;
         cancel();
         cancel = listen();
+        this.#heardAt = this.#clock.elapsed();
         this.#apply(event);
       }
     } catch (error) {
