@@ -283,6 +283,24 @@ describe('blocked migrations', () => {
     expect(posted.map(({ length }) => length)).toEqual([1, 1, 1, 1]);
     expect(logged).toEqual(new Array(2).fill('a resync failed: Error: no Broker'));
   });
+
+  test('one that fails in the middle goes on there, and does not begin again', async () => {
+    for (const namespace of ['a', 'b', 'c']) {
+      cluster.put(VMMRQS, aVmmrq(inNamespace(namespace)));
+      cluster.put(MIGRATIONS, aMigration(inNamespace(namespace)));
+    }
+    let calls = 0;
+    const { posted } = await resyncs(2, {
+      post: () => {
+        calls += 1;
+        return calls === 2 ? Promise.reject(new Error('no Broker')) : Promise.resolve();
+      },
+    });
+    expect(posted.map(({ length }) => length)).toEqual([2, 3]);
+    const taken = posted.flat().filter(({ namespace }) => namespace === posted[0]?.[0]?.namespace);
+    const [before, after] = taken.map((event) => 'cause' in event && event.cause);
+    expect(after).not.toBe(before);
+  });
 });
 
 describe('grants without their label', () => {

@@ -87,13 +87,18 @@ async function resyncMigrations(
   const seen = options.seen();
   if (seen === undefined) return known;
   const next = new Map<string, NamespaceState>();
+  let isBrokerAway = false;
   for (const [namespace, { news, isRefused }] of namespacesToResync(seen)) {
     const of = fingerprint(news.toSorted().join());
     const before = known.get(namespace);
     const now = before?.of === of ? before : { of, seen: 0, nextAt: 1 };
     const maxIntervals = isRefused ? MAX_INTERVALS.refused : MAX_INTERVALS.other;
     const asked = { ...now, seen: now.seen + 1, maxIntervals };
-    next.set(namespace, await requestResync(options, namespace, asked));
+    const after: NamespaceState | undefined = isBrokerAway
+      ? undefined
+      : await requestResync(options, namespace, asked);
+    isBrokerAway = after === undefined;
+    next.set(namespace, after ?? now);
   }
   return next;
 }
@@ -140,14 +145,20 @@ function isMarkedBusy({ status }: Vmmrq): boolean {
   );
 }
 
+/** undefined: the Broker did not take it. */
 async function requestResync(
-  options: ResyncOptions,
+  { post, log }: ResyncOptions,
   namespace: string,
   { maxIntervals, ...known }: NamespaceState & { readonly maxIntervals: number },
-): Promise<NamespaceState> {
+): Promise<NamespaceState | undefined> {
   if (known.seen < known.nextAt) return known;
   const cause = `${known.of}-${String(known.seen)}`;
-  await options.post({ type: EVENT.sweepRequested, from: 'guard', namespace, cause });
+  try {
+    await post({ type: EVENT.sweepRequested, from: 'guard', namespace, cause });
+  } catch (error) {
+    log('warn', `a resync failed: ${describeError(error)}`, { namespace });
+    return undefined;
+  }
   return { ...known, nextAt: known.seen + Math.min(known.seen, maxIntervals) };
 }
 
