@@ -87,8 +87,19 @@ test('locks that end do not delay the next namespace', async () => {
   slotNotifier.freed();
   slotNotifier.freed();
   slotNotifier.freed();
-  expect(await notifiedNamespaces(0)).toEqual([]);
+  await notifiedNamespaces(100);
+  slotNotifier.freed();
+  await notifiedNamespaces(100);
   expect(posted.map(({ namespace }) => namespace)).toEqual(['first', 'first', 'second']);
+});
+
+test('a hundred migrations that end in a second bring a turn every tenth of it', async () => {
+  for (let ended = 0; ended < 100; ended += 1) {
+    slotNotifier.freed();
+    await jest.advanceTimersByTimeAsync(10);
+  }
+  expect(posted.length).toBeLessThanOrEqual(11);
+  expect(posted.length).toBeGreaterThan(3);
 });
 
 test('after a complete round another free slot starts with the first namespace', async () => {
@@ -96,6 +107,7 @@ test('after a complete round another free slot starts with the first namespace',
   await notifiedNamespaces(3_000);
   const before = posted.length;
   slotNotifier.freed();
+  await notifiedNamespaces(100);
   expect(posted.slice(before).map(({ namespace }) => namespace)).toEqual(['first']);
 });
 
@@ -148,6 +160,7 @@ test('a namespace that stopped waiting starts a new count', async () => {
   state = stateOf(SECOND);
   await notifiedNamespaces(1_000);
   state = stateOf(FIRST, SECOND);
+  await notifiedNamespaces(100);
   slotNotifier.freed();
   expect(posted.at(-1)?.namespace).toBe('first');
 });

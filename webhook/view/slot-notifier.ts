@@ -24,6 +24,8 @@ const AGAIN_MS = 1_000;
 /** The second round is late enough to retry a lock that failed by our own error (attempt.ts). */
 const ROUNDS = 2;
 const NEXT_ROUND_MS = 4_500;
+/** Between two turns, however many migrations end: a tenant may create and delete them in a loop. */
+const MIN_GAP_MS = 100;
 
 interface Next {
   readonly migrations: readonly MigrationInNamespace[];
@@ -42,6 +44,8 @@ export class SlotNotifier {
   #cancel: (() => void) | undefined;
   #isStopped = false;
   #count = 0;
+  /** Milliseconds. */
+  #wokeAt = -Infinity;
 
   constructor(options: SlotNotifierOptions) {
     this.#options = options;
@@ -52,7 +56,11 @@ export class SlotNotifier {
     const state = this.#options.state();
     if (state === undefined) return;
     if (this.#isRoundOver(state)) this.#tries.clear();
-    this.#wakeNext();
+    const restMs = this.#wokeAt + MIN_GAP_MS - this.#options.clock.elapsed();
+    if (restMs > 0) {
+      this.#rest();
+      this.#wakeAfter(restMs);
+    } else this.#wakeNext();
   }
 
   /** The callers report here that a namespace is locked: its events have an effect. */
@@ -83,6 +91,7 @@ export class SlotNotifier {
     this.#forget(state);
     const now = this.#next(state);
     if (now === undefined) return;
+    this.#wokeAt = this.#options.clock.elapsed();
     for (const migration of now.migrations) void this.#notify(migration);
     const next = this.#next(state);
     if (next === undefined) return;
