@@ -1,5 +1,5 @@
 /** At most this many at once: a tenant's many migrations must not fill the memory with requests. */
-const GROUP = 20;
+export const GROUP = 20;
 
 /** Does `work` for each item, a group after the other. Rejects with the first error, after all of them. */
 export async function inGroups<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {

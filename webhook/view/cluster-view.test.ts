@@ -7,6 +7,7 @@ import { aClusterVmmrq, aReservation, aVmmrq, withTotal } from '../../test/suppo
 import { systemClock } from '../../functions/runtime/clock.ts';
 import type { ClusterVmmrq, KubernetesObject, KubeVirt, Vmmrq } from '../../functions/domain/objects.ts';
 import { viewSchema } from '../../functions/domain/view.ts';
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { ApiError, describeError } from '../../functions/kubernetes/errors.ts';
 import {
   CLUSTER_VMMRQS,
@@ -155,6 +156,22 @@ describe('the view', () => {
       cluster.put(MIGRATIONS, inPhase('TargetReady')(aMigration()));
       await advance();
       expect(lookedUp()).toHaveLength(3);
+    });
+
+    test('reads twenty VMIs at a time, however many migrations a list brings', async () => {
+      let [open, most, all] = [0, 0, 0];
+      const get = async (): Promise<unknown> => {
+        [open, all] = [open + 1, all + 1];
+        most = Math.max(most, open);
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        open -= 1;
+        return { object: aVmi() };
+      };
+      const one = new ClusterView({ get } as unknown as Cluster);
+      for (let at = 0; at < 50; at += 1)
+        one.setMigration(aMigration(named(`mig${String(at)}`), inPhase('Running')));
+      await advance(100);
+      expect({ open, most, all }).toEqual({ open: 0, most: 20, all: 50 });
     });
 
     test('looks at a new one only, and at all where KubeVirt’s limit has changed', async () => {

@@ -18,7 +18,7 @@ import {
 } from '../../functions/domain/view/view-of.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { VMIS } from '../../functions/kubernetes/resources.ts';
-import { inGroups } from '../../functions/cluster/in-groups.ts';
+import { GROUP, inGroups } from '../../functions/cluster/in-groups.ts';
 import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
 
 export const uidOf = ({ metadata }: KubernetesObject): string => metadata.uid;
@@ -36,6 +36,9 @@ export class ClusterView {
   readonly #nodes = new Map<string, string>();
   /** A node's limit, for which all migrations have been looked at; undefined: there are no more than that. */
   #foundBeyond: number | undefined;
+  /** Migrations whose node is to be read, by UID. */
+  readonly #toFind = new Map<string, Migration>();
+  #isFinding = false;
   readonly #cluster: Cluster;
 
   constructor(cluster: Cluster) {
@@ -114,13 +117,32 @@ export class ClusterView {
     }
     const due = this.#foundBeyond === limit ? [migration] : this.migrations.values();
     this.#foundBeyond = limit;
-    const open = [...due].filter((each) => isRunning(each) || isRejectedByQuota(each));
-    void inGroups(open, (each) => this.#findNode(each));
+    for (const each of due) if (this.#isToFind(each)) this.#toFind.set(uidOf(each), each);
+    if (!this.#isFinding) void this.#findAll();
+  }
+
+  #isToFind(migration: Migration): boolean {
+    const isAsked = isRunning(migration) || isRejectedByQuota(migration);
+    return isAsked && migration.spec.vmiName !== undefined && !this.#nodes.has(uidOf(migration));
+  }
+
+  /** A group after the other, however many arrive at once: a list brings all of the cluster. */
+  async #findAll(): Promise<void> {
+    this.#isFinding = true;
+    // Those of the same list come too.
+    await Promise.resolve();
+    while (this.#toFind.size > 0) {
+      const open = [...this.#toFind.values()].slice(0, GROUP);
+      for (const each of open) this.#toFind.delete(uidOf(each));
+      const present = open.filter((each) => this.migrations.has(uidOf(each)));
+      await inGroups(present, (each) => this.#findNode(each));
+    }
+    this.#isFinding = false;
   }
 
   /** Reads once where the VM of a migration runs. A migration without a known node counts on no node. */
   async #findNode({ metadata: { uid, namespace = '' }, spec: { vmiName = '' } }: Migration): Promise<void> {
-    if (this.#nodes.has(uid) || vmiName === '') return;
+    if (this.#nodes.has(uid)) return;
     this.#nodes.set(uid, '');
     try {
       const read = await ignoreNotFound(this.#cluster.get(VMIS, { namespace, name: vmiName }));
@@ -130,6 +152,7 @@ export class ClusterView {
       this.#nodes.delete(uid);
       // The next event looks at all again.
       this.#foundBeyond = undefined;
+      this.#toFind.clear();
     }
   }
 }
