@@ -121,6 +121,7 @@ const keyOf = (
 const CORDONED = 'nodes spec.unschedulable=true';
 const ON_NODE = 'virtualmachineinstances kubevirt.io/nodeName=node1';
 const ARRIVING = 'virtualmachineinstances kubevirt.io/migrationTargetNodeName=node1';
+const OUTDATED = 'virtualmachineinstances kubevirt.io/outdatedLauncherImage';
 const PROGRESSES = 'maintenanceprogresses ';
 
 const node = (beat = '0'): KubernetesObject =>
@@ -253,6 +254,15 @@ describe('the guard posts maintenance.changed', () => {
     pushed.listed.set(ON_NODE, [FIXED]);
     await start();
     expect(posts).toHaveLength(want);
+  });
+
+  test('for a drain, though the VMs of an upgrade are too many to be listed', async () => {
+    draining();
+    pushed.refused.add(OUTDATED);
+    await start();
+    expect(new Set(posts.map(({ maintenance }) => maintenance.kind))).toEqual(new Set(['Drain']));
+    expect(tracker.maintenanceOf({ kind: 'Upgrade' })).toBeUndefined();
+    expect(logged).toContain('watching virtualmachineinstances again: Error: too much');
   });
 
   test('for a drain once, and again after five seconds while its object is missing', async () => {

@@ -110,6 +110,12 @@ export class MaintenanceTracker implements MaintenanceSource {
     return known ?? (isListing ? undefined : NOTHING);
   }
 
+  /** undefined: they have not been listed yet. */
+  #ofUpgrade(): ReturnType<MaintenanceWatches['onNode']> {
+    const { outdated: vmis } = this.#watches;
+    return vmis && { ...NOTHING, vmis };
+  }
+
   #nodes({ migrations }: ClusterView): string[] {
     const { cordoned, progresses } = this.#watches;
     return nodesToWatch({ cordoned, progresses, migrations: [...migrations.values()] });
@@ -119,7 +125,7 @@ export class MaintenanceTracker implements MaintenanceSource {
   #needsVerdicts({ migrations }: ClusterView, nodes: readonly string[]): boolean {
     const { progresses, outdated: vmis } = this.#watches;
     const now = this.#options.clock.elapsed();
-    const isMaintained = nodes.length > 0 || vmis.length > 0 || progresses.some(isOpen);
+    const isMaintained = nodes.length > 0 || vmis?.length !== 0 || progresses.some(isOpen);
     if (isMaintained && [...migrations.values()].some(isPending)) this.#verdictsNeededAt = now;
     return now - this.#verdictsNeededAt < VERDICTS_MS;
   }
@@ -153,19 +159,15 @@ export class MaintenanceTracker implements MaintenanceSource {
   /** Only for an upgrade that is reported: otherwise nothing is read. */
   #noteUpgrade({ view, migrations, isFull, more }: Look): void {
     const { observedDeploymentID: observed, targetDeploymentID: target } = view.kubevirt?.status ?? {};
-    const isReported = this.#watches.progresses.some((each) => each.spec.kind === 'Upgrade' && isOpen(each));
-    const isQuiet =
-      isReported &&
-      observed === target &&
-      outdated({ vmis: this.#watches.outdated, migrations: migrations.Upgrade, isFull, more }).length === 0;
+    const { progresses, outdated: vmis } = this.#watches;
+    const isReported = progresses.some((each) => each.spec.kind === 'Upgrade' && isOpen(each));
+    const left = vmis && outdated({ vmis, migrations: migrations.Upgrade, isFull, more });
+    const isQuiet = isReported && observed === target && left?.length === 0;
     this.#settling.note(isQuiet ? target : undefined);
   }
 
   #observed(subject: Subject, { view, migrations, isFull, more }: Look): Maintenance | undefined {
-    const on =
-      subject.kind === 'Drain'
-        ? this.#onNode(subject.node, view)
-        : { ...NOTHING, vmis: this.#watches.outdated };
+    const on = subject.kind === 'Drain' ? this.#onNode(subject.node, view) : this.#ofUpgrade();
     if (on === undefined) return undefined;
     const target = view.kubevirt?.status?.targetDeploymentID ?? '';
     return observe(subject, {

@@ -72,16 +72,18 @@ export class MaintenanceWatches {
     this.#options = options;
   }
 
+  /** For drains. An upgrade makes every VM outdated, and a list that is too long for this process must not hold these back. */
   get isReady(): boolean {
-    return [this.#cordoned, this.#outdated, this.#progresses].every(({ isListed }) => isListed);
+    return this.#cordoned.isListed && this.#progresses.isListed;
   }
 
   get cordoned(): string[] {
     return [...this.#cordoned.objects.values()].map(({ metadata }) => metadata.name);
   }
 
-  get outdated(): VirtualMachineInstance[] {
-    return [...this.#outdated.objects.values()];
+  /** undefined: they have not been listed yet. */
+  get outdated(): VirtualMachineInstance[] | undefined {
+    return this.#outdated.isListed ? valuesOf(this.#outdated) : undefined;
   }
 
   get progresses(): MaintenanceProgress[] {
