@@ -35,10 +35,21 @@ const END = { as: 'Failed', reason: 'TransferFailed', message: 'it failed', at: 
 const MADE = { volumes: [aDataVolume('Succeeded')], unused: [] };
 const PROVED = { ...END, proved: true } as const;
 const HALTED = aVm((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Halted' } }));
+/** Written five times since the run began. */
+const edited = (vm: VirtualMachine): VirtualMachine => ({
+  ...vm,
+  metadata: { ...vm.metadata, generation: 7 },
+});
 const OFF = { vm: HALTED, vmi: undefined, pods: [] };
 const THERE = {
   vm: aReceiver((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Always' } })),
   vmi: aWaitingVmi(arrived),
+};
+/** By a user, from its disks. */
+const STARTED_THERE = {
+  vm: THERE.vm,
+  vmi: itsVmi((vmi) => ({ ...vmi, metadata: { ...vmi.metadata, namespace: 'target' } })),
+  vmims: [received('Failed')],
 };
 const DONE_THERE = { ...THERE, vmims: [] };
 const HOOK_FAILED = { ...END, reason: 'HookFailed' } as const;
@@ -331,11 +342,6 @@ describe('the cut-over', () => {
     expect(writtenRecord(decide(firstAttempt({ target: { ...THERE, vm } })) as never)?.marks).toEqual([]);
   });
 
-  /** Written five times since the run began. */
-  const edited = (vm: VirtualMachine): VirtualMachine => ({
-    ...vm,
-    metadata: { ...vm.metadata, generation: 7 },
-  });
   const ITS_LAST = itsVmi((vmi) => ({ ...vmi, status: { ...vmi.status, phase: 'Succeeded' } }));
 
   test.each<[string, NonNullable<Different['source']>, number]>([
@@ -454,16 +460,30 @@ describe('the cut-over', () => {
     ],
     [
       'lets go of it where a user has started the VM on the target, and the source is off',
+      firstAttempt({ source: OFF, target: STARTED_THERE }, { marks: MARKS, end: END }),
+      'Failed CutOverUndecided',
+    ],
+    [
+      'records first that an owner started the VM on the source meanwhile, which was halted again',
       firstAttempt(
-        {
-          source: OFF,
-          target: {
-            vm: THERE.vm,
-            vmi: itsVmi((vmi) => ({ ...vmi, metadata: { ...vmi.metadata, namespace: 'target' } })),
-            vmims: [received('Failed')],
-          },
-        },
-        { marks: MARKS, end: END },
+        { source: { ...OFF, vm: edited(HALTED) }, target: STARTED_THERE },
+        { marks: MARKS, end: END, generation: 2 },
+      ),
+      RECORD,
+    ],
+    [
+      'does not let go of it at once then: the owner may start it again',
+      firstAttempt(
+        { source: OFF, target: STARTED_THERE },
+        { marks: MARKS, end: END, undone: { at: seconds(-60), by: 'argocd' } },
+      ),
+      'Failed CutOverUndecided, left: the record of VirtualMachine vms/web, VirtualMachine target/web',
+    ],
+    [
+      'does where that was long ago',
+      firstAttempt(
+        { source: OFF, target: STARTED_THERE },
+        { marks: MARKS, end: END, undone: { at: seconds(-601), by: 'argocd' } },
       ),
       'Failed CutOverUndecided',
     ],

@@ -15,7 +15,7 @@ import type { VmStatus } from '../domain/live/forklift.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import { isPostHookDue, suspendHooks } from '../domain/live/hook-step.ts';
 import { LIVE_CONDITION, LIVE_REASON, type LiveReason } from '../domain/live/names.ts';
-import { isOff, isSettled } from '../domain/live/end-source.ts';
+import { isOff, settle } from '../domain/live/end-source.ts';
 import { madeObjects, madeReceiver } from '../domain/live/made-objects.ts';
 import { isAloneThere } from '../domain/live/moved.ts';
 import { isWantedRunning } from '../domain/live/proofs.ts';
@@ -255,7 +255,9 @@ function finish({ record, source }: RecordedRun): RunDecision {
 function stuck(run: RecordedRun, failure: Fail): RunDecision {
   const { record, source, target } = run;
   if (record.arrivedAt !== undefined) return over('Failed', failure, leftOf(run, []));
-  if (!isSettled(run)) return over('Failed', failure, leftOf(run, madeReceiver(run)));
+  const settled = unlessRefused(settle(run), run.hub);
+  if (settled.kind === 'write') return { step: TRANSFER.name, ...settled };
+  if (settled.kind !== 'done') return over('Failed', failure, leftOf(run, madeReceiver(run)));
   const left = unlessRefused(forgetAll(run), run.hub);
   if (left.kind === 'fail') return over('Failed', left, leftOf(run, [...source.vmims, ...target.vmims]));
   return left.kind === 'done'

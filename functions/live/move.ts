@@ -37,6 +37,7 @@ import { decide, type RunDecision } from './decide.ts';
 import { found } from './found.ts';
 import { readRun, type ClusterIds } from './read-run.ts';
 import { BEGINNING, COPYING } from './steps.ts';
+import { takeBack } from './take-back.ts';
 
 /** What the VMs of a Migration have in common. */
 export interface Run {
@@ -158,14 +159,20 @@ async function send({ snapshot, decision }: Due, run: Run): Promise<Applied> {
   const { vm } = snapshot.source;
   const message = await notAllowed({ snapshot, decision }, run);
   if (message !== undefined) return { kind: 'refused', message };
-  if (recordIn(snapshot) === undefined && !(await isAsRead(migration, PLAN_MIGRATIONS, clusters.hub)))
-    throw new Error('the Migration has changed: read again');
+  const isUnrecorded = recordIn(snapshot) === undefined;
+  if (isUnrecorded && !(await isAsRead(migration, PLAN_MIGRATIONS, clusters.hub))) throw hasChanged();
   const isDeleting = decision.writes.some(({ verb }) => verb === 'delete');
   // What is to be deleted was read after the record: by now it may be of a new run, and have the guest.
   if (isDeleting && vm !== undefined && !(await isAsRead(vm, VIRTUAL_MACHINES, clusters.source)))
     return { kind: 'changed' };
-  return apply(decision.writes, clusters);
+  const applied = await apply(decision.writes, clusters);
+  const { entry } = snapshot.hub;
+  const isRecorded = isUnrecorded && applied.kind === 'written';
+  if (isRecorded && (await takeBack({ migration, entry, ...decision }, clusters))) throw hasChanged();
+  return applied;
 }
+
+const hasChanged = (): Error => new Error('the Migration has changed: read again');
 
 async function isAsRead<T extends KubernetesObject>(
   { metadata: { namespace = '', name, resourceVersion } }: T,

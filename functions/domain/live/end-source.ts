@@ -39,8 +39,13 @@ function requested(vm: VirtualMachine): Wait | undefined {
 function keepOff(snapshot: RecordedRun): StepDecision {
   const decision = removeVmi(snapshot);
   if (decision.kind === 'write') return decision;
-  return noteOwner(snapshot) ?? waitForOwner(snapshot, LIMIT_MS.staysOff) ?? decision;
+  const resting = restsOff(snapshot);
+  return resting.kind === 'done' ? decision : resting;
 }
+
+/** Done when no owner has started the VM again for a while; one that is known to have done so is recorded. */
+const restsOff = (snapshot: RecordedRun): StepDecision =>
+  noteOwner(snapshot) ?? waitForOwner(snapshot, LIMIT_MS.staysOff) ?? DONE;
 
 /** Since the VM was on as the run knows it: once it has halted, it was started and halted again, which is two writes of its spec more. */
 function noteOwner(snapshot: RecordedRun): StepDecision | undefined {
@@ -128,13 +133,17 @@ function removeVmim({ source, record, run }: RecordedRun): StepDecision {
 export const isTargetUp = (snapshot: RunSnapshot): boolean =>
   receiverOf(snapshot) !== undefined && runsOnTarget(snapshot.target);
 
-/** Somebody has done by hand what the message asks for: the VM on the target is gone, or it runs and the one on the source is off. */
-export function isSettled(run: RecordedRun): boolean {
+/**
+ * Done when somebody has done by hand what the message asks for: the VM on the target is gone, or it runs and the one on the source stays off.
+ */
+export function settle(run: RecordedRun): StepDecision {
   const { source, target } = run;
-  if (![...source.vmims, ...target.vmims].every(isOver)) return false;
-  if (isTargetUp(run)) return isOff(source.vm) && source.vmi === undefined;
+  const unsettled = wait(LIVE_REASON.cutOverUndecided, 'somebody has to decide by hand which VM is to go');
+  if (![...source.vmims, ...target.vmims].every(isOver)) return unsettled;
+  if (isTargetUp(run)) return isOff(source.vm) && source.vmi === undefined ? restsOff(run) : unsettled;
   // One on the target that is only off may have the newest data.
-  return target.vm === undefined && target.vmi === undefined && target.pods.length === 0;
+  const isGone = target.vm === undefined && target.vmi === undefined && target.pods.length === 0;
+  return isGone ? DONE : unsettled;
 }
 
 /** Whether KubeVirt leaves the VM off, by its spec. */

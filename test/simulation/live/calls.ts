@@ -52,6 +52,12 @@ interface Call {
   isGone: boolean;
 }
 
+/** A call that shows the end of a run, and since when it had read, milliseconds. */
+interface Ending {
+  readonly call: Call;
+  readonly readSince: number;
+}
+
 /** The hit of a process that goes after this write, before its next one. */
 export const crashAfter = (write: string): string => `crash after ${write}`;
 
@@ -70,8 +76,8 @@ export class Calls {
   readonly #options: CallsOptions;
   /** What each object of the target was made by, and when. */
   readonly #made = new Map<string, { readonly call: Call; readonly at: number }>();
-  /** The call that showed the end of a run last while it had a record, and since when it had read. */
-  #ending: { readonly call: Call; readonly readSince: number } | undefined;
+  /** The call that showed the end of a run last while it had a record. */
+  #ending: Ending | undefined;
   /** When an end with nothing left over was shown, milliseconds. */
   #endedAt = -Infinity;
   readonly #crashRate: number;
@@ -86,11 +92,12 @@ export class Calls {
   }
 
   isLate(object: KubernetesObject): boolean {
+    return this.#ending !== undefined && this.#isMadeBeside(this.#ending, object);
+  }
+
+  #isMadeBeside({ call, readSince }: Ending, object: KubernetesObject): boolean {
     const made = this.#made.get(keyOf(object));
-    const ending = this.#ending;
-    return (
-      made !== undefined && ending !== undefined && made.call !== ending.call && made.at >= ending.readSince
-    );
+    return made !== undefined && made.call !== call && made.at >= readSince;
   }
 
   /** Resolves when it is over, or its process is gone. */
@@ -196,7 +203,9 @@ export class Calls {
     }
     if (leftovers.length > 0 || (known !== undefined && known.leftovers.length === 0)) return;
     this.#endedAt = clusters.now;
-    onViolation(brokenByEnd({ ...checked(), readSince }, end));
+    // After an end without a record the run reads the VM again, and goes back where another call has begun it: at last nothing is left.
+    const isLate = (object: KubernetesObject): boolean => this.#isMadeBeside({ call, readSince }, object);
+    onViolation(brokenByEnd({ ...checked(), ...(call.hadRecord ? {} : { isLate }), readSince }, end));
   }
 }
 

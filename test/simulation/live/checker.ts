@@ -165,9 +165,9 @@ function beginsAgain(
 ): string | undefined {
   const isNew = !isRecorded(clusters.vm('source')) && isRecorded(after);
   if (isNew && isForbidden && !endsRun(after)) return 'L6: the run begins for a user who may not';
-  // Where a user has removed the record, nothing stops a late call. It may record the end again, by which nothing begins; or begin, if it
-  // had read before the end was shown. The next pass goes back, and takes the record off.
-  const isLateCall = isTouched && (endsRun(after) || isEndNews);
+  // Nothing stops a call that had read before the end was shown: the record is taken off again. Where a user has removed the record, a late
+  // call may record the end again, by which nothing begins.
+  const isLateCall = isEndNews || (isTouched && endsRun(after));
   return hasEnded && isNew && !isLateCall ? 'L5: the run begins again after its end was shown' : undefined;
 }
 

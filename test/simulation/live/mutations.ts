@@ -201,7 +201,7 @@ export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'a run begins by a Migration that has changed meanwhile',
     ['L3', 'L4', 'L5'],
-    edit(MOVE, 'if (recordIn(snapshot) === undefined && ', "if (run.hubId === '' && "),
+    edit(MOVE, 'if (isUnrecorded && !(await isAsRead', "if (run.hubId === '' && !(await isAsRead"),
   ),
   mutation(
     'what is to be deleted may have been read after the run began again',
