@@ -6,7 +6,7 @@ import { simulateLive } from './pool.ts';
 export const LIVE_KILLING_SEEDS = new SeedSearch({
   mutations: MUTATIONS,
   file: new URL('killing-seeds.json', import.meta.url),
-  maxRuns: 3_000,
+  maxRuns: 20_000,
   ruleOf,
   simulate: (order) => simulateLive({ ...order, workers: 1 }),
   command: 'npm run simulate:live -- --find-seeds',

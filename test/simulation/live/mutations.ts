@@ -204,15 +204,6 @@ export const MUTATIONS: readonly LiveMutation[] = [
     edit(MOVE, 'if (isUnrecorded && !(await isAsRead', "if (run.hubId === '' && !(await isAsRead"),
   ),
   mutation(
-    'what is to be deleted may have been read after the run began again',
-    ['L2'],
-    edit(
-      MOVE,
-      "const isDeleting = decision.writes.some(({ verb }) => verb === 'delete');",
-      "const isDeleting = run.hubId === '';",
-    ),
-  ),
-  mutation(
     'the end of a run that has not begun is not recorded',
     ['L3', 'L4'],
     edit(RUN, 'if (refused !== undefined) return over(', "if (refused !== 'never') return over("),
@@ -247,11 +238,6 @@ export const MUTATIONS: readonly LiveMutation[] = [
     'a Plan that was deleted is held for ever',
     ['L4'],
     edit(HOLD, 'if (plan !== undefined && ', 'if (plan === undefined && '),
-  ),
-  mutation(
-    'the Migration is let go though another call has found something left over',
-    ['L4'],
-    ...LEFTOVERS_UNSEEN,
   ),
   mutation(
     'a Migration whose Plan went first is held for ever',
