@@ -7,6 +7,8 @@ import type { Vmi, Vmim } from './types.ts';
 import { configurationOf, textOf, type World } from './world.ts';
 
 const component = COMPONENT.evacuation;
+/** Until a node is looked at again for which no slot was free. */
+const FULL_MS = 5_000;
 
 /** virt-controller's part for drains: one migration for each VMI that has to leave its node (facts/kubevirt.md §3.2). */
 export class EvacuationController {
@@ -48,7 +50,7 @@ export class EvacuationController {
     const { nodes, vmis, migrations, pods, recorder } = this.#world;
     const nodeObject = nodes.get(`/${node}`);
     if (nodeObject === undefined && nodes.all().length > 0) return undefined;
-    const { toMigrate, notMigratable } = evacuationOf({
+    const { toMigrate, notMigratable, isFull } = evacuationOf({
       node,
       nodeObject,
       vmis: vmis.all(),
@@ -61,7 +63,7 @@ export class EvacuationController {
       recorder.record(vmi, { type: 'Normal', reason: 'FailedCreate', message, component });
     }
     await Promise.all(toMigrate.map((vmi) => this.#migrate(vmi, node)));
-    return undefined;
+    return isFull ? { afterMs: FULL_MS } : undefined;
   }
 
   async #migrate(vmi: Vmi, node: string): Promise<void> {

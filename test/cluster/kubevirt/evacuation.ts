@@ -1,8 +1,9 @@
 /** Which VMIs of a node are to be evacuated now (facts/kubevirt.md §3.2). Pure. */
 import { evictionStrategyOf, isMarked, isMigratable } from './eviction-review.ts';
-import { isFinal } from './migration-phases.ts';
+import { isFinal, isRunning } from './migration-phases.ts';
 import type { NodeObject } from './node-objects.ts';
 import type { Configuration } from './objects.ts';
+import { migrationLimits } from './parallel-limits.ts';
 import { isOver, launchersOf } from './pods.ts';
 import type { LauncherPod, Vmi, Vmim } from './types.ts';
 
@@ -19,10 +20,12 @@ export interface EvacuationView {
 }
 
 export interface Evacuation {
-  /** Each gets a migration, all at once: there is no cap. */
+  /** Each gets a migration now. */
   readonly toMigrate: readonly Vmi[];
   /** They want to leave, and cannot. */
   readonly notMigratable: readonly Vmi[];
+  /** No slot is free, so the node is looked at again later. */
+  readonly isFull: boolean;
 }
 
 /** Deprecated since KubeVirt marks VMIs by evictions. */
@@ -36,10 +39,31 @@ export function evacuationOf(view: EvacuationView): Evacuation {
       (isDrained || (isMarked(vmi) && vmi.status.evacuationNodeName === view.node)) &&
       isEvacuable(vmi, view),
   );
+  const candidates = leaving.filter((vmi) => isMigratable(vmi) && isFreeToMigrate(vmi, view));
+  const notMigratable = leaving.filter((vmi) => !isMigratable(vmi));
+  const free = Math.max(0, freeSpots(view));
   return {
-    toMigrate: leaving.filter((vmi) => isMigratable(vmi) && isFreeToMigrate(vmi, view)),
-    notMigratable: leaving.filter((vmi) => !isMigratable(vmi)),
+    toMigrate: candidates.slice(0, free),
+    notMigratable: notMigratable.slice(0, Math.max(0, free - candidates.length)),
+    isFull: free === 0 && leaving.length > 0,
   };
+}
+
+/** Of KubeVirt's limits. Migrations that are Pending take none, so that more than these get one in the end. */
+function freeSpots({ node, vmis, migrations, configuration }: EvacuationView): number {
+  const limits = migrationLimits(configuration);
+  const running = migrations.filter(isRunning);
+  const isOnNode = ({ metadata, spec }: Vmim): boolean =>
+    vmis.some(
+      (vmi) =>
+        vmi.metadata.namespace === metadata.namespace &&
+        vmi.metadata.name === spec.vmiName &&
+        vmi.status?.nodeName === node,
+    );
+  return Math.min(
+    limits.parallelMigrationsPerCluster - running.length,
+    limits.parallelOutboundMigrationsPerNode - running.filter(isOnNode).length,
+  );
 }
 
 const hasDrainTaint = ({ nodeObject, configuration }: EvacuationView): boolean =>
