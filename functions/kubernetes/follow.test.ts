@@ -44,7 +44,7 @@ afterEach(async () => {
 
 async function start(
   type: Kind = MIGRATIONS,
-  more: Pick<Followed<never>, 'listEveryMs' | 'isOptional'> = {},
+  more: Pick<Followed<never>, 'listEveryMs' | 'isOptional' | 'isUncached'> = {},
   server: Cluster = cluster.asCluster(),
 ): Promise<void> {
   ended = follow(
@@ -100,12 +100,17 @@ describe('a watch', () => {
     expect((await during(1_000)).asked).toEqual(['watch']);
   });
 
+  test('that is silent, of a kind without bookmarks, is resumed without a list', async () => {
+    await start(MIGRATIONS, { isUncached: true });
+    expect((await during(75_000)).asked).toEqual(['watch']);
+  });
+
   test('that fails for longer than 75 s has lost what happened meanwhile, and lists', async () => {
     const lost: boolean[] = [];
     onLost = (isLost) => lost.push(isLost);
     await start();
     cluster.break(MIGRATIONS, new ApiError('watch', { code: 403, reason: 'Forbidden' }, new Date()));
-    await during(74_000);
+    await during(70_000);
     expect(new Set(lost)).toEqual(new Set([false]));
     await during(20_000);
     expect(lost.at(-1)).toBe(true);

@@ -25,6 +25,8 @@ export interface Followed<T extends KubernetesObject> {
   readonly listEveryMs?: number;
   /** The kind may not be installed: a 404 is an empty list then. */
   readonly isOptional?: boolean;
+  /** The API server has no watch cache of the kind, as of Events: it sends no bookmarks, and each list reads etcd. */
+  readonly isUncached?: boolean;
 }
 
 const PAUSE_MS = { first: 200, max: 10_000 };
@@ -33,6 +35,8 @@ const PAUSE_MS = { first: 200, max: 10_000 };
  * storage that was restored from a backup the API server sends no events until its versions have caught up.
  */
 const SILENCE_MS = 75_000;
+/** Less by what a timer may come too early. */
+const UNHEARD_MS = SILENCE_MS - 1_000;
 /** The abort reason of a silent watch. */
 const SILENT = new Error('silent for too long');
 /** A watch that lasted so long needs no pause before the next one. */
@@ -66,6 +70,8 @@ class Following<T extends KubernetesObject> {
   #listed = '';
   /** When the server was heard last, milliseconds. */
   #heardAt = 0;
+  /** When this attempt began to watch, milliseconds: a list that took long and failed needs a pause all the same. */
+  #watchedAt = Infinity;
 
   constructor(cluster: Cluster, followed: Followed<T>, follower: Follower<T>) {
     this.#cluster = cluster;
@@ -86,9 +92,9 @@ class Following<T extends KubernetesObject> {
   async #listAndWatch(): Promise<void> {
     let pauseMs = PAUSE_MS.first;
     while (!this.#isStopped()) {
-      const since = this.#clock.elapsed();
+      this.#watchedAt = Infinity;
       const isMissing = await this.#attempt();
-      const isSteady = this.#clock.elapsed() - since >= STEADY_MS;
+      const isSteady = this.#clock.elapsed() - this.#watchedAt >= STEADY_MS;
       if (isSteady) pauseMs = PAUSE_MS.first;
       if (isMissing) await this.#pause(MISSING_MS);
       else if (!isSteady) {
@@ -120,7 +126,8 @@ class Following<T extends KubernetesObject> {
   }
 
   #forgetUnheard(): void {
-    if (this.#clock.elapsed() - this.#heardAt >= SILENCE_MS) this.#version = undefined;
+    const isUnheard = this.#clock.elapsed() - this.#heardAt >= UNHEARD_MS;
+    if (isUnheard && this.#followed.isUncached !== true) this.#version = undefined;
   }
 
   async #listEvery(everyMs: number): Promise<void> {
@@ -151,6 +158,7 @@ class Following<T extends KubernetesObject> {
     if (this.#isStopped()) return;
     const { type, where } = this.#followed;
     const from = { ...where, resourceVersion: this.#version ?? '' };
+    this.#watchedAt = this.#clock.elapsed();
     const ending = new AbortController();
     const { signal } = ending;
     const end = (): void => ending.abort();
@@ -162,8 +170,8 @@ class Following<T extends KubernetesObject> {
       for await (const event of this.#cluster.watch<T>({ ...type, trim: undefined }, from, signal)) {
         if (signal.aborted) return;
         cancel();
-        cancel = listen();
         this.#heardAt = this.#clock.elapsed();
+        cancel = listen();
         this.#apply(event);
       }
     } catch (error) {

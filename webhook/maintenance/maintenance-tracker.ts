@@ -125,7 +125,7 @@ export class MaintenanceTracker implements MaintenanceSource {
   #needsVerdicts({ migrations }: ClusterView, nodes: readonly string[]): boolean {
     const { progresses, outdated: vmis } = this.#watches;
     const now = this.#options.clock.elapsed();
-    const isMaintained = nodes.length > 0 || vmis?.length !== 0 || progresses.some(isOpen);
+    const isMaintained = nodes.length > 0 || (vmis?.length ?? 0) > 0 || progresses.some(isOpen);
     if (isMaintained && [...migrations.values()].some(isPending)) this.#verdictsNeededAt = now;
     return now - this.#verdictsNeededAt < VERDICTS_MS;
   }
@@ -161,8 +161,9 @@ export class MaintenanceTracker implements MaintenanceSource {
     const { observedDeploymentID: observed, targetDeploymentID: target } = view.kubevirt?.status ?? {};
     const { progresses, outdated: vmis } = this.#watches;
     const isReported = progresses.some((each) => each.spec.kind === 'Upgrade' && isOpen(each));
-    const left = vmis && outdated({ vmis, migrations: migrations.Upgrade, isFull, more });
-    const isQuiet = isReported && observed === target && left?.length === 0;
+    const areCurrent = (): boolean =>
+      vmis !== undefined && outdated({ vmis, migrations: migrations.Upgrade, isFull, more }).length === 0;
+    const isQuiet = isReported && observed === target && areCurrent();
     this.#settling.note(isQuiet ? target : undefined);
   }
 

@@ -176,8 +176,9 @@ export class MaintenanceWatches {
     const events: Followed<KubernetesEvent> = { objects: new Map(), isListed: false };
     const stop = new AbortController();
     // Without its verdict, a VM that a quota stops is reported all the same.
-    const how = { where: EVENTS_WITH_VERDICTS, signal: stop.signal, max: MAX_VERDICTS, isDispensable: true };
-    void this.#follow(events, LISTED_VERDICTS, how);
+    const how = { max: MAX_VERDICTS, isDispensable: true, isUncached: true };
+    const where = EVENTS_WITH_VERDICTS;
+    void this.#follow(events, LISTED_VERDICTS, { where, signal: stop.signal, ...how });
     return { stop, events };
   }
 
@@ -190,14 +191,14 @@ export class MaintenanceWatches {
   async #follow<T extends KubernetesObject>(
     followed: Followed<T>,
     type: ResourceType<T> | ListedType<T>,
-    { where, signal, max = Infinity, isDispensable = false }: Following,
+    { where, signal, max = Infinity, isDispensable = false, isUncached = false }: Following,
   ): Promise<void> {
     const { cluster, clock, log } = this.#options;
     const { objects } = followed;
     const { onList, onChange, onGone } = inMap(objects);
     await follow<T>(
       cluster,
-      { type, where, clock, signal, isOptional: true },
+      { type, where, clock, signal, isOptional: true, isUncached },
       {
         onGone,
         onChange: (object) => {
@@ -231,4 +232,6 @@ interface Following {
   readonly max?: number;
   /** While they cannot be listed, there are none. */
   readonly isDispensable?: boolean;
+  /** As in follow.ts. */
+  readonly isUncached?: boolean;
 }

@@ -123,7 +123,7 @@ export class ClusterView {
 
   #isToFind(migration: Migration): boolean {
     const isAsked = isRunning(migration) || isRejectedByQuota(migration);
-    return isAsked && migration.spec.vmiName !== undefined && !this.#nodes.has(uidOf(migration));
+    return isAsked && (migration.spec.vmiName ?? '') !== '' && !this.#nodes.has(uidOf(migration));
   }
 
   /** A group after the other, however many arrive at once: a list brings all of the cluster. */
