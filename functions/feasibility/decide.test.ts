@@ -122,8 +122,10 @@ describe('nudges', () => {
   test('something else refused its pod: once in five minutes, because what did so may be gone', () => {
     const refused = { events: [aFailure('admission webhook "a.example.com" denied the request: no')] };
     const nudged = aMigration(annotated(ANNOTATION.nudged, valueOf(refused)));
-    expect(valueOf(refused)).toMatch(/^headroom \S+ \d+$/);
+    expect(valueOf(refused)).toMatch(/^headroom \S+ \d{4}-\S+Z$/);
     expect(decided({ ...refused, migrations: [nudged] }).nudges).toEqual([]);
+    expect(decided({ ...refused, migrations: [nudged], now: NOW - 60_000 }).nudges).toEqual([]);
+    expect(decided({ ...refused, migrations: [nudged], now: NOW + 299_999 }).nudges).toEqual([]);
     expect(decided({ ...refused, migrations: [nudged], now: NOW + 300_000 }).nudges).toHaveLength(1);
   });
 

@@ -102,28 +102,28 @@ function isLeftover({ namespace, quotas, now }: NamespaceSnapshot): boolean {
   return lockOf(namespace).kind !== 'none' || quotas.some((quota) => grantOf(quota).kind !== 'none');
 }
 
-/** client-go lets so many Events about one object through for good (tools/record, events_cache.go): more attempts would show nothing. */
+/** client-go lets one Event in this time about an object through for good (tools/record, events_cache.go): more attempts show nothing. */
 const ASK_AGAIN_MS = 300_000;
 
 /**
  * Nudges each migration once per state of the quotas: virt-controller may sleep for minutes although there is headroom. Where something else
- * refused its pod, every five minutes too: a webhook that was away is back, and no event says so.
+ * refused its pod, it nudges again at the first look after five minutes: a webhook that was away is back, and no event says so.
  */
 function nudgesOf({ migrations, quotas, now }: NamespaceSnapshot, blocked: readonly Verdict[]): Nudge[] {
   const versions = quotas.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`);
   const headroom = `headroom ${fingerprint(versions.toSorted().join())}`;
-  const values = new Map(
-    blocked
-      .filter(isWorthNudging)
-      .map(({ migration, verdict }) => [
-        migration.uid,
-        verdict === 'Fits' ? headroom : `${headroom} ${String(Math.floor(now / ASK_AGAIN_MS))}`,
-      ]),
+  const verdicts = new Map(
+    blocked.filter(isWorthNudging).map(({ migration, verdict }) => [migration.uid, verdict]),
   );
   return migrations.flatMap((migration) => {
-    const value = values.get(migration.metadata.uid);
-    const isDue = value !== undefined && migration.metadata.annotations?.[ANNOTATION.nudged] !== value;
-    return isDue ? [{ migration, value }] : [];
+    const verdict = verdicts.get(migration.metadata.uid);
+    if (verdict === undefined) return [];
+    const nudged = migration.metadata.annotations?.[ANNOTATION.nudged];
+    if (verdict === 'Fits') return nudged === headroom ? [] : [{ migration, value: headroom }];
+    const [of, at = ''] = nudged?.split(/ (?=\S+$)/) ?? [];
+    // A time in the future is of another API server, whose clock is ahead.
+    if (of === headroom && now - Date.parse(at) < ASK_AGAIN_MS) return [];
+    return [{ migration, value: `${headroom} ${new Date(now).toISOString()}` }];
   });
 }
 
