@@ -477,7 +477,7 @@ describe('the cut-over', () => {
         { source: OFF, target: STARTED_THERE },
         { marks: MARKS, end: END, undone: { at: seconds(-60), by: 'argocd' } },
       ),
-      'Failed CutOverUndecided, left: the record of VirtualMachine vms/web, VirtualMachine target/web',
+      'wait SourceStartedAgain',
     ],
     [
       'does where that was long ago',

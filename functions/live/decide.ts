@@ -255,14 +255,13 @@ function finish({ record, source }: RecordedRun): RunDecision {
 function stuck(run: RecordedRun, failure: Fail): RunDecision {
   const { record, source, target } = run;
   if (record.arrivedAt !== undefined) return over('Failed', failure, leftOf(run, []));
-  const settled = unlessRefused(settle(run), run.hub);
-  if (settled.kind === 'write') return { step: TRANSFER.name, ...settled };
-  if (settled.kind !== 'done') return over('Failed', failure, leftOf(run, madeReceiver(run)));
-  const left = unlessRefused(forgetAll(run), run.hub);
-  if (left.kind === 'fail') return over('Failed', left, leftOf(run, [...source.vmims, ...target.vmims]));
-  return left.kind === 'done'
+  const settled = settle(run);
+  if (settled === undefined) return over('Failed', failure, leftOf(run, madeReceiver(run)));
+  const next = unlessRefused(settled.kind === 'done' ? forgetAll(run) : settled, run.hub);
+  if (next.kind === 'fail') return over('Failed', next, leftOf(run, [...source.vmims, ...target.vmims]));
+  return next.kind === 'done'
     ? { ...over('Failed', failure), release: release(source.vm) }
-    : { step: TRANSFER.name, ...left };
+    : { step: TRANSFER.name, ...next };
 }
 
 const isUp = (source: RecordedRun['source']): boolean =>

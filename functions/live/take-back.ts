@@ -5,10 +5,13 @@ import { LIVE_ANNOTATION } from '../domain/live/names.ts';
 import { withoutRecord } from '../domain/live/run-record.ts';
 import { hasNothingLeft } from '../domain/live/run-state.ts';
 import { isSameVm } from '../domain/live/stop.ts';
-import type { ApiServer } from '../kubernetes/cluster.ts';
+import type { ApiServer, Reader } from '../kubernetes/cluster.ts';
 import { PLAN_MIGRATIONS, VIRTUAL_MACHINES } from '../kubernetes/live-resources.ts';
 import { apply } from './apply.ts';
 import { found } from './found.ts';
+
+/** Attempts after lost races: KubeVirt writes the status of the VM. */
+const ATTEMPTS = 5;
 
 interface Recorded {
   readonly migration: PlanMigration;
@@ -27,14 +30,25 @@ export async function takeBack(
   clusters: Readonly<Record<Side, ApiServer>>,
 ): Promise<boolean> {
   const vm = recordedIn(writes);
-  if (vm === undefined) return false;
-  const now = await found(clusters.hub.get(PLAN_MIGRATIONS, placeOf(migration)));
-  const isOver = now === undefined || hasNothingLeft(now.status?.vms?.find((one) => isSameVm(one, entry)));
-  if (!isOver) return false;
-  const written = await found(clusters.source.get(VIRTUAL_MACHINES, placeOf(vm)));
-  if (written !== undefined && textOf(written) === textOf(vm))
-    await apply([{ verb: 'replace', on: 'source', object: withoutRecord(written) }], clusters);
+  if (vm === undefined || !(await isOver({ migration, entry }, clusters.hub))) return false;
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const written = await found(clusters.source.get(VIRTUAL_MACHINES, placeOf(vm)));
+    if (written === undefined || textOf(written) !== textOf(vm)) return true;
+    const without = { verb: 'replace', on: 'source', object: withoutRecord(written) } as const;
+    const applied = await apply([without], clusters);
+    if (applied.kind !== 'changed') return true;
+  }
   return true;
+}
+
+/** The end of the VM is shown, or the Migration is gone. One of its name may have replaced it. */
+async function isOver(
+  { migration, entry }: Pick<Recorded, 'migration' | 'entry'>,
+  hub: Reader,
+): Promise<boolean> {
+  const now = await found(hub.get(PLAN_MIGRATIONS, placeOf(migration)));
+  const isGone = now?.metadata.uid !== migration.metadata.uid;
+  return isGone || hasNothingLeft(now.status?.vms?.find((one) => isSameVm(one, entry)));
 }
 
 /** The source VM with its first record. */

@@ -135,15 +135,15 @@ export const isTargetUp = (snapshot: RunSnapshot): boolean =>
 
 /**
  * Done when somebody has done by hand what the message asks for: the VM on the target is gone, or it runs and the one on the source stays off.
+ * undefined: nobody has.
  */
-export function settle(run: RecordedRun): StepDecision {
+export function settle(run: RecordedRun): StepDecision | undefined {
   const { source, target } = run;
-  const unsettled = wait(LIVE_REASON.cutOverUndecided, 'somebody has to decide by hand which VM is to go');
-  if (![...source.vmims, ...target.vmims].every(isOver)) return unsettled;
-  if (isTargetUp(run)) return isOff(source.vm) && source.vmi === undefined ? restsOff(run) : unsettled;
+  if (![...source.vmims, ...target.vmims].every(isOver)) return undefined;
+  if (isTargetUp(run)) return isOff(source.vm) && source.vmi === undefined ? restsOff(run) : undefined;
   // One on the target that is only off may have the newest data.
   const isGone = target.vm === undefined && target.vmi === undefined && target.pods.length === 0;
-  return isGone ? DONE : unsettled;
+  return isGone ? DONE : undefined;
 }
 
 /** Whether KubeVirt leaves the VM off, by its spec. */
