@@ -82,7 +82,8 @@ async function send(write: LiveWrite, cluster: Cluster): Promise<void> {
   if (write.verb === 'create') {
     await cluster.create(type, object);
   } else if (write.verb === 'replace') {
-    await cluster.replace(type, write.object);
+    const { subresource } = write;
+    await cluster.replace(type, write.object, subresource === undefined ? {} : { subresource });
   } else {
     const { name, namespace, uid, resourceVersion } = write.object.metadata;
     const at = namespace === undefined ? { name } : { namespace, name };

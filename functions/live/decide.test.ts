@@ -491,10 +491,7 @@ describe('the cut-over', () => {
       'keeps the VM on the target where the source is not proved off',
       firstAttempt(
         {
-          source: {
-            vm: { ...HALTED, status: { stateChangeRequests: [{ action: 'Start' }] } },
-            vmi: undefined,
-          },
+          source: { ...OFF, vmims: [going(-9)(sent('Succeeded'))] },
           target: { ...THERE, vmims: [] },
           hub: { now: NOW + 86_401_000 },
         },

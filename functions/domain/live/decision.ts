@@ -14,7 +14,12 @@ export type LiveWrite =
   /** AlreadyExists: the next reading decides whether the object is this run's. */
   | { readonly verb: 'create'; readonly on: Side; readonly object: NewObject }
   /** PUT of an object as it was read, with its resourceVersion. */
-  | { readonly verb: 'replace'; readonly on: Side; readonly object: KubernetesObject }
+  | {
+      readonly verb: 'replace';
+      readonly on: Side;
+      readonly object: KubernetesObject;
+      readonly subresource?: 'status';
+    }
   /** Of exactly this object, and where `asRead` of exactly this version. */
   | {
       readonly verb: 'delete';

@@ -23,16 +23,30 @@ export function endSource(snapshot: RecordedRun): StepDecision {
       `the VM ${shownName(vm)} was started again on the source, from disks that are out of date, and the one on the target does ` +
         'not run: find out who started it, and stop one of them by hand',
     );
+  // KubeVirt starts a VM that is Halted again where a start is requested (vm.go, syncRunStrategy).
+  const forgotten = forgetRequests(snapshot);
+  if (forgotten !== undefined) return forgotten;
   if (vm.spec.running ?? vm.spec.runStrategy !== 'Halted') return halt(snapshot);
-  return requested(vm) ?? keepOff(snapshot);
+  return keepOff(snapshot);
 }
 
-function requested(vm: VirtualMachine): Wait | undefined {
-  const [request] = vm.status?.stateChangeRequests ?? [];
-  if (request === undefined) return undefined;
-  return wait(
-    LIVE_REASON.sourceStartedAgain,
-    `a ${request.action} of the VM ${shownName(vm)} on the source is requested, whose guest has left: cancel it (virtctl stop)`,
+/**
+ * A restart that is requested during the transfer is carried out after it only: KubeVirt would start the VM from its old disks. By the version
+ * that was read, so that the halt that follows finds none; virt-api accepts no other one of a VM that is Halted. undefined: there is none.
+ */
+export function forgetRequests({ source: { vm } }: RecordedRun): StepDecision | undefined {
+  const { stateChangeRequests: requests = [], ...status } = vm.status ?? {};
+  if (requests.length === 0) return undefined;
+  const actions = requests.map(({ action }) => action).join(' and ');
+  const object: VirtualMachine = { ...vm, status };
+  return write(
+    `taking a ${actions} off that is requested of the VM ${shownName(vm)} on the source, whose guest has left`,
+    {
+      verb: 'replace',
+      on: 'source',
+      object,
+      subresource: 'status',
+    },
   );
 }
 

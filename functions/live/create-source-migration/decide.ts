@@ -27,13 +27,26 @@ export function decide(snapshot: RecordedRun): StepDecision {
 }
 
 /** The VMI that is to move does not run any more; undefined: it does. */
-export function sourceStopped({ source: { vmi }, record }: RecordedRun): Fail | undefined {
+export function sourceStopped(snapshot: RecordedRun): Fail | undefined {
+  const {
+    source: { vmi },
+    record,
+  } = snapshot;
   if (vmi?.status?.phase !== 'Running')
     return fail(LIVE_REASON.sourceStopped, 'the VM was stopped on the source before its guest moved');
   return vmi.metadata.uid === record.vmi
-    ? undefined
+    ? restartRequested(snapshot)
     : fail(LIVE_REASON.sourceStopped, 'the VM was restarted on the source: run the plan again');
 }
+
+/** KubeVirt carries it out once no migration is under way (vm.go, syncRunStrategy): after an arrival, that would start it from old disks. */
+export const restartRequested = ({ source: { vm }, record }: RecordedRun): Fail | undefined =>
+  vm.status?.stateChangeRequests?.some(({ action, uid }) => action === 'Stop' && uid === record.vmi) === true
+    ? fail(
+        LIVE_REASON.sourceStopped,
+        'a restart of the VM was requested on the source: run the plan again after it',
+      )
+    : undefined;
 
 function create({ source: { vm }, target, run, record }: RecordedRun): StepDecision {
   const connectURL = vmimOf(target.vmims, run, record.attempt)?.status?.synchronizationAddresses?.[0];

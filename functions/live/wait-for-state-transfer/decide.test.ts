@@ -29,6 +29,14 @@ const JUST_MADE = POD.map((pod) => ({
   ...pod,
   metadata: { ...pod.metadata, creationTimestamp: seconds(0) },
 }));
+/** As `virtctl restart` asks for it; KubeVirt waits with that for the end of the migration. */
+const TO_RESTART = aVm((vm) => ({
+  ...vm,
+  status: {
+    ...vm.status,
+    stateChangeRequests: [{ action: 'Stop', uid: itsVmi().metadata.uid }, { action: 'Start' }],
+  },
+}));
 const EVACUATING = itsVmi((vmi) => ({ ...vmi, status: { ...vmi.status, evacuationNodeName: 's-node' } }));
 const condition = (type: string, message = ''): Condition => ({ type, status: 'True', message });
 
@@ -102,6 +110,14 @@ describe('before the cut-over', () => {
       'wait TargetPending',
     ],
     ['the guest is copied', transfer('Running', 'Running', { target: { pods: POD } }), 'wait Transferring'],
+    [
+      'a restart is requested meanwhile',
+      transfer('Running', 'Running', {
+        source: { vm: TO_RESTART, vmims: [sent('Running')] },
+        target: { pods: POD, vmims: [received('Running')] },
+      }),
+      'fail SourceStopped',
+    ],
     [
       'no launcher after 15 minutes',
       transfer('Scheduling', 'Pending', {
@@ -257,6 +273,19 @@ describe('the guest was seen on the target, which has not said that it arrived',
   test.each<[string, RecordedRun, string]>([
     ['for a moment', seen({ source: { vmims: [sent('Running')] } }), 'wait CutOverUndecided'],
     [
+      'and a restart is requested, which KubeVirt would carry out after the arrival',
+      seen({ source: { vm: TO_RESTART, vmims: [sent('Running')] } }),
+      'replace VirtualMachine web on source',
+    ],
+    [
+      'and a restart is requested of a VM that may be the right one',
+      seen({
+        source: { vm: TO_RESTART, vmims: [sent('Failed')] },
+        target: { vmims: [received('Failed')] },
+      }),
+      'fail CutOverUndecided',
+    ],
+    [
       'for ten minutes',
       seen({ source: { vmims: [sent('Running')] }, hub: { now: NOW + 601_000 } }),
       'fail CutOverUndecided',
@@ -314,6 +343,24 @@ describe('the guest was seen on the target, which has not said that it arrived',
   });
 });
 
+test('a restart that is requested is taken off before the halt, and the halt does not write the status', () => {
+  const run = firstAttempt(
+    { source: { vm: TO_RESTART }, target: { vmi: aWaitingVmi(arrived), vmims: [received('Succeeded')] } },
+    { arrivedAt: seconds(0) },
+  );
+  expect(decide(run)).toMatchObject({
+    writes: [
+      {
+        subresource: 'status',
+        object: {
+          spec: { runStrategy: 'Always' },
+          status: expect.not.objectContaining({ stateChangeRequests: expect.anything() }),
+        },
+      },
+    ],
+  });
+});
+
 describe('the guest has arrived', () => {
   const HALTED = aVm((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Halted' } }));
   const UP = { vmi: aWaitingVmi(arrived), vmims: [received('Succeeded')] };
@@ -357,11 +404,16 @@ describe('the guest has arrived', () => {
     ],
     ['it is off', there({ source: { vm: HALTED, vmi: undefined } }), 'done'],
     [
-      'a start is requested',
+      'a restart is requested, which would start it again',
+      there({ source: { vm: TO_RESTART } }),
+      'replace VirtualMachine web on source',
+    ],
+    [
+      'a start is still requested',
       there({
         source: { vm: { ...HALTED, status: { stateChangeRequests: [{ action: 'Start' }] } }, vmi: undefined },
       }),
-      'wait SourceStartedAgain',
+      'replace VirtualMachine web on source',
     ],
     ['an owner starts it again', there({ source: { vmi: RESTARTED } }, { halted: true }), HALT],
     ['what it started goes too', there({ source: { vm: HALTED, vmi: RESTARTED } }), REMOVE],

@@ -9,7 +9,7 @@ import {
   type StepDecision,
   type Wait,
 } from '../../domain/live/decision.ts';
-import { endSource } from '../../domain/live/end-source.ts';
+import { endSource, forgetRequests } from '../../domain/live/end-source.ts';
 import type { Vmim } from '../../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION, LIVE_KUBEVIRT, LIVE_REASON } from '../../domain/live/names.ts';
 import { hasTargetPod, isOver, vmimOf } from '../../domain/live/proofs.ts';
@@ -18,6 +18,7 @@ import type { Fit, RecordedRun } from '../../domain/live/run-snapshot.ts';
 import { shownSince } from '../../domain/live/shown-wait.ts';
 import { shownName } from '../../domain/live/shown.ts';
 import { wasRejectedByQuota } from '../../domain/migration.ts';
+import { restartRequested } from '../create-source-migration/decide.ts';
 
 /**
  * Waits while KubeVirt moves the guest, which is where all can go wrong; done when the guest has arrived and the source VM is off. The
@@ -26,10 +27,12 @@ import { wasRejectedByQuota } from '../../domain/migration.ts';
 export function decide(snapshot: RecordedRun): StepDecision {
   const { record } = snapshot;
   if (record.arrivedAt !== undefined) return arrived(snapshot, record.arrivedAt);
-  if (isPastCutOver(record)) return undecided(snapshot);
+  if (isPastCutOver(record)) return forgetMeanwhile(snapshot) ?? undecided(snapshot);
   const { sent, received } = vmims(snapshot);
   const failed = [received, sent].find((vmim) => vmim?.status?.phase === 'Failed');
   if (failed !== undefined) return transferFailed(snapshot, failed);
+  const restarted = restartRequested(snapshot);
+  if (restarted !== undefined) return restarted;
   if (isWithdrawable(snapshot)) return withdraw(snapshot);
   const waiting = standing(snapshot);
   return touch(snapshot) ?? waitUntil(deadlineOf(snapshot, waiting), waiting, LIVE_REASON.transferFailed);
@@ -41,6 +44,12 @@ function arrived(snapshot: RecordedRun, arrivedAt: string): StepDecision {
   const isLate = snapshot.hub.now > timeOf(arrivedAt) + snapshot.hub.settings.sourceMs;
   if (decision.kind !== 'wait' || !isLate) return decision;
   return fail(LIVE_REASON.sourceNotVerified, decision.message);
+}
+
+/** Once both VMIMs are over, whoever decides by hand may want the source VM. */
+function forgetMeanwhile(snapshot: RecordedRun): StepDecision | undefined {
+  const { sent, received } = vmims(snapshot);
+  return isOver(sent) && isOver(received) ? undefined : forgetRequests(snapshot);
 }
 
 /** The guest was seen on the target, which has not said that it arrived. */

@@ -108,6 +108,9 @@ const STARTS: Readonly<Record<RunStrategy, (vm: Vm) => boolean>> = {
 
 function start({ vm, vmi }: VmView): VmDecision | undefined {
   const strategy = strategyOf(vm);
+  // A restart that was requested before (vm.go, syncRunStrategy, case RunStrategyHalted).
+  if (vmi === undefined && strategy === 'Halted' && requestsOf(vm)[0]?.action === 'Start')
+    return { do: 'patch', merge: { spec: { runStrategy: 'Always' } } };
   const isDue = vmi === undefined && strategy !== undefined && STARTS[strategy](vm);
   return isDue ? { do: 'create-vmi' } : undefined;
 }

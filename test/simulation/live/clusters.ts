@@ -15,7 +15,7 @@ import {
   newVirtualMachine,
   VMS,
 } from '../../cluster/kubevirt/objects.ts';
-import type { LauncherPod, Vm, Vmi, Vmim } from '../../cluster/kubevirt/types.ts';
+import type { StateChangeRequest, LauncherPod, Vm, Vmi, Vmim } from '../../cluster/kubevirt/types.ts';
 import { exchangeTrust } from '../../support/kubevirt/pair.ts';
 import type { Random } from '../random.ts';
 import { simulatePair, type SimulatedPair } from '../two-kubevirts.ts';
@@ -167,17 +167,17 @@ export class Clusters {
     });
     vm.spec.template.spec.volumes = [{ name: CLAIM, dataVolume: { name: CLAIM } }];
     await source.admin.create(VMS, vm);
-    if (this.strategy === 'Manual') await this.request('Start');
+    if (this.strategy === 'Manual') await this.request({ action: 'Start' });
     await this.pair.until(
       'the source VM runs',
       () => this.vm('source')?.status?.printableStatus === 'Running',
     );
   }
 
-  /** virtctl start or stop of the source VM. */
-  async request(action: 'Start' | 'Stop'): Promise<void> {
+  /** virtctl start, stop or restart of the source VM. */
+  async request(...stateChangeRequests: readonly StateChangeRequest[]): Promise<void> {
     const { admin, namespace } = this.pair.source;
-    const merge = { status: { stateChangeRequests: [{ action }] } };
+    const merge = { status: { stateChangeRequests } };
     await admin.patch(VMS, { namespace, name: NAME }, { merge, subresource: 'status' });
   }
 

@@ -177,7 +177,15 @@ export const USERS: Readonly<Record<string, Disturbance>> = {
   'source VM is set to Always': (scene) => setStrategy(scene, 'Always'),
   'source VM is started': ({ clusters }) => {
     if (clusters.vmi('source') !== undefined) return false;
-    clusters.try(clusters.request('Start'));
+    clusters.try(clusters.request({ action: 'Start' }));
+    return true;
+  },
+  'source VM is restarted': ({ clusters }) => {
+    const uid = clusters.vmi('source')?.metadata.uid;
+    // As virt-api does.
+    if (uid === undefined || ['Halted', 'Once'].includes(clusters.vm('source')?.spec.runStrategy ?? ''))
+      return false;
+    clusters.try(clusters.request({ action: 'Stop', uid }, { action: 'Start' }));
     return true;
   },
   'source VM is deleted': (scene) => deleteVm(scene, 'source'),
