@@ -52,6 +52,9 @@ export function hardwareProblem(
   receiver: Vmi | undefined,
 ): string | undefined {
   if (vmi === undefined || receiver === undefined) return undefined;
+  const plugged = namesBeside(vmi.spec.volumes, receiver.spec.volumes);
+  if (plugged.length > 0)
+    return `${plugged.join(', ')} was plugged in during the run, so the VM on the target lacks it: run the plan again`;
   const differences = otherHardware(vmi, receiver);
   if (differences.length === 0) return undefined;
   const { instancetype, preference } = vm.spec;
@@ -62,6 +65,9 @@ export function hardwareProblem(
       : `make ${named.join(' and ')} of the target the same as on the source`;
   return `${differences.join('; ')}: ${mend}; if the VM was changed during the run, run the plan again`;
 }
+
+const namesBeside = (source: readonly Named[] = [], target: readonly Named[] = []): string[] =>
+  source.map(({ name }) => name).filter((name) => !target.some((one) => one.name === name));
 
 const HARDWARE = [
   'cpu.sockets',
@@ -111,12 +117,10 @@ const isRestartRequired = ({ type, status }: Condition): boolean =>
   type === 'RestartRequired' && status === 'True';
 
 const unpersisted = (volumes: readonly Named[], running: readonly Named[]): Difference[] =>
-  running
-    .filter(({ name }) => !volumes.some((volume) => volume.name === name))
-    .map(({ name }) => ({
-      kind: 'VolumeNotPersisted',
-      message: `volume ${name} was hotplugged into the VMI only: add it to the VM (virtctl addvolume --persist), or remove it`,
-    }));
+  namesBeside(running, volumes).map((name) => ({
+    kind: 'VolumeNotPersisted',
+    message: `volume ${name} was hotplugged into the VMI only: add it to the VM (virtctl addvolume --persist), or remove it`,
+  }));
 
 /** Paths at which `wanted` says something that `actual` does not. Lists of named things are compared by name. */
 function missing(wanted: unknown, actual: unknown, path: string): string[] {

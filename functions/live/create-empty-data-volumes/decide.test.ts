@@ -7,7 +7,7 @@ import {
   showing,
   summary,
 } from '../../../test/support/builders/live-run.ts';
-import { aRecord, aStorageMap, aVm } from '../../../test/support/builders/live.ts';
+import { aRecord, aStorageMap, aVm, RUN } from '../../../test/support/builders/live.ts';
 import { aQuota, hard } from '../../../test/support/builders/quota.ts';
 import { metadata, ownedBy, seconds, unlabelled } from '../../../test/support/builders/object.ts';
 import { LIVE_KIND, LIVE_LABEL } from '../../domain/live/names.ts';
@@ -99,4 +99,17 @@ test('what a quota refuses is named', () => {
     status: { phase: 'Pending', conditions: [{ type: 'Bound', status: 'False', message }] },
   }));
   expect(decide(withVolumes(volume))).toMatchObject({ message: `web-root is Pending, ${message}` });
+});
+
+test.each<[string, Record<string, string>, RegExp]>([
+  ['of somebody else', {}, /: delete or rename it$/],
+  ['of an earlier run of this VM', { [LIVE_LABEL.vm]: RUN.vm }, /: delete or rename it$/],
+  [
+    'of another VM that was moved',
+    { [LIVE_LABEL.vm]: 'another' },
+    /a disk of another VM that was moved: do not delete it/,
+  ],
+])('what to do about a volume %s', (_what, labels, wanted) => {
+  const volume = aDataVolume('Succeeded', (one) => ({ ...one, metadata: { ...one.metadata, labels } }));
+  expect(decide(withVolumes(volume))).toMatchObject({ message: expect.stringMatching(wanted) });
 });

@@ -9,7 +9,7 @@ import {
   type StepDecision,
 } from '../../domain/live/decision.ts';
 import type { DataVolume } from '../../domain/live/kubevirt.ts';
-import { LIVE_KIND, LIVE_REASON } from '../../domain/live/names.ts';
+import { LIVE_KIND, LIVE_LABEL, LIVE_REASON } from '../../domain/live/names.ts';
 import { isOfRun } from '../../domain/live/run-names.ts';
 import type { RecordedRun, SourceSetup, TargetSetup } from '../../domain/live/run-snapshot.ts';
 import { waitAtMost } from '../../domain/live/shown-wait.ts';
@@ -37,11 +37,7 @@ export function decide(snapshot: RecordedRun): StepDecision {
   const { volumes, quotas } = target.setup;
   const foreign = wanted.objects.flatMap((object) => foreignVolume(object, volumes, snapshot) ?? []);
   const [first] = foreign;
-  if (first !== undefined)
-    return fail(
-      LIVE_REASON.volumeFailed,
-      `a ${first.kind ?? ''} ${first.metadata.name}, which this run did not make, is on the target: delete or rename it`,
-    );
+  if (first !== undefined) return fail(LIVE_REASON.volumeFailed, inTheWay(first, snapshot));
   const missing = wanted.objects.filter((object) => found(object, volumes) === undefined);
   const lacks = missingForVolumes(missing, quotas);
   if (lacks !== '') {
@@ -96,6 +92,15 @@ const foreignVolume = (
     const isOfDataVolume = kind !== wanted.kind && owner?.kind === LIVE_KIND.dataVolume.kind;
     return !isOfDataVolume && !isOfRun({ metadata, ...volume }, run);
   });
+
+/** The disk of another VM may be in use. */
+function inTheWay({ kind = '', metadata: { name, labels } }: KubernetesObject, { run }: RecordedRun): string {
+  const of = labels?.[LIVE_LABEL.vm];
+  return of === undefined || of === run.vm
+    ? `a ${kind} ${name}, which this run did not make, is on the target: delete or rename it`
+    : `the ${kind} ${name} on the target is a disk of another VM that was moved: do not delete it. No disk that VMs share can be moved ` +
+        'with each of them: give this VM one of its own';
+}
 
 function bindAtOnce(
   own: readonly KubernetesObject[],

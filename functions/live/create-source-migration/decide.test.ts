@@ -20,6 +20,10 @@ const GROWN = itsVmi((vmi) => ({
   ...vmi,
   spec: { ...vmi.spec, domain: { ...vmi.spec.domain, cpu: { sockets: 4 } } },
 }));
+const WITH_DISK = itsVmi((vmi) => ({
+  ...vmi,
+  spec: { ...vmi.spec, volumes: [...(vmi.spec.volumes ?? []), { name: 'plugged-in' }] },
+}));
 const BEHIND: Different = {
   hub: {
     migration: aPlanMigration((one) => ({
@@ -62,6 +66,11 @@ test.each<[string, RecordedRun, string]>([
   [
     'CPUs were plugged in since the target waits',
     firstAttempt({ source: { vmi: GROWN } }),
+    'fail HardwareDiffers',
+  ],
+  [
+    'a disk was plugged in since the target waits',
+    firstAttempt({ source: { vmi: WITH_DISK } }),
     'fail HardwareDiffers',
   ],
   ['another launcher comes first', firstAttempt(BEHIND), 'wait InTurn'],
