@@ -22,6 +22,7 @@ const STATUS = [
   'phase',
   'printableStatus',
   'stateChangeRequests',
+  'snapshotInProgress',
   'migrationState',
   'synchronizationAddresses',
   'evacuationNodeName',

@@ -29,6 +29,8 @@ export interface VirtualMachine extends KubernetesObject {
     printableStatus?: string;
     /** Starts and stops that a user has requested, and that are not done yet. */
     stateChangeRequests?: { action: string; uid?: string }[];
+    /** Name of the VirtualMachineSnapshot. */
+    snapshotInProgress?: string;
     instancetypeRef?: MatchedRef;
     preferenceRef?: MatchedRef;
     conditions?: Condition[];

@@ -150,6 +150,8 @@ export const LIVE_REASON = {
   inTurn: 'InTurn',
   /** The source's node is being drained, so the VM moves within its cluster first. */
   sourceEvacuating: 'SourceEvacuating',
+  /** A VMSnapshot of the VM is being taken, until whose end KubeVirt refuses to halt the VM. */
+  sourceSnapshot: 'SourceSnapshot',
   /** Another migration of the VM is under way on the source. */
   sourceMigrating: 'SourceMigrating',
   /** The two clusters do not reach each other, or do not trust each other. */

@@ -7,7 +7,7 @@ import {
   summary,
   type Different,
 } from '../../../test/support/builders/live-run.ts';
-import { aPlanMigration, itsVmi, RUN } from '../../../test/support/builders/live.ts';
+import { aPlanMigration, aVm, itsVmi, RUN } from '../../../test/support/builders/live.ts';
 import { seconds, withUid } from '../../../test/support/builders/object.ts';
 import { migrationIdOf, runLabels, vmimName } from '../../domain/live/run-names.ts';
 import type { RecordedRun, RunSettings } from '../../domain/live/run-snapshot.ts';
@@ -20,6 +20,7 @@ const GROWN = itsVmi((vmi) => ({
   ...vmi,
   spec: { ...vmi.spec, domain: { ...vmi.spec.domain, cpu: { sockets: 4 } } },
 }));
+const SNAPSHOTTED = aVm((vm) => ({ ...vm, status: { ...vm.status, snapshotInProgress: 'nightly' } }));
 const WITH_DISK = itsVmi((vmi) => ({
   ...vmi,
   spec: { ...vmi.spec, volumes: [...(vmi.spec.volumes ?? []), { name: 'plugged-in' }] },
@@ -63,6 +64,7 @@ test.each<[string, RecordedRun, string]>([
     firstAttempt({ source: { vmi: EVACUATING }, hub: showing('SourceEvacuating', 3_600) }),
     'fail SourceEvacuating',
   ],
+  ['a snapshot of it is being taken', firstAttempt({ source: { vm: SNAPSHOTTED } }), 'wait SourceSnapshot'],
   [
     'CPUs were plugged in since the target waits',
     firstAttempt({ source: { vmi: GROWN } }),

@@ -78,16 +78,23 @@ function begin({ source: { vm }, target, record }: RecordedRun): StepDecision {
  * must not hold up the run for ever.
  */
 export function busy(snapshot: RecordedRun): StepDecision | undefined {
-  const waiting = ownMigration(snapshot.source);
+  const waiting = ownWork(snapshot.source);
   return waiting && waitAtMost(LIMIT_MS.busy, snapshot.hub, waiting);
 }
 
-function ownMigration({ vmi, others }: SourceSide): Pick<Wait, 'reason' | 'message'> | undefined {
+function ownWork({ vm, vmi, others }: SourceSide): Pick<Wait, 'reason' | 'message'> | undefined {
   const node = vmi?.status?.evacuationNodeName;
   if (node !== undefined)
     return {
       reason: LIVE_REASON.sourceEvacuating,
       message: `node ${node} of the source is being drained: the VM moves to another node of the source first`,
+    };
+  const taken = vm?.status?.snapshotInProgress;
+  // virt-api, validateSnapshotStatus.
+  if (taken !== undefined)
+    return {
+      reason: LIVE_REASON.sourceSnapshot,
+      message: `the VirtualMachineSnapshot ${taken} of the VM is being taken, until whose end KubeVirt refuses to halt the VM`,
     };
   const [other] = others;
   if (other === undefined) return undefined;
