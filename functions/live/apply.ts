@@ -48,7 +48,8 @@ export async function apply(
 ): Promise<Applied> {
   for (const write of writes) {
     const problem = await attempt(write, clusters[write.on]);
-    if (problem !== undefined) return problem;
+    const isSkipped = problem?.kind === 'refused' && write.verb === 'replace' && write.isOptional === true;
+    if (problem !== undefined && !isSkipped) return problem;
   }
   return { kind: 'written' };
 }

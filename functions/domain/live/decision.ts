@@ -19,6 +19,8 @@ export type LiveWrite =
       readonly on: Side;
       readonly object: KubernetesObject;
       readonly subresource?: 'status';
+      /** What follows it goes on where it is refused. */
+      readonly isOptional?: true;
     }
   /** Of exactly this object, and where `asRead` of exactly this version. */
   | {

@@ -1,7 +1,7 @@
 import { forget } from './abort.ts';
 import { runsOnTarget } from './cut-over.ts';
 import { LIMIT_MS, timeOf } from './deadlines.ts';
-import { DONE, wait, write, type StepDecision, type Wait } from './decision.ts';
+import { DONE, wait, write, type LiveWrite, type StepDecision, type Wait } from './decision.ts';
 import type { VirtualMachine } from './kubevirt.ts';
 import { LIVE_REASON } from './names.ts';
 import { isOver, isUp, receiverOf, strategyOwners, vmimOf, writtenAt } from './proofs.ts';
@@ -23,31 +23,28 @@ export function endSource(snapshot: RecordedRun): StepDecision {
       `the VM ${shownName(vm)} was started again on the source, from disks that are out of date, and the one on the target does ` +
         'not run: find out who started it, and stop one of them by hand',
     );
-  // KubeVirt starts a VM that is Halted again where a start is requested (vm.go, syncRunStrategy).
-  const forgotten = forgetRequests(snapshot);
-  if (forgotten !== undefined) return forgotten;
   if (vm.spec.running ?? vm.spec.runStrategy !== 'Halted') return halt(snapshot);
-  return keepOff(snapshot);
+  return forgetRequests(snapshot) ?? keepOff(snapshot);
 }
 
 /**
- * A restart that is requested during the transfer is carried out after it only: KubeVirt would start the VM from its old disks. By the version
- * that was read, so that the halt that follows finds none; virt-api accepts no other one of a VM that is Halted. undefined: there is none.
+ * A restart that is requested during the transfer is carried out after it only: KubeVirt would start the VM from its old disks, also one that
+ * is Halted (vm.go, syncRunStrategy). undefined: no start is requested.
  */
 export function forgetRequests({ source: { vm } }: RecordedRun): StepDecision | undefined {
+  const forgetting = withoutRequests(vm);
+  if (forgetting === undefined) return undefined;
+  return write(`taking the start off that is requested of the VM ${shownName(vm)} on the source`, forgetting);
+}
+
+type Replace = Extract<LiveWrite, { readonly verb: 'replace' }>;
+
+/** By the version that was read, so that a halt in the same decision finds a newer one, and is made by the next reading. */
+function withoutRequests(vm: VirtualMachine): Replace | undefined {
   const { stateChangeRequests: requests = [], ...status } = vm.status ?? {};
-  if (requests.length === 0) return undefined;
-  const actions = requests.map(({ action }) => action).join(' and ');
+  if (!requests.some(({ action }) => action === 'Start')) return undefined;
   const object: VirtualMachine = { ...vm, status };
-  return write(
-    `taking a ${actions} off that is requested of the VM ${shownName(vm)} on the source, whose guest has left`,
-    {
-      verb: 'replace',
-      on: 'source',
-      object,
-      subresource: 'status',
-    },
-  );
+  return { verb: 'replace', on: 'source', object, subresource: 'status' };
 }
 
 function keepOff(snapshot: RecordedRun): StepDecision {
@@ -85,11 +82,13 @@ function halt(snapshot: RecordedRun): StepDecision {
   const isUndone = isStartedAgain(snapshot);
   const { generation } = vm.metadata;
   const halted = { ...record, halted: true as const, generation, ...(isUndone && { undone }) };
-  return write(`halting the VM ${shownName(vm)} on the source${isUndone ? ' again' : ''}`, {
-    verb: 'replace',
-    on: 'source',
-    object: withRecord(withStrategy(vm, 'Halted'), halted),
-  });
+  const forgetting = withoutRequests(vm);
+  return write(
+    `halting the VM ${shownName(vm)} on the source${isUndone ? ' again' : ''}`,
+    // Before the halt, which must not wait for a right that is missing.
+    ...(forgetting === undefined ? [] : [{ ...forgetting, isOptional: true as const }]),
+    { verb: 'replace', on: 'source', object: withRecord(withStrategy(vm, 'Halted'), halted) },
+  );
 }
 
 /** KubeVirt mostly halts it first, so an owner may undo that before the run has halted it: two writes of the spec. */

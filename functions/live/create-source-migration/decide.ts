@@ -26,27 +26,32 @@ export function decide(snapshot: RecordedRun): StepDecision {
   return problem === undefined ? create(snapshot) : fail(LIVE_REASON.hardwareDiffers, problem);
 }
 
+/** The VMI that is to move does not run any more, or is about to stop; undefined: it runs. */
+export const sourceStopped = (snapshot: RecordedRun): Fail | undefined =>
+  sourceGone(snapshot) ?? stopRequested(snapshot);
+
 /** The VMI that is to move does not run any more; undefined: it does. */
-export function sourceStopped(snapshot: RecordedRun): Fail | undefined {
-  const {
-    source: { vmi },
-    record,
-  } = snapshot;
+export function sourceGone({ source: { vmi }, record }: RecordedRun): Fail | undefined {
   if (vmi?.status?.phase !== 'Running')
     return fail(LIVE_REASON.sourceStopped, 'the VM was stopped on the source before its guest moved');
   return vmi.metadata.uid === record.vmi
-    ? restartRequested(snapshot)
+    ? undefined
     : fail(LIVE_REASON.sourceStopped, 'the VM was restarted on the source: run the plan again');
 }
 
-/** KubeVirt carries it out once no migration is under way (vm.go, syncRunStrategy): after an arrival, that would start it from old disks. */
-export const restartRequested = ({ source: { vm }, record }: RecordedRun): Fail | undefined =>
-  vm.status?.stateChangeRequests?.some(({ action, uid }) => action === 'Stop' && uid === record.vmi) === true
-    ? fail(
-        LIVE_REASON.sourceStopped,
-        'a restart of the VM was requested on the source: run the plan again after it',
-      )
-    : undefined;
+/**
+ * KubeVirt carries out a restart once no migration is under way (vm.go, syncRunStrategy): after an arrival, that would start the VM from its
+ * old disks.
+ */
+export function stopRequested({ source: { vm }, record }: RecordedRun): Fail | undefined {
+  const requests = vm.status?.stateChangeRequests ?? [];
+  if (!requests.some(({ action, uid }) => action === 'Stop' && uid === record.vmi)) return undefined;
+  const what = requests.some(({ action }) => action === 'Start') ? 'restart' : 'stop';
+  return fail(
+    LIVE_REASON.sourceStopped,
+    `a ${what} of the VM was requested on the source before its guest moved: run the plan again once it runs`,
+  );
+}
 
 function create({ source: { vm }, target, run, record }: RecordedRun): StepDecision {
   const connectURL = vmimOf(target.vmims, run, record.attempt)?.status?.synchronizationAddresses?.[0];

@@ -18,7 +18,7 @@ import type { Fit, RecordedRun } from '../../domain/live/run-snapshot.ts';
 import { shownSince } from '../../domain/live/shown-wait.ts';
 import { shownName } from '../../domain/live/shown.ts';
 import { wasRejectedByQuota } from '../../domain/migration.ts';
-import { restartRequested } from '../create-source-migration/decide.ts';
+import { stopRequested } from '../create-source-migration/decide.ts';
 
 /**
  * Waits while KubeVirt moves the guest, which is where all can go wrong; done when the guest has arrived and the source VM is off. The
@@ -27,12 +27,12 @@ import { restartRequested } from '../create-source-migration/decide.ts';
 export function decide(snapshot: RecordedRun): StepDecision {
   const { record } = snapshot;
   if (record.arrivedAt !== undefined) return arrived(snapshot, record.arrivedAt);
-  if (isPastCutOver(record)) return forgetMeanwhile(snapshot) ?? undecided(snapshot);
+  if (isPastCutOver(record)) return decideWhileMoving(snapshot);
   const { sent, received } = vmims(snapshot);
   const failed = [received, sent].find((vmim) => vmim?.status?.phase === 'Failed');
   if (failed !== undefined) return transferFailed(snapshot, failed);
-  const restarted = restartRequested(snapshot);
-  if (restarted !== undefined) return restarted;
+  const stopped = stopRequested(snapshot);
+  if (stopped !== undefined) return stopped;
   if (isWithdrawable(snapshot)) return withdraw(snapshot);
   const waiting = standing(snapshot);
   return touch(snapshot) ?? waitUntil(deadlineOf(snapshot, waiting), waiting, LIVE_REASON.transferFailed);
@@ -46,10 +46,10 @@ function arrived(snapshot: RecordedRun, arrivedAt: string): StepDecision {
   return fail(LIVE_REASON.sourceNotVerified, decision.message);
 }
 
-/** Once both VMIMs are over, whoever decides by hand may want the source VM. */
-function forgetMeanwhile(snapshot: RecordedRun): StepDecision | undefined {
-  const { sent, received } = vmims(snapshot);
-  return isOver(sent) && isOver(received) ? undefined : forgetRequests(snapshot);
+/** Once nothing is waited for any more, whoever decides by hand may want the source VM. */
+function decideWhileMoving(snapshot: RecordedRun): StepDecision {
+  const next = undecided(snapshot);
+  return next.kind === 'wait' ? (forgetRequests(snapshot) ?? next) : next;
 }
 
 /** The guest was seen on the target, which has not said that it arrived. */

@@ -6,7 +6,7 @@ import { neverHadLauncher, vmimOf } from '../../domain/live/proofs.ts';
 import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
 import { shownSince, waitAtMost } from '../../domain/live/shown-wait.ts';
 import { isFinal } from '../../domain/migration.ts';
-import { sourceStopped } from '../create-source-migration/decide.ts';
+import { sourceGone, sourceStopped } from '../create-source-migration/decide.ts';
 
 /** The address of the target's synchronization controller, to which the source will connect. */
 export function decide(snapshot: RecordedRun): StepDecision {
@@ -43,7 +43,7 @@ const APART: readonly string[] = ['', 'WaitingForSync'];
  */
 function vanished(snapshot: RecordedRun): StepDecision {
   const message = goneOf(snapshot);
-  if (sourceStopped(snapshot) !== undefined) return fail(LIVE_REASON.transferFailed, message);
+  if (sourceGone(snapshot) !== undefined) return fail(LIVE_REASON.transferFailed, message);
   const reason = LIVE_REASON.aborting;
   const { hub } = snapshot;
   return waitUntil(
@@ -54,6 +54,6 @@ function vanished(snapshot: RecordedRun): StepDecision {
 }
 
 const goneOf = (snapshot: RecordedRun): string =>
-  sourceStopped(snapshot) === undefined
+  sourceGone(snapshot) === undefined
     ? 'the VMIM on the source is gone'
     : 'the VM on the source ended while its guest was being moved';

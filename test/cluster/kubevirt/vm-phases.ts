@@ -79,14 +79,17 @@ const isFinal = ({ status }: Vmi): boolean => ['Succeeded', 'Failed'].includes(s
 function whenGuestHasMoved({ vm, vmi }: VmView): VmDecision | undefined {
   if (vmi === undefined) return undefined;
   const strategy = strategyOf(vm);
-  if (strategy === 'Always') return hasLeft(vmi) ? { do: 'halt' } : undefined;
+  if (strategy === 'Always') return hasLeft(vm, vmi) ? { do: 'halt' } : undefined;
   const restored = vm.metadata.annotations?.[ANNOTATIONS.restoreRunStrategy];
   const isDue = strategy === 'WaitAsReceiver' && hasArrived(vmi) && restored !== undefined;
   return isDue ? { do: 'patch', merge: { spec: { runStrategy: restored } } } : undefined;
 }
 
-const hasLeft = (vmi: Vmi): boolean =>
-  isFinal(vmi) && isDecentralized(vmi) && vmi.status?.migrationState?.completed === true;
+/** Also one that is to be restarted (vm.go, syncRunStrategy: "forceRestart || vmi.IsFinal()"). */
+const hasLeft = (vm: Vm, vmi: Vmi): boolean =>
+  (isFinal(vmi) || requestsOf(vm)[0]?.uid === vmi.metadata.uid) &&
+  isDecentralized(vmi) &&
+  vmi.status?.migrationState?.completed === true;
 
 const requestsOf = ({ status }: Vm): StateChangeRequest[] => status?.stateChangeRequests ?? [];
 
@@ -110,7 +113,10 @@ function start({ vm, vmi }: VmView): VmDecision | undefined {
   const strategy = strategyOf(vm);
   // A restart that was requested before (vm.go, syncRunStrategy, case RunStrategyHalted).
   if (vmi === undefined && strategy === 'Halted' && requestsOf(vm)[0]?.action === 'Start')
-    return { do: 'patch', merge: { spec: { runStrategy: 'Always' } } };
+    return {
+      do: 'patch',
+      merge: { spec: vm.spec.runStrategy === undefined ? { running: true } : { runStrategy: 'Always' } },
+    };
   const isDue = vmi === undefined && strategy !== undefined && STARTS[strategy](vm);
   return isDue ? { do: 'create-vmi' } : undefined;
 }

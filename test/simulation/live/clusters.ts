@@ -120,6 +120,11 @@ export class Clusters {
     if (side === 'source' && object.kind === VMS.kind && writer === 'live') this.writtenAt = this.now;
   }
 
+  async replaceStatus(side: Side, object: KubernetesObject): Promise<void> {
+    const { managedFields: _fields, ...metadata } = object.metadata;
+    await this.pair[side].admin.replace(typeOf(object), { ...object, metadata }, { subresource: 'status' });
+  }
+
   async create(side: Side, object: { kind?: string; metadata: { name: string } }): Promise<void> {
     if (object.kind === FULL_MIGRATIONS.kind) this.#admit(side, object as Vmim);
     const { apiVersion: _version, ...rest } = object as KubernetesObject;

@@ -107,9 +107,12 @@ class Connection implements Pick<Cluster, 'get' | 'list' | 'create' | 'replace' 
     const { clusters, hub } = this.#parts;
     const on = this.#on;
     const whole = { ...object, apiVersion: type.apiVersion, kind: type.kind };
-    return this.#write({ verb: 'replace', on, object: whole }, () =>
-      on === 'hub' ? hub.admin.replace(type, object, options) : clusters.replace(on, whole, 'live'),
-    );
+    return this.#write({ verb: 'replace', on, object: whole }, () => {
+      if (on === 'hub') return hub.admin.replace(type, object, options);
+      return options.subresource === 'status'
+        ? clusters.replaceStatus(on, whole)
+        : clusters.replace(on, whole, 'live');
+    });
   }
 
   async delete(type: ResourceType, at: Address, { preconditions = {} }: DeleteOptions = {}): Promise<void> {
