@@ -182,13 +182,11 @@ function releaseVmi({ vmi }: VmView): VmDecision | undefined {
   return { do: 'patch-vmi', merge: { metadata: { finalizers: withoutFinalizer(vmi) } } };
 }
 
-/** A stop is done when the VMI is gone, a start when it is there. */
+/** The first one only: a stop is done when its VMI is gone, a start when there is one (vm.go, isTrimFirstChangeRequestNeeded). */
 function forgetRequests({ vm, vmi }: VmView): VmDecision | undefined {
-  const left = requestsOf(vm).filter(({ action, uid }) =>
-    action === 'Stop'
-      ? vmi !== undefined && (uid ?? vmi.metadata.uid) === vmi.metadata.uid
-      : vmi === undefined,
-  );
-  if (left.length === requestsOf(vm).length) return undefined;
-  return patchStatus(vm, { ...vm.status, stateChangeRequests: left });
+  const [first, ...rest] = requestsOf(vm);
+  if (first === undefined) return undefined;
+  const isOfVmi = vmi !== undefined && (first.uid ?? vmi.metadata.uid) === vmi.metadata.uid;
+  const isDone = first.action === 'Stop' ? !isOfVmi : vmi !== undefined;
+  return isDone ? patchStatus(vm, { ...vm.status, stateChangeRequests: rest }) : undefined;
 }
