@@ -66,24 +66,18 @@ async function isTakenOff(release: readonly LiveWrite[], source: ApiServer): Pro
   return vms.every((vm) => vm?.metadata.annotations?.[LIVE_ANNOTATION.run] === undefined);
 }
 
-/**
- * A record that is not off is left over as long as that is so, also until the next reading: another call may let go of a Migration that was
- * given up. With what was said first, or the status would never be quiet.
- */
+/** A record that cannot be taken off is left over as long as that is so. With what was said first, or the status would never be quiet. */
 export function withLeftRecord(
   one: Moved,
   released: Applied | undefined,
   shown: Pick<VmStatus, 'conditions'> = {},
 ): Moved {
   const { decision, entry } = one;
-  if (decision.kind !== 'ended' || released === undefined || released.kind === 'written') return one;
+  if (decision.kind !== 'ended' || released?.kind !== 'refused') return one;
   const record = shownRecord(entry);
-  const left = leftoversOf(shown).find((each) => each.startsWith(record)) ?? `${record}: ${whyOf(released)}`;
+  const left = leftoversOf(shown).find((each) => each.startsWith(record)) ?? `${record}: ${released.message}`;
   return { ...one, decision: { ...decision, leftovers: [...decision.leftovers, left] } };
 }
-
-const whyOf = (released: Exclude<Applied, { kind: 'written' }>): string =>
-  released.kind === 'refused' ? released.message : 'the VM has changed meanwhile';
 
 export const isAnyChanged = (released: Released): boolean =>
   [...released.values()].some(({ kind }) => kind === 'changed');
