@@ -161,6 +161,12 @@ describe('rights', () => {
     ]);
   });
 
+  test('`live` may take a restart off a VM whose guest has left, and writes no other status of KubeVirt', () => {
+    expect(rightsOf(ACCOUNT).filter((right) => /virtualmachine.*\/status/.test(right))).toEqual([
+      'update virtualmachines/status',
+    ]);
+  });
+
   test('no ClusterRole has Secrets, nor anything of KubeVirt’s own namespace', () => {
     const roles = added.filter(({ kind }) => kind === 'ClusterRole');
     expect(JSON.stringify(roles)).not.toMatch(/secrets|configmaps/);
