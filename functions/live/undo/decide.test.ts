@@ -305,6 +305,17 @@ describe('the guest is proved to be on the source, or was never sent, before any
       'wait RestoringSource',
     ],
     [
+      'KubeVirt is about to start the source VM again, of which a restart was requested',
+      run({
+        target: failed,
+        source: {
+          vmi: undefined,
+          vm: { ...halted('kubectl'), status: { stateChangeRequests: [{ action: 'Start' }] } },
+        },
+      }),
+      'wait RestoringSource',
+    ],
+    [
       'the source VM was stopped by its user, after a launcher was on the target',
       run({ target: failed, source: { vmi: undefined, vm: halted('kubectl') } }),
       'fail SourceDownUndecided',
