@@ -47,6 +47,10 @@ interface OnNode {
 
 const valuesOf = <T>({ objects }: Followed<T>): T[] => [...objects.values()];
 
+/** undefined: they have not been listed yet. */
+const listedOf = <T>(followed: Followed<T>): T[] | undefined =>
+  followed.isListed ? valuesOf(followed) : undefined;
+
 /** The watches of one node: its VMIs, and itself where no other watch has it. */
 interface FollowedNode {
   readonly stop: AbortController;
@@ -78,30 +82,29 @@ export class MaintenanceWatches {
   }
 
   get cordoned(): string[] {
-    return [...this.#cordoned.objects.values()].map(({ metadata }) => metadata.name);
+    return valuesOf(this.#cordoned).map(({ metadata }) => metadata.name);
   }
 
   /** undefined: they have not been listed yet. */
   get outdated(): VirtualMachineInstance[] | undefined {
-    return this.#outdated.isListed ? valuesOf(this.#outdated) : undefined;
+    return listedOf(this.#outdated);
   }
 
   get progresses(): MaintenanceProgress[] {
-    return [...this.#progresses.objects.values()];
+    return valuesOf(this.#progresses);
   }
 
   /** Events with feasibility's verdicts; undefined: they are being listed. None while they are not watched, or cannot be listed. */
   get verdicts(): KubernetesEvent[] | undefined {
     if (this.#verdicts === undefined) return [];
-    const { isListed, objects } = this.#verdicts.events;
-    return isListed ? [...objects.values()] : undefined;
+    return listedOf(this.#verdicts.events);
   }
 
   /** A node and its VMIs; undefined: they have not been listed yet. */
   onNode(name: string): OnNode | undefined {
     const followed = this.#nodes.get(name);
     if (followed?.vmis.isListed !== true) return undefined;
-    const arriving = followed.arriving?.isListed === true ? valuesOf(followed.arriving) : undefined;
+    const arriving = followed.arriving && listedOf(followed.arriving);
     const vmis = { vmis: valuesOf(followed.vmis), arriving };
     const cordoned = this.#cordonedNode(name);
     if (cordoned !== undefined) return { node: cordoned, ...vmis };
@@ -153,7 +156,7 @@ export class MaintenanceWatches {
   }
 
   #cordonedNode(name: string): Node | undefined {
-    return [...this.#cordoned.objects.values()].find(({ metadata }) => metadata.name === name);
+    return valuesOf(this.#cordoned).find(({ metadata }) => metadata.name === name);
   }
 
   #watchVmis(name: string): FollowedNode {

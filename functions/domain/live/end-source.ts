@@ -4,7 +4,7 @@ import { LIMIT_MS, timeOf } from './deadlines.ts';
 import { DONE, wait, write, type LiveWrite, type StepDecision, type Wait } from './decision.ts';
 import type { VirtualMachine } from './kubevirt.ts';
 import { LIVE_REASON } from './names.ts';
-import { isOver, isUp, receiverOf, strategyOwners, vmimOf, writtenAt } from './proofs.ts';
+import { isOver, isStartRequested, isUp, receiverOf, strategyOwners, vmimOf, writtenAt } from './proofs.ts';
 import { strategyOf, withRecord, withStrategy } from './run-record.ts';
 import type { RecordedRun, RunSnapshot } from './run-snapshot.ts';
 import { shownName } from './shown.ts';
@@ -41,8 +41,8 @@ type Replace = Extract<LiveWrite, { readonly verb: 'replace' }>;
 
 /** By the version that was read, so that a halt in the same decision finds a newer one, and is made by the next reading. */
 function withoutRequests(vm: VirtualMachine): Replace | undefined {
-  const { stateChangeRequests: requests = [], ...status } = vm.status ?? {};
-  if (!requests.some(({ action }) => action === 'Start')) return undefined;
+  if (!isStartRequested(vm)) return undefined;
+  const { stateChangeRequests: _requests, ...status } = vm.status ?? {};
   const object: VirtualMachine = { ...vm, status };
   return { verb: 'replace', on: 'source', object, subresource: 'status' };
 }

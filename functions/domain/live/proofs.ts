@@ -188,6 +188,8 @@ export const isWantedRunning = ({ vm, vmi }: Pick<SourceSide, 'vm' | 'vmi'>): bo
  * deletes the VMI. The VM is read before its VMI, so its own status has to say that it is Stopped (recorded: cross-rerunonfailure).
  */
 const isDown = ({ status }: VirtualMachine, vmi: Vmi | undefined): boolean =>
-  vmi === undefined &&
-  status?.printableStatus === 'Stopped' &&
-  !(status.stateChangeRequests ?? []).some(({ action }) => action === 'Start');
+  vmi === undefined && status?.printableStatus === 'Stopped' && !isStartRequested({ status });
+
+/** By a user, also as a part of a restart, or by KubeVirt itself. */
+export const isStartRequested = ({ status }: Pick<VirtualMachine, 'status'>): boolean =>
+  (status?.stateChangeRequests ?? []).some(({ action }) => action === 'Start');

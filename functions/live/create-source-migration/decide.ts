@@ -2,7 +2,7 @@ import { hardwareProblem } from '../../domain/live/as-it-runs.ts';
 import { LIMIT_MS } from '../../domain/live/deadlines.ts';
 import { DONE, fail, wait, write, type Fail, type StepDecision } from '../../domain/live/decision.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
-import { vmimOf } from '../../domain/live/proofs.ts';
+import { isStartRequested, vmimOf } from '../../domain/live/proofs.ts';
 import { migrationIdOf, runLabels, vmimName } from '../../domain/live/run-names.ts';
 import type { RecordedRun } from '../../domain/live/run-snapshot.ts';
 import { waitAtMost } from '../../domain/live/shown-wait.ts';
@@ -46,7 +46,7 @@ export function sourceGone({ source: { vmi }, record }: RecordedRun): Fail | und
 export function stopRequested({ source: { vm }, record }: RecordedRun): Fail | undefined {
   const requests = vm.status?.stateChangeRequests ?? [];
   if (!requests.some(({ action, uid }) => action === 'Stop' && uid === record.vmi)) return undefined;
-  const what = requests.some(({ action }) => action === 'Start') ? 'restart' : 'stop';
+  const what = isStartRequested(vm) ? 'restart' : 'stop';
   return fail(
     LIVE_REASON.sourceStopped,
     `a ${what} of the VM was requested on the source before its guest moved: run the plan again once it runs`,

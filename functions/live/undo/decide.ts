@@ -9,6 +9,7 @@ import {
   isHaltedByMigration,
   isOver,
   isSourceAlive,
+  isStartRequested,
   isWantedRunning,
   mayGiveUp,
   neverHadLauncher,
@@ -71,9 +72,7 @@ const restore = ({ source: { vm, vmi }, record }: RecordedRun): StepDecision =>
 function sourceDown(snapshot: RecordedRun, { at }: RunEnd): StepDecision {
   const isHalted = isHaltedByKubeVirt(snapshot);
   // KubeVirt starts a VM that is Halted too where a start is requested.
-  const requests = snapshot.source.vm.status?.stateChangeRequests ?? [];
-  const isStarting = requests.some(({ action }) => action === 'Start');
-  if (isStarting || (isWantedRunning(snapshot.source) && !isHalted))
+  if (isStartRequested(snapshot.source.vm) || (isWantedRunning(snapshot.source) && !isHalted))
     return wait(LIVE_REASON.restoringSource, 'waiting until the VM runs on the source again');
   // KubeVirt halts the source first, and ends the migration on the target after that.
   if (isHalted && mayGiveUp(snapshot) && !isUndoLate(snapshot.hub.now, at))

@@ -46,7 +46,7 @@ function arrived(snapshot: RecordedRun, arrivedAt: string): StepDecision {
   return fail(LIVE_REASON.sourceNotVerified, decision.message);
 }
 
-/** Once nothing is waited for any more, whoever decides by hand may want the source VM. */
+/** Once the run does not wait any more, a user decides by hand, and may want the source VM. */
 function decideWhileMoving(snapshot: RecordedRun): StepDecision {
   const next = undecided(snapshot);
   return next.kind === 'wait' ? (forgetRequests(snapshot) ?? next) : next;
