@@ -472,7 +472,7 @@ describe('the cut-over', () => {
       RECORD,
     ],
     [
-      'does not let go of it at once then: the owner may start it again',
+      'keeps it for a while then: the owner may start it again',
       firstAttempt(
         { source: OFF, target: STARTED_THERE },
         { marks: MARKS, end: END, undone: { at: seconds(-60), by: 'argocd' } },

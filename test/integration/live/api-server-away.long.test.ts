@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { has } from '../../../functions/domain/live/conditions.ts';
-import { LIVE_CONDITION, LIVE_REASON } from '../../../functions/domain/live/names.ts';
+import { LIVE_REASON } from '../../../functions/domain/live/names.ts';
 import type { Side } from '../../cluster/kubevirt/decentralized/sides.ts';
-import { FULL_MIGRATIONS } from '../../cluster/kubevirt/objects.ts';
 import { conditionsOf, type Crossing } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
+import { untilCopied, untilPastCutOver } from '../../support/live/moments.ts';
 import { untilMoved } from '../../support/live/seen.ts';
 
 let crossings: Crossings;
@@ -21,22 +20,11 @@ afterAll(async () => {
 const MOMENTS = {
   'while its memory is copied': {
     held: 'transfer',
-    untilThere: async (crossing: Crossing): Promise<void> => {
-      const { admin, namespace } = crossing.side('source');
-      await crossing.until('its memory is copied', async () =>
-        (await admin.list(FULL_MIGRATIONS, { namespace })).items.some(
-          ({ status }) => status?.phase === 'Running',
-        ),
-      );
-    },
+    untilThere: untilCopied,
   },
   'past its cut-over': {
     held: 'complete',
-    untilThere: async (crossing: Crossing): Promise<void> => {
-      await crossing.until('the guest was seen on the target', ({ status }) =>
-        (status?.vms ?? []).some((vm) => has(vm, LIVE_CONDITION.cutOver)),
-      );
-    },
+    untilThere: untilPastCutOver,
   },
 } as const;
 

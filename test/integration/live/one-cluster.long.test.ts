@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Plan } from '../../../functions/domain/live/forklift.ts';
-import { FULL_MIGRATIONS } from '../../cluster/kubevirt/objects.ts';
 import { removeClaims } from '../../support/live/claims.ts';
 import { conditionsOf } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
+import { untilCopied } from '../../support/live/moments.ts';
 import { seenIn } from '../../support/live/seen.ts';
 
 let crossings: Crossings;
@@ -48,12 +48,8 @@ test('a VM that is canceled while its memory is copied stays where it was', asyn
     await crossing.createPlan([{ name: 'web' }]);
     await crossing.createMigrationAs();
     const letGo = crossing.pair.transfers.hold('transfer');
-    const { admin, namespace } = crossing.side('source');
-    await crossing.until('its memory is copied', async () =>
-      (await admin.list(FULL_MIGRATIONS, { namespace })).items.some(
-        ({ status }) => status?.phase === 'Running',
-      ),
-    );
+    const { namespace } = crossing.side('source');
+    await untilCopied(crossing);
     await crossing.patchMigration({ spec: { cancel: [{ namespace, name: 'web' }] } });
     const stopRemoving = removeClaims(crossing.side('target'));
     const migration = await crossing.untilEnded().finally(stopRemoving);

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { has } from '../../../functions/domain/live/conditions.ts';
-import { LIVE_CONDITION, LIVE_REASON } from '../../../functions/domain/live/names.ts';
-import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
+import { LIVE_REASON } from '../../../functions/domain/live/names.ts';
+import { FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
 import { removeClaims } from '../../support/live/claims.ts';
 import { conditionsOf, isOver, type Crossing } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
+import { untilCopied, untilPastCutOver } from '../../support/live/moments.ts';
 import { labelled, seenIn, untilMoved } from '../../support/live/seen.ts';
 
 let crossings: Crossings;
@@ -37,11 +37,7 @@ test('before the cut-over: the run ends, and the VM is restarted on the source',
     const stopRemoving = removeClaims(crossing.side('target'));
     try {
       await crossing.createMigrationAs();
-      await crossing.until('its memory is copied', async () =>
-        (await admin.list(FULL_MIGRATIONS, { namespace })).items.some(
-          ({ status }) => status?.phase === 'Running',
-        ),
-      );
+      await untilCopied(crossing);
       const before = await restart(crossing);
       const { status } = await crossing.until('it has ended', isOver);
       expect(status?.vms?.[0]?.conditions).toContainEqual(
@@ -67,9 +63,7 @@ test('past the cut-over: it is taken off, so that the VM does not start from its
     const letGo = crossing.pair.transfers.hold('complete');
     try {
       await crossing.createMigrationAs();
-      await crossing.until('the guest was seen on the target', ({ status }) =>
-        (status?.vms ?? []).some((vm) => has(vm, LIVE_CONDITION.cutOver)),
-      );
+      await untilPastCutOver(crossing);
       await restart(crossing);
       await crossing.until('the restart is taken off', async () => {
         const { admin, namespace } = crossing.side('source');

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { FULL_MIGRATIONS, FULL_VMIS } from '../../cluster/kubevirt/objects.ts';
+import { FULL_VMIS } from '../../cluster/kubevirt/objects.ts';
 import { removeClaims } from '../../support/live/claims.ts';
 import { LIVE_REASON } from '../../../functions/domain/live/names.ts';
 import { conditionsOf, type Crossing } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
+import { untilCopied } from '../../support/live/moments.ts';
 import { labelled, seenIn } from '../../support/live/seen.ts';
 import { STOPS, untilReleased } from '../../support/live/stops.ts';
 
@@ -43,12 +44,7 @@ const MOMENTS: readonly Moment[] = [
     reach: async (crossing) => {
       const letGo = crossing.pair.transfers.hold('transfer');
       await crossing.createMigrationAs();
-      const { admin, namespace } = crossing.side('source');
-      await crossing.until('its memory is copied', async () =>
-        (await admin.list(FULL_MIGRATIONS, { namespace })).items.some(
-          ({ status }) => status?.phase === 'Running',
-        ),
-      );
+      await untilCopied(crossing);
       return letGo;
     },
   },

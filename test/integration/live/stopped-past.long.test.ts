@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { has } from '../../../functions/domain/live/conditions.ts';
-import { LIVE_CONDITION } from '../../../functions/domain/live/names.ts';
 import { conditionsOf } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
+import { untilPastCutOver } from '../../support/live/moments.ts';
 import { labelled, untilMoved } from '../../support/live/seen.ts';
 import { STOPS, untilReleased } from '../../support/live/stops.ts';
 
@@ -25,9 +24,7 @@ test.each(STOPS)(
       const letGo = crossing.pair.transfers.hold('complete');
       try {
         await crossing.createMigrationAs();
-        await crossing.until('the guest was seen on the target', ({ status }) =>
-          (status?.vms ?? []).some((vm) => has(vm, LIVE_CONDITION.cutOver)),
-        );
+        await untilPastCutOver(crossing);
         await how.stop(crossing);
         // As often as a run looks while it could go back.
         for (let sweeps = 0; sweeps < 3; sweeps += 1) await crossing.sweep();

@@ -15,7 +15,7 @@ import {
   newVirtualMachine,
   VMS,
 } from '../../cluster/kubevirt/objects.ts';
-import type { StateChangeRequest, LauncherPod, Vm, Vmi, Vmim } from '../../cluster/kubevirt/types.ts';
+import type { LauncherPod, StateChangeRequest, Vm, Vmi, Vmim } from '../../cluster/kubevirt/types.ts';
 import { exchangeTrust } from '../../support/kubevirt/pair.ts';
 import type { Random } from '../random.ts';
 import { simulatePair, type SimulatedPair } from '../two-kubevirts.ts';

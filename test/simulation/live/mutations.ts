@@ -38,12 +38,6 @@ const UNRECORDED_UNSEEN = edit(
   "&& isUnrecordedEnd(one) && one.entry.name === ''",
 );
 
-/** At the release, by which a Migration with leftovers stays held too. */
-const LEFTOVERS_UNSEEN = [
-  edit(HOLD, 'isOwn(one) && hasLeftovers(one)', "one.kind === '' && hasLeftovers(one)"),
-  edit(HOLD, 'if (hasLeftovers(current)) return false;', ''),
-];
-
 /** Each with what shows it. Those that are left out are seen with another one, or with the arrival. */
 const MARKS = [
   ['guestReady', 'isGuestReady(sent) || isGuestReady(received)'],
@@ -218,7 +212,9 @@ export const MUTATIONS: readonly LiveMutation[] = [
     'what is left over is not waited for',
     ['L4'],
     edit(PASS, '|| decision.leftovers.length === 0),', '|| decision.leftovers.length >= 0),'),
-    ...LEFTOVERS_UNSEEN,
+    // At the release, by which a Migration with leftovers stays held too.
+    edit(HOLD, 'isOwn(one) && hasLeftovers(one)', "one.kind === '' && hasLeftovers(one)"),
+    edit(HOLD, 'if (hasLeftovers(current)) return false;', ''),
   ),
   mutation(
     'the Migration is let go with the record on the source VM',
