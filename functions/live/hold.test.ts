@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { aPlan, aPlanMigration } from '../../test/support/builders/live.ts';
 import { seconds } from '../../test/support/builders/object.ts';
 import type { PlanMigration } from '../domain/live/forklift.ts';
-import { LIVE_FINALIZER } from '../domain/live/names.ts';
+import { LIVE_ANNOTATION, LIVE_FINALIZER } from '../domain/live/names.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { hold, release } from './hold.ts';
@@ -31,16 +31,31 @@ const ended = (...items: string[]): PlanMigration =>
     } as unknown as NonNullable<PlanMigration['status']>,
   }));
 
-test.each<
-  [string, { readonly listed: PlanMigration; readonly current: PlanMigration; readonly writes: string[] }]
->([
-  ['is let go, its Plan first', { listed: ended(), current: ended(), writes: ['Plan', 'Migration'] }],
+const OTHER = ended('x');
+const GIVEN_UP = aPlanMigration((one) => ({
+  ...OTHER,
+  metadata: { ...OTHER.metadata, annotations: { [LIVE_ANNOTATION.breakGlass]: one.metadata.uid } },
+}));
+
+test.each<[string, Record<'shown' | 'listed' | 'current', PlanMigration>, string[]]>([
+  ['is let go, its Plan first', { shown: ended(), listed: ended(), current: ended() }, ['Plan', 'Migration']],
   [
     'is not where another call found something left over',
-    { listed: ended('x'), current: ended('x'), writes: [] },
+    { shown: ended(), listed: OTHER, current: OTHER },
+    [],
   ],
-  ['is not where one does so meanwhile', { listed: ended(), current: ended('x'), writes: ['Plan'] }],
-])('a Migration that has ended %s', async (_what, { listed, current, writes }) => {
+  ['is not where one does so meanwhile', { shown: ended(), listed: ended(), current: OTHER }, ['Plan']],
+  [
+    'is let go with what it shows where it was given up',
+    { shown: GIVEN_UP, listed: GIVEN_UP, current: GIVEN_UP },
+    ['Plan', 'Migration'],
+  ],
+  [
+    'is not where another call has it undone, though it was given up',
+    { shown: GIVEN_UP, listed: { ...ended(), metadata: GIVEN_UP.metadata }, current: GIVEN_UP },
+    [],
+  ],
+])('a Migration that has ended %s', async (_what, { shown, listed, current }, writes) => {
   const plan = aPlan((one) => ({ ...one, metadata: { ...one.metadata, finalizers: [LIVE_FINALIZER] } }));
   const written: string[] = [];
   const hub = {
@@ -53,7 +68,7 @@ test.each<
     },
   } as unknown as Cluster;
   const isLetGo = await release(
-    { migration: listed, plan, providers: [] },
+    { migration: shown, plan, providers: [] },
     { hub: hub as never, log: () => undefined },
   );
   expect([written, isLetGo]).toEqual([writes, writes.length === 2]);

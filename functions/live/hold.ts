@@ -1,8 +1,10 @@
 import type { Plan, PlanMigration, Provider } from '../domain/live/forklift.ts';
 import { FORKLIFT_KIND, LIVE_FINALIZER, LIVE_LABEL } from '../domain/live/names.ts';
+import { allLeftovers } from '../domain/live/leftovers.ts';
 import { named } from '../domain/live/reference.ts';
-import { hasLeftovers, isHeld, isLive, isUnderWay, needsPlan } from '../domain/live/run-state.ts';
+import { isHeld, isLive, isUnderWay, needsPlan } from '../domain/live/run-state.ts';
 import type { KubernetesObject, OwnerReference } from '../domain/objects.ts';
+import { isSame } from '../domain/same.ts';
 import type { Cluster, ResourceType } from '../kubernetes/cluster.ts';
 import type { Log } from '../runtime/log.ts';
 import { PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS } from '../kubernetes/live-resources.ts';
@@ -76,7 +78,7 @@ function ownedBy(migration: PlanMigration, { metadata: { name, uid, namespace } 
 }
 
 interface Released {
-  /** undefined: it is gone, or let go. */
+  /** As this call has shown it last; undefined: it is gone, or let go. */
   readonly migration: PlanMigration | undefined;
   /** undefined: it is gone. */
   readonly plan: Plan | undefined;
@@ -85,8 +87,8 @@ interface Released {
 }
 
 /**
- * Lets go of what no other run needs, the Migration last. Rejects with a conflict where one has changed. False: another call has found
- * something that the run left over, after this one has found nothing.
+ * Lets go of what no other run needs, the Migration last. Rejects with a conflict where one has changed. False: another call has shown
+ * since then that something else, or nothing, is left over: the Migration is looked at again.
  */
 export async function release(
   { migration, plan, providers: released }: Released,
@@ -94,7 +96,7 @@ export async function release(
 ): Promise<boolean> {
   const { items } = await hub.list(PLAN_MIGRATIONS, {});
   const isOwn = ({ metadata }: PlanMigration): boolean => metadata.uid === migration?.metadata.uid;
-  if (items.some((one) => isOwn(one) && hasLeftovers(one))) return false;
+  if (items.some((one) => isOwn(one) && !isLeftAsShown(one, migration))) return false;
   // One whose finalizer a user took off goes on all the same.
   const others = await withPlans(
     items.filter((other) => !isOwn(other) && (isHeld(other) || isUnderWay(other))),
@@ -109,6 +111,9 @@ export async function release(
     await letGo(hub, PLANS, plan);
   return migration === undefined || letGoMigration(hub, migration);
 }
+
+const isLeftAsShown = (current: PlanMigration, shown: PlanMigration | undefined): boolean =>
+  isSame(allLeftovers(current.status ?? {}), allLeftovers(shown?.status ?? {}));
 
 /** Each with its Plan; undefined: that is gone. */
 const withPlans = (
@@ -198,13 +203,11 @@ async function letGo<T extends KubernetesObject>(
   if (current !== undefined) await drop(hub, type, current);
 }
 
-async function letGoMigration(
-  hub: Cluster,
-  { metadata: { namespace = '', name } }: PlanMigration,
-): Promise<boolean> {
+async function letGoMigration(hub: Cluster, shown: PlanMigration): Promise<boolean> {
+  const { namespace = '', name } = shown.metadata;
   const current = await found(hub.get(PLAN_MIGRATIONS, { namespace, name }));
   if (current === undefined) return true;
-  if (hasLeftovers(current)) return false;
+  if (!isLeftAsShown(current, shown)) return false;
   await drop(hub, PLAN_MIGRATIONS, current);
   return true;
 }

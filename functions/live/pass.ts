@@ -114,7 +114,7 @@ async function goOn({ migration, plan: read }: Pair, context: LiveContext): Prom
       log('warn', decision.message, { migration: migration.metadata.name, vm: entry.name });
   }
   const shown = await showRun(held, moved, context);
-  if (moved.some(isHeldUp)) await checkUnlessForklifts(shown, context);
+  if (moved.some(isHeldUp)) await checkUnlessForklifts(shown.plan, context);
   const first = await releaseVms(
     decided.filter(({ entry }) => !ended.has(entry)),
     held,
@@ -128,10 +128,10 @@ async function goOn({ migration, plan: read }: Pair, context: LiveContext): Prom
   if ([...first.values()].some(({ kind }) => kind !== 'written') || isAnyChanged(again) || isUnrecorded)
     return { message: 'the records of the VMs are to be looked at again', isMoreDue: true };
   if (!isOver) return stillOpen(moved, migration);
-  const isLetGo = await release({ ...held, providers: providersIn(held.providers) }, context);
+  const isLetGo = await release({ ...shown, providers: providersIn(held.providers) }, context);
   return isLetGo
     ? done('the Migration has ended')
-    : { message: 'something was found that the run left over', isMoreDue: true };
+    : { message: 'another call has shown otherwise what is left over', isMoreDue: true };
 }
 
 /** Another call may have begun it before the end was shown. After that, none does that looks at the Migration (docs/adr/0031). */

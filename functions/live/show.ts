@@ -19,18 +19,20 @@ export interface Pair {
 
 /**
  * Shows the run, with the events of what is new. The Migration first: it is the log of the run, and what the plan shows is derived from
- * it. Resolves with the Plan; rejects with a conflict where one has changed.
+ * it. Resolves with both as written; rejects with a conflict where one has changed.
  */
 export async function showRun(
   { migration, plan, refers }: Pair & { readonly refers?: Referred | undefined },
   runs: readonly DecidedVm[],
   context: LiveContext,
-): Promise<Plan> {
+): Promise<Pair> {
   const { hub, clock } = context;
   const now = clock.now().getTime();
   const { migrationStatus, planStatus, transitions } = reportRun({ plan, migration, runs, now, refers });
-  await showMigration(migration, { status: migrationStatus, transitions }, context);
-  return putStatus(hub, PLANS, { object: plan, status: planStatus });
+  return {
+    migration: await showMigration(migration, { status: migrationStatus, transitions }, context),
+    plan: await putStatus(hub, PLANS, { object: plan, status: planStatus }),
+  };
 }
 
 /** With its events, and with those that no Broker has taken before. */
@@ -38,9 +40,9 @@ export async function showMigration(
   migration: PlanMigration,
   { status, transitions }: Shown,
   context: LiveContext,
-): Promise<void> {
+): Promise<PlanMigration> {
   const left = await postInOrder(withTransitions(waitingOf(migration), transitions), context);
-  await putStatus(context.hub, PLAN_MIGRATIONS, { object: migration, status: withOutbox(status, left) });
+  return putStatus(context.hub, PLAN_MIGRATIONS, { object: migration, status: withOutbox(status, left) });
 }
 
 export interface Shown {
@@ -49,7 +51,7 @@ export interface Shown {
 }
 
 /** The events that a run has left over after its end. */
-export const postRest = (migration: PlanMigration, context: LiveContext): Promise<void> =>
+export const postRest = (migration: PlanMigration, context: LiveContext): Promise<PlanMigration> =>
   showMigration(migration, { status: migration.status ?? {}, transitions: [] }, context);
 
 /** Shows why a Migration does not begin; resolves with it. */

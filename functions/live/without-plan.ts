@@ -40,9 +40,10 @@ async function holdOut(migration: PlanMigration, context: LiveContext): Promise<
   const now = context.clock.now().getTime();
   const isLeft = isGivenUp(migration);
   const shown = isLeft ? ended(migration, now) : { status: heldStatus(migration, now), transitions: [] };
-  await showMigration(migration, shown, context);
-  if (isLeft) await releaseAll(migration, context);
-  return done(isLeft ? 'the Migration was given up' : 'the Plan of the Migration is gone');
+  const written = await showMigration(migration, shown, context);
+  if (!isLeft) return done('the Plan of the Migration is gone');
+  const message = 'the Migration was given up';
+  return { message, isMoreDue: !(await releaseAll(written, context)) };
 }
 
 function heldStatus(migration: PlanMigration, now: number): MigrationStatus {
@@ -71,7 +72,7 @@ function ended(migration: PlanMigration, now: number): Shown {
 }
 
 /** The Plan named the Providers, so all that are held are looked at. */
-async function releaseAll(migration: PlanMigration, context: LiveContext): Promise<void> {
+async function releaseAll(migration: PlanMigration, context: LiveContext): Promise<boolean> {
   const { items } = await context.hub.list(PROVIDERS, {});
   const providers = await Promise.all(
     items
@@ -79,5 +80,5 @@ async function releaseAll(migration: PlanMigration, context: LiveContext): Promi
       .map(({ metadata: { namespace = '', name } }) => readProvider({ namespace, name }, context)),
   );
   const held = providers.filter((provider) => provider !== undefined);
-  await release({ migration, plan: undefined, providers: held }, context);
+  return release({ migration, plan: undefined, providers: held }, context);
 }

@@ -212,9 +212,6 @@ export const MUTATIONS: readonly LiveMutation[] = [
     'what is left over is not waited for',
     ['L4'],
     edit(PASS, '|| decision.leftovers.length === 0),', '|| decision.leftovers.length >= 0),'),
-    // At the release, by which a Migration with leftovers stays held too.
-    edit(HOLD, 'isOwn(one) && hasLeftovers(one)', "one.kind === '' && hasLeftovers(one)"),
-    edit(HOLD, 'if (hasLeftovers(current)) return false;', ''),
   ),
   mutation(
     'the Migration is let go with the record on the source VM',
