@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { aPlan, aPlanMigration } from '../../test/support/builders/live.ts';
-import { seconds } from '../../test/support/builders/object.ts';
 import type { PlanMigration } from '../domain/live/forklift.ts';
 import { LIVE_ANNOTATION, LIVE_FINALIZER } from '../domain/live/names.ts';
+import { isOver } from '../domain/live/run-state.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
-import { hold, release } from './hold.ts';
+import { close, hold, release } from './hold.ts';
 
 const stored = (_type: unknown, object: KubernetesObject): Promise<object> => Promise.resolve({ object });
 const HUB = { replace: stored } as unknown as Cluster;
@@ -20,56 +20,47 @@ test.each([
   expect(ownerReferences.map(({ uid }) => uid)).toEqual(owners);
 });
 
-/** A Migration that is held and has ended, with these left over. */
-const ended = (...items: string[]): PlanMigration =>
-  aPlanMigration((one) => ({
-    ...one,
-    metadata: { ...one.metadata, finalizers: [LIVE_FINALIZER] },
-    status: {
-      completed: seconds(0),
-      vms: [{ completed: seconds(0), conditions: [{ type: 'Failed', items }] }],
-    } as unknown as NonNullable<PlanMigration['status']>,
-  }));
-
-const OTHER = ended('x');
-const GIVEN_UP = aPlanMigration((one) => ({
-  ...OTHER,
-  metadata: { ...OTHER.metadata, annotations: { [LIVE_ANNOTATION.breakGlass]: one.metadata.uid } },
+const HELD_PLAN = aPlan((one) => ({
+  ...one,
+  metadata: { ...one.metadata, finalizers: [LIVE_FINALIZER] },
 }));
+const HELD_MIGRATION = aPlanMigration((one) => ({
+  ...one,
+  metadata: { ...one.metadata, finalizers: [LIVE_FINALIZER], resourceVersion: '7' },
+}));
+const OTHER = aPlanMigration((one) => ({
+  ...one,
+  metadata: { ...one.metadata, uid: 'uid-of-other', finalizers: [LIVE_FINALIZER] },
+  spec: { plan: { namespace: 'tenant', name: 'plan' } },
+}));
+const OVER: PlanMigration = {
+  ...OTHER,
+  metadata: { ...OTHER.metadata, annotations: { [LIVE_ANNOTATION.over]: OTHER.metadata.uid } },
+};
 
-test.each<[string, Record<'shown' | 'listed' | 'current', PlanMigration>, string[]]>([
-  ['is let go, its Plan first', { shown: ended(), listed: ended(), current: ended() }, ['Plan', 'Migration']],
-  [
-    'is not where another call found something left over',
-    { shown: ended(), listed: OTHER, current: OTHER },
-    [],
-  ],
-  ['is not where one does so meanwhile', { shown: ended(), listed: ended(), current: OTHER }, ['Plan']],
-  [
-    'is let go with what it shows where it was given up',
-    { shown: GIVEN_UP, listed: GIVEN_UP, current: GIVEN_UP },
-    ['Plan', 'Migration'],
-  ],
-  [
-    'is not where another call has it undone, though it was given up',
-    { shown: GIVEN_UP, listed: { ...ended(), metadata: GIVEN_UP.metadata }, current: GIVEN_UP },
-    [],
-  ],
-])('a Migration that has ended %s', async (_what, { shown, listed, current }, writes) => {
-  const plan = aPlan((one) => ({ ...one, metadata: { ...one.metadata, finalizers: [LIVE_FINALIZER] } }));
+test.each<[string, readonly PlanMigration[], readonly string[]]>([
+  ['lets go of its Plan first', [HELD_MIGRATION], ['Plan', 'Migration']],
+  ['keeps the Plan of another run', [HELD_MIGRATION, OTHER], ['Migration']],
+  ['lets go of the Plan of one that is over too', [HELD_MIGRATION, OVER], ['Plan', 'Migration']],
+])('a run that is over %s', async (_what, items, writes) => {
   const written: string[] = [];
   const hub = {
-    list: () => Promise.resolve({ items: [listed] }),
+    list: () => Promise.resolve({ items }),
     get: ({ kind }: { readonly kind: string }) =>
-      Promise.resolve({ object: kind === 'Plan' ? plan : current }),
+      Promise.resolve({ object: kind === 'Plan' ? HELD_PLAN : HELD_MIGRATION }),
     replace: ({ kind }: { readonly kind: string }, object: KubernetesObject) => {
       written.push(kind);
       return Promise.resolve({ object });
     },
   } as unknown as Cluster;
-  const isLetGo = await release(
-    { migration: shown, plan, providers: [] },
-    { hub: hub as never, log: () => undefined },
-  );
-  expect([written, isLetGo]).toEqual([writes, writes.length === 2]);
+  const log = (): void => undefined;
+  await release({ migration: HELD_MIGRATION, plan: HELD_PLAN, providers: [] }, { hub, log } as never);
+  expect(written).toEqual(writes);
+});
+
+test('a run is over by the version that was shown, and a copy of its Migration is not', async () => {
+  const closed = await close(HELD_MIGRATION, HUB);
+  expect(closed.metadata.resourceVersion).toBe('7');
+  expect(isOver(closed)).toBe(true);
+  expect(isOver({ ...closed, metadata: { ...closed.metadata, uid: 'uid-of-copy' } })).toBe(false);
 });

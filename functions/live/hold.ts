@@ -1,10 +1,8 @@
 import type { Plan, PlanMigration, Provider } from '../domain/live/forklift.ts';
-import { FORKLIFT_KIND, LIVE_FINALIZER, LIVE_LABEL } from '../domain/live/names.ts';
-import { allLeftovers } from '../domain/live/leftovers.ts';
+import { FORKLIFT_KIND, LIVE_ANNOTATION, LIVE_FINALIZER, LIVE_LABEL } from '../domain/live/names.ts';
 import { named } from '../domain/live/reference.ts';
-import { isHeld, isLive, isUnderWay, needsPlan } from '../domain/live/run-state.ts';
+import { isHeld, isLive, isOver, isUnderWay, needsPlan } from '../domain/live/run-state.ts';
 import type { KubernetesObject, OwnerReference } from '../domain/objects.ts';
-import { isSame } from '../domain/same.ts';
 import type { Cluster, ResourceType } from '../kubernetes/cluster.ts';
 import type { Log } from '../runtime/log.ts';
 import { PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS } from '../kubernetes/live-resources.ts';
@@ -78,7 +76,7 @@ function ownedBy(migration: PlanMigration, { metadata: { name, uid, namespace } 
 }
 
 interface Released {
-  /** As this call has shown it last; undefined: it is gone, or let go. */
+  /** undefined: it is gone, or let go. */
   readonly migration: PlanMigration | undefined;
   /** undefined: it is gone. */
   readonly plan: Plan | undefined;
@@ -87,19 +85,25 @@ interface Released {
 }
 
 /**
- * Lets go of what no other run needs, the Migration last. Rejects with a conflict where one has changed. False: another call has shown
- * since then that something else, or nothing, is left over: the Migration is looked at again.
+ * Says on the Migration that its run is over, before anything that it needs is released. By the version that this call has shown: another
+ * call may have shown since then that something else, or nothing, is left over. Rejects with a conflict then. Resolves with it.
  */
+export async function close(shown: PlanMigration, hub: Cluster): Promise<PlanMigration> {
+  const { metadata } = shown;
+  const annotations = { ...metadata.annotations, [LIVE_ANNOTATION.over]: metadata.uid };
+  return (await hub.replace(PLAN_MIGRATIONS, { ...shown, metadata: { ...metadata, annotations } })).object;
+}
+
+/** Lets go of what no other run needs, the Migration last. Rejects with a conflict where one has changed. */
 export async function release(
   { migration, plan, providers: released }: Released,
   { hub, log }: Releasing,
-): Promise<boolean> {
+): Promise<void> {
   const { items } = await hub.list(PLAN_MIGRATIONS, {});
   const isOwn = ({ metadata }: PlanMigration): boolean => metadata.uid === migration?.metadata.uid;
-  if (items.some((one) => isOwn(one) && !isLeftAsShown(one, migration))) return false;
   // One whose finalizer a user took off goes on all the same.
   const others = await withPlans(
-    items.filter((other) => !isOwn(other) && (isHeld(other) || isUnderWay(other))),
+    items.filter((other) => !isOwn(other) && !isOver(other) && (isHeld(other) || isUnderWay(other))),
     hub,
   );
   // Forklift's own runs are under way too.
@@ -109,11 +113,8 @@ export async function release(
     await releaseProviders(released, { needed: new Set(plans.flatMap(providersOf)), hub, log });
   if (plan !== undefined && !plans.some(({ metadata }) => metadata.uid === plan.metadata.uid))
     await letGo(hub, PLANS, plan);
-  return migration === undefined || letGoMigration(hub, migration);
+  if (migration !== undefined) await letGo(hub, PLAN_MIGRATIONS, migration);
 }
-
-const isLeftAsShown = (current: PlanMigration, shown: PlanMigration | undefined): boolean =>
-  isSame(allLeftovers(current.status ?? {}), allLeftovers(shown?.status ?? {}));
 
 /** Each with its Plan; undefined: that is gone. */
 const withPlans = (
@@ -201,15 +202,6 @@ async function letGo<T extends KubernetesObject>(
 ): Promise<void> {
   const current = await found(hub.get(type, { namespace, name }));
   if (current !== undefined) await drop(hub, type, current);
-}
-
-async function letGoMigration(hub: Cluster, shown: PlanMigration): Promise<boolean> {
-  const { namespace = '', name } = shown.metadata;
-  const current = await found(hub.get(PLAN_MIGRATIONS, { namespace, name }));
-  if (current === undefined) return true;
-  if (!isLeftAsShown(current, shown)) return false;
-  await drop(hub, PLAN_MIGRATIONS, current);
-  return true;
 }
 
 /** By the version that was read. */

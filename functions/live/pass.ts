@@ -4,7 +4,7 @@ import { isGivenUp } from '../domain/live/break-glass.ts';
 import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_REASON } from '../domain/live/names.ts';
 import { hasOutbox } from '../domain/live/outbox.ts';
 import { recordIn } from '../domain/live/run-record.ts';
-import { hasEnded, isCleared, isHeld, isLive } from '../domain/live/run-state.ts';
+import { hasEnded, isHeld, isLive, isOver } from '../domain/live/run-state.ts';
 import { runSettings } from '../domain/live/settings.ts';
 import { isSameVm, stopOf } from '../domain/live/stop.ts';
 import { named } from '../domain/live/reference.ts';
@@ -16,17 +16,16 @@ import { begin, done, hostsOf, notBegun, readProviders, type PassResult } from '
 import { checkPlan, isForkliftHere } from './check.ts';
 import type { LiveContext } from './context.ts';
 import { endedBefore } from './ended-before.ts';
-import { asShown } from './decide.ts';
 import { found } from './found.ts';
 import { giveUp } from './give-up.ts';
-import { accessOf, hold, providersIn, release, type Held } from './hold.ts';
+import { accessOf, close, hold, providersIn, release, type Held } from './hold.ts';
 import { move, unknown, type Moved, type Run, type RunVm } from './move.ts';
 import type { ClusterIds } from './read-run.ts';
 import { postRest, showRun, type Pair } from './show.ts';
 import { isUnknown } from './status/vm.ts';
 import { clustersOf, isAnyChanged, releaseVms, withLeftRecord } from './release-vms.ts';
 import { startWatcher } from './watcher.ts';
-import { withoutPlan } from './without-plan.ts';
+import { releaseAll, withoutPlan } from './without-plan.ts';
 
 export interface MigrationAt {
   readonly namespace: string;
@@ -56,6 +55,10 @@ async function pass(at: MigrationAt, context: LiveContext): Promise<PassResult> 
   const plan = spec.plan.name
     ? await found(hub.get(PLANS, { namespace: at.namespace, ...named(spec.plan) }))
     : undefined;
+  if (isOver(migration)) {
+    await releaseAll({ migration, plan }, context);
+    return done('the Migration has ended');
+  }
   if (plan === undefined) return withoutPlan(migration, context);
   if (!isLive(migration, plan)) return ofOtherType(migration, context);
   return isUnderWay({ migration, plan })
@@ -128,10 +131,11 @@ async function goOn({ migration, plan: read }: Pair, context: LiveContext): Prom
   if ([...first.values()].some(({ kind }) => kind !== 'written') || isAnyChanged(again) || isUnrecorded)
     return { message: 'the records of the VMs are to be looked at again', isMoreDue: true };
   if (!isOver) return stillOpen(moved, migration);
-  const isLetGo = await release({ ...shown, providers: providersIn(held.providers) }, context);
-  return isLetGo
-    ? done('the Migration has ended')
-    : { message: 'another call has shown otherwise what is left over', isMoreDue: true };
+  await release(
+    { ...shown, migration: await close(shown.migration, hub), providers: providersIn(held.providers) },
+    context,
+  );
+  return done('the Migration has ended');
 }
 
 /** Another call may have begun it before the end was shown. After that, none does that looks at the Migration (docs/adr/0031). */
@@ -202,21 +206,14 @@ const entryOf = (shown: VmStatus, { spec }: Plan): PlanVm => {
 async function moveAll(vms: readonly RunVm[], held: Held, context: LiveContext): Promise<Moved[]> {
   const run = await runOf(held, context);
   const moved =
-    typeof run === 'string' ? vms.map((vm) => unasked(vm, run, held)) : await moveInTurn(vms, run, context);
+    typeof run === 'string'
+      ? vms.map(({ entry }) => ({ entry, decision: unknown(run, held.migration), isMoreDue: false }))
+      : await moveInTurn(vms, run, context);
   const now = context.clock.now().getTime();
   return moved.map((one, index) => {
     const shown = vms[index]?.shown;
     return shown === undefined ? one : { ...one, decision: giveUp(one.decision, { ...held, shown, now }) };
   });
-}
-
-/**
- * The Providers are let go before the Migration. So one that was deleted is gone where the process ended in between, and nothing is left to
- * be asked.
- */
-function unasked({ entry, shown }: RunVm, why: string, { migration, providers }: Held): Moved {
-  const isOver = isCleared(migration) && [providers.source, providers.destination].includes(undefined);
-  return { entry, decision: isOver ? asShown(shown) : unknown(why, migration), isMoreDue: false };
 }
 
 /** A VM that has begun goes on whatever the limit is; one that is not to begin any more needs no turn. */

@@ -1,15 +1,15 @@
 import { breakGlassCommand, isGivenUp } from '../domain/live/break-glass.ts';
 import { critical, nextConditions, type Finding } from '../domain/live/conditions.ts';
-import type { MigrationStatus, PlanMigration } from '../domain/live/forklift.ts';
+import type { MigrationStatus, Plan, PlanMigration } from '../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../domain/live/names.ts';
-import { isCleared, isHeld, isUnderWay } from '../domain/live/run-state.ts';
+import { isHeld, isUnderWay } from '../domain/live/run-state.ts';
 import { PROVIDERS } from '../kubernetes/live-resources.ts';
 import { done, type PassResult } from './begin.ts';
 import { isForkliftHere } from './check.ts';
 import { readProvider } from './connect.ts';
 import type { LiveContext } from './context.ts';
 import { abandoned } from './give-up.ts';
-import { release } from './hold.ts';
+import { close, release } from './hold.ts';
 import { showMigration, showProblem, type Shown } from './show.ts';
 import { migrationStatusOf } from './status/migration-status.ts';
 import { runOf } from './status/run.ts';
@@ -22,11 +22,9 @@ import { nextVm, timeText } from './status/vm.ts';
  */
 export async function withoutPlan(migration: PlanMigration, context: LiveContext): Promise<PassResult> {
   if (await isForkliftHere(context.hub)) return done('Forklift runs the plans');
-  // The Plan is let go first, so that a deleted one is gone where the process ended before the Migration was let go.
-  const isOver = isCleared(migration);
-  if (isUnderWay(migration) && !isOver) return holdOut(migration, context);
-  if (!isOver) await showProblem(migration, notValid(migration, 'Set spec.plan to a Plan.'), context);
-  if (isHeld(migration)) await releaseAll(migration, context);
+  if (isUnderWay(migration)) return holdOut(migration, context);
+  await showProblem(migration, notValid(migration, 'Set spec.plan to a Plan.'), context);
+  if (isHeld(migration)) await releaseAll({ migration, plan: undefined }, context);
   return done('the Migration has no plan');
 }
 
@@ -41,9 +39,8 @@ async function holdOut(migration: PlanMigration, context: LiveContext): Promise<
   const isLeft = isGivenUp(migration);
   const shown = isLeft ? ended(migration, now) : { status: heldStatus(migration, now), transitions: [] };
   const written = await showMigration(migration, shown, context);
-  if (!isLeft) return done('the Plan of the Migration is gone');
-  const message = 'the Migration was given up';
-  return { message, isMoreDue: !(await releaseAll(written, context)) };
+  if (isLeft) await releaseAll({ migration: await close(written, context.hub), plan: undefined }, context);
+  return done(isLeft ? 'the Migration was given up' : 'the Plan of the Migration is gone');
 }
 
 function heldStatus(migration: PlanMigration, now: number): MigrationStatus {
@@ -71,8 +68,14 @@ function ended(migration: PlanMigration, now: number): Shown {
   };
 }
 
-/** The Plan named the Providers, so all that are held are looked at. */
-async function releaseAll(migration: PlanMigration, context: LiveContext): Promise<boolean> {
+interface Released {
+  readonly migration: PlanMigration;
+  /** undefined: it is gone. */
+  readonly plan: Plan | undefined;
+}
+
+/** The Plan named the Providers, and may be gone or another one: all that are held are looked at. */
+export async function releaseAll({ migration, plan }: Released, context: LiveContext): Promise<void> {
   const { items } = await context.hub.list(PROVIDERS, {});
   const providers = await Promise.all(
     items
@@ -80,5 +83,5 @@ async function releaseAll(migration: PlanMigration, context: LiveContext): Promi
       .map(({ metadata: { namespace = '', name } }) => readProvider({ namespace, name }, context)),
   );
   const held = providers.filter((provider) => provider !== undefined);
-  return release({ migration, plan: undefined, providers: held }, context);
+  await release({ migration, plan, providers: held }, context);
 }

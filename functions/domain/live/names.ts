@@ -38,6 +38,8 @@ export const LIVE_ANNOTATION = {
   touched: 'live.mtq.kubevirt.io/touched',
   /** Migration: its own uid gives its run up. What cannot be undone, or cannot be asked, is left as it is, and nothing is held any more. */
   breakGlass: 'live.mtq.kubevirt.io/break-glass',
+  /** Migration: its own uid says that its run is over. Written before the first of what the run holds is released. */
+  over: 'live.mtq.kubevirt.io/over',
 } as const;
 
 /** Finalizer of a Migration, its Plan, Providers and their Secrets while it runs: a deletion is a cancel, and comes after it. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { aPlan, aPlanMigration } from '../../../test/support/builders/live.ts';
 import { annotated, NOW } from '../../../test/support/builders/object.ts';
-import type { MigrationStatus, Plan, PlanStatus, VmStatus } from './forklift.ts';
+import type { MigrationStatus, Plan, PlanStatus } from './forklift.ts';
 import { LIVE_ANNOTATION, LIVE_FINALIZER } from './names.ts';
 import {
   isArchived,
@@ -49,25 +49,19 @@ test('a change of a Migration says something new once it is given up', () => {
   expect(isMigrationAsSeen(annotated(LIVE_ANNOTATION.breakGlass, 'uid-of-migration')(running))).toBe(false);
 });
 
-const LEFT = {
-  phase: 'Completed',
-  pipeline: [],
-  conditions: [{ type: 'Failed', items: ['x'] }],
-} as unknown as VmStatus;
-
 test.each<[string, MigrationStatus, boolean]>([
   ['while it runs', { started: TIME }, true],
-  ['while something is left over', { started: TIME, completed: TIME, vms: [LEFT] }, true],
+  ['once its end is shown', { started: TIME, completed: TIME }, true],
   ['not before it began', {}, false],
-  ['not once nothing is left', { started: TIME, completed: TIME }, false],
-])('a run that is held needs its Plan %s', (_what, status, wanted) => {
+])('a run that is held, not given up and not over, needs its Plan %s', (_what, status, wanted) => {
   const running = aPlanMigration((one) => ({
     ...one,
     metadata: { ...one.metadata, finalizers: [LIVE_FINALIZER] },
     status,
   }));
   expect(needsPlan(running)).toBe(wanted);
-  expect(needsPlan(annotated(LIVE_ANNOTATION.breakGlass, 'uid-of-migration')(running))).toBe(false);
+  for (const annotation of [LIVE_ANNOTATION.breakGlass, LIVE_ANNOTATION.over])
+    expect(needsPlan(annotated(annotation, 'uid-of-migration')(running))).toBe(false);
 });
 
 describe('a change of a Plan says nothing new', () => {

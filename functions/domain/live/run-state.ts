@@ -3,7 +3,7 @@ import { isGivenUp } from './break-glass.ts';
 import { has } from './conditions.ts';
 import { allLeftovers, leftoversOf } from './leftovers.ts';
 import type { Plan, PlanMigration, VmStatus } from './forklift.ts';
-import { LIVE_CONDITION, LIVE_FINALIZER, type LiveConditionType } from './names.ts';
+import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_FINALIZER, type LiveConditionType } from './names.ts';
 import { named } from './reference.ts';
 import { requesterOf } from './requester.ts';
 
@@ -19,9 +19,9 @@ export const hasEnded = (migration: PlanMigration): boolean =>
 export const hasNothingLeft = (vm: VmStatus | undefined): boolean =>
   vm?.completed !== undefined && leftoversOf(vm).length === 0;
 
-/** The end of the run is shown, and that nothing is left over. */
-export const isCleared = ({ status }: PlanMigration): boolean =>
-  status?.completed !== undefined && allLeftovers(status).length === 0;
+/** Its run is over, and what it holds is released: nothing of it is read or written any more. */
+export const isOver = ({ metadata }: PlanMigration): boolean =>
+  metadata.annotations?.[LIVE_ANNOTATION.over] === metadata.uid;
 
 /** It shows something that is left over, for which it is held unless its user has given it up. */
 export const hasLeftovers = (migration: PlanMigration): boolean =>
@@ -33,7 +33,7 @@ export const isUnderWay = (migration: PlanMigration): boolean =>
 
 /** Its end is to come, for which the Plan says which clusters its VMs are on. */
 export const needsPlan = (migration: PlanMigration): boolean =>
-  isUnderWay(migration) && !isCleared(migration) && !isGivenUp(migration);
+  isUnderWay(migration) && !isOver(migration) && !isGivenUp(migration);
 
 /** It waits for its plan, or for another run of it. */
 export const isWaiting = ({ status }: PlanMigration): boolean =>

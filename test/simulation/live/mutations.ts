@@ -233,27 +233,14 @@ export const MUTATIONS: readonly LiveMutation[] = [
     edit(HOLD, 'if (plan !== undefined && ', 'if (plan === undefined && '),
   ),
   mutation(
-    'a Migration whose Plan went first is held for ever',
+    'a Migration whose Plan or Provider went first is held for ever',
     ['L4'],
-    edit(
-      'functions/live/without-plan.ts',
-      'if (isUnderWay(migration) && !isOver)',
-      'if (isUnderWay(migration))',
-    ),
+    edit(PASS, 'if (isOver(migration))', "if (isOver(migration) && at.name === '')"),
   ),
   mutation(
     'the deletion of a Provider is no cancel',
     ['L3'],
     edit(STOP, 'access.filter(({ metadata }) =>', "access.filter(({ metadata, kind }) => kind === '' &&"),
-  ),
-  mutation(
-    'the Migration of a Provider that went first is held for ever',
-    ['L4'],
-    edit(
-      PASS,
-      'const isOver = isCleared(migration) &&',
-      "const isOver = why === '' && isCleared(migration) &&",
-    ),
   ),
   mutation(
     'a user gives the run up by any value',
