@@ -175,7 +175,20 @@ const isAtEnd = ({ migration, plan }: Pair): boolean =>
   migration.status?.completed !== undefined ||
   [migration, plan].some(({ metadata }) => metadata.deletionTimestamp !== undefined);
 
-async function letGo({ migration, plan }: Pair, context: LiveContext): Promise<void> {
+/**
+ * What an interrupted beginning holds. First the Migration loses its clusters, by the version that was read: another call may be about to
+ * show that the run has begun, and one of the two has a conflict then. Rejects with it.
+ */
+async function takeBackBeginning({ migration, plan }: Pair, context: LiveContext): Promise<void> {
+  if (!isHeld(migration)) return;
+  const { [LIVE_ANNOTATION.clusters]: _, ...annotations } = migration.metadata.annotations ?? {};
+  const metadata = { ...migration.metadata, annotations };
+  const { object } = await context.hub.replace(PLAN_MIGRATIONS, { ...migration, metadata });
+  await letGo({ migration: object, plan }, context);
+}
+
+/** What holds the Migration, its Plan and its Providers, if no other run needs it. */
+export async function letGo({ migration, plan }: Pair, context: LiveContext): Promise<void> {
   if (!isHeld(migration)) return;
   const providers = providersIn(await readProviders(plan, context));
   await release({ migration, plan, providers }, context);
@@ -199,15 +212,14 @@ function endOf({ spec, status }: Plan): Finding | undefined {
 async function notNow({ migration, plan }: Pair, context: LiveContext): Promise<PassResult | undefined> {
   const { hub } = context;
   if (isAtEnd({ migration, plan })) {
-    await letGo({ migration, plan }, context);
+    await takeBackBeginning({ migration, plan }, context);
     return done('it ended before it began');
   }
   const [forklift] = await forkliftControllers(hub);
   if (forklift !== undefined) return leaveTo(forklift, context);
   const never = endOf(plan);
   if (never !== undefined) {
-    await showProblem(migration, never, context);
-    await letGo({ migration, plan }, context);
+    await takeBackBeginning({ migration: await showProblem(migration, never, context), plan }, context);
     return done(never.message ?? 'the plan has ended');
   }
   if (migration.status?.started !== undefined) return undefined;

@@ -136,11 +136,11 @@ interface Needed extends Releasing {
   readonly needed: ReadonlySet<string>;
 }
 
-async function releaseProviders(providers: readonly FoundProvider[], how: Needed): Promise<void> {
+async function releaseProviders(read: readonly FoundProvider[], how: Needed): Promise<void> {
   const { needed, hub } = how;
+  const providers = read.filter(({ provider }) => !needed.has(keyOf(provider)));
   for (const secret of await heldSecrets(providers, how)) await letGo(hub, SECRETS, secret);
-  for (const { provider } of providers)
-    if (!needed.has(keyOf(provider))) await letGo(hub, PROVIDERS, provider);
+  for (const { provider } of providers) await letGo(hub, PROVIDERS, provider);
 }
 
 const providersOf = ({ spec: { provider }, metadata }: Plan): string[] =>

@@ -12,7 +12,7 @@ import type { ApiServer } from '../kubernetes/cluster.ts';
 import { isConflict } from '../kubernetes/errors.ts';
 import { NETWORK_MAPS, PLAN_MIGRATIONS, PLANS, STORAGE_MAPS } from '../kubernetes/live-resources.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
-import { begin, done, hostsOf, notBegun, readProviders, type PassResult } from './begin.ts';
+import { begin, done, hostsOf, letGo, notBegun, readProviders, type PassResult } from './begin.ts';
 import { checkPlan, isForkliftHere } from './check.ts';
 import type { LiveContext } from './context.ts';
 import { endedBefore } from './ended-before.ts';
@@ -23,7 +23,7 @@ import { move, unknown, type Moved, type Run, type RunVm } from './move.ts';
 import type { ClusterIds } from './read-run.ts';
 import { postRest, showRun, type Pair } from './show.ts';
 import { isUnknown } from './status/vm.ts';
-import { clustersOf, isAnyChanged, releaseVms, withLeftRecord } from './release-vms.ts';
+import { clustersOf, isAnyOff, releaseVms, withLeftRecord } from './release-vms.ts';
 import { startWatcher } from './watcher.ts';
 import { releaseAll, withoutPlan } from './without-plan.ts';
 
@@ -55,10 +55,7 @@ async function pass(at: MigrationAt, context: LiveContext): Promise<PassResult> 
   const plan = spec.plan.name
     ? await found(hub.get(PLANS, { namespace: at.namespace, ...named(spec.plan) }))
     : undefined;
-  if (isOver(migration)) {
-    await releaseAll({ migration, plan }, context);
-    return done('the Migration has ended');
-  }
+  if (isOver(migration)) return afterClose({ migration, plan }, context);
   if (plan === undefined) return withoutPlan(migration, context);
   if (!isLive(migration, plan)) return ofOtherType(migration, context);
   return isUnderWay({ migration, plan })
@@ -68,6 +65,17 @@ async function pass(at: MigrationAt, context: LiveContext): Promise<PassResult> 
 
 async function afterEnd(migration: PlanMigration, context: LiveContext): Promise<PassResult> {
   if (hasOutbox(migration)) await postRest(migration, context);
+  return done('the Migration has ended');
+}
+
+/** The process that has closed it did not come to release all, or has not come to it yet. */
+async function afterClose(
+  { migration, plan }: { readonly migration: PlanMigration; readonly plan: Plan | undefined },
+  context: LiveContext,
+): Promise<PassResult> {
+  // One that is being deleted goes with the last finalizer.
+  if (hasOutbox(migration)) await postRest(migration, context);
+  await (plan === undefined ? releaseAll(migration, context) : letGo({ migration, plan }, context));
   return done('the Migration has ended');
 }
 
@@ -128,7 +136,7 @@ async function goOn({ migration, plan: read }: Pair, context: LiveContext): Prom
   );
   const isUnrecorded = decided.some((one) => !ended.has(one.entry) && isUnrecordedEnd(one));
   // What is refused is listed by the next pass.
-  if ([...first.values()].some(({ kind }) => kind !== 'written') || isAnyChanged(again) || isUnrecorded)
+  if ([...first.values()].some(({ kind }) => kind !== 'written') || isAnyOff(again) || isUnrecorded)
     return { message: 'the records of the VMs are to be looked at again', isMoreDue: true };
   if (!isOver) return stillOpen(moved, migration);
   await release(

@@ -79,5 +79,6 @@ export function withLeftRecord(
   return { ...one, decision: { ...decision, leftovers: [...decision.leftovers, left] } };
 }
 
-export const isAnyChanged = (released: Released): boolean =>
-  [...released.values()].some(({ kind }) => kind === 'changed');
+/** What of the run is left is to be read again: another call that read before may be writing a record. */
+export const isAnyOff = (released: Released): boolean =>
+  [...released.values()].some(({ kind }) => kind !== 'refused');

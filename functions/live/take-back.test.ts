@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { aPlanMigration, aRecord, aVm } from '../../test/support/builders/live.ts';
-import { seconds, withUid } from '../../test/support/builders/object.ts';
+import { annotated, seconds, withUid } from '../../test/support/builders/object.ts';
 import type { PlanMigration, PlanVm } from '../domain/live/forklift.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION } from '../domain/live/names.ts';
@@ -31,6 +31,11 @@ const showing = (leftovers?: readonly string[]): PlanMigration =>
     } as unknown as NonNullable<PlanMigration['status']>,
   }));
 
+const OVER = annotated(
+  LIVE_ANNOTATION.over,
+  'uid-of-migration',
+)({ ...showing(['x']), status: { ...showing(['x']).status, completed: seconds(0) } });
+
 const conflict = (): ApiError => new ApiError('replace', { code: 409, reason: 'Conflict' }, new Date());
 
 /** `conflicts`: so many writes come too late. */
@@ -60,6 +65,7 @@ interface Case {
 test.each<[string, Case]>([
   ['stays while the Migration shows no end', { now: showing(), vm: RECORDED, wanted: 'goes on' }],
   ['stays where something is left over', { now: showing(['x']), vm: RECORDED, wanted: 'goes on' }],
+  ['goes where the run is over with something left', { now: OVER, vm: RECORDED, wanted: 'taken off' }],
   ['goes where the end is shown', { now: showing([]), vm: RECORDED, wanted: 'taken off' }],
   [
     'goes where the end is shown, though KubeVirt writes the VM meanwhile',

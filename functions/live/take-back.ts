@@ -3,7 +3,7 @@ import type { PlanMigration, PlanVm } from '../domain/live/forklift.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION } from '../domain/live/names.ts';
 import { withoutRecord } from '../domain/live/run-record.ts';
-import { hasNothingLeft } from '../domain/live/run-state.ts';
+import { hasNothingLeft, isOver } from '../domain/live/run-state.ts';
 import { isSameVm } from '../domain/live/stop.ts';
 import type { ApiServer, Reader } from '../kubernetes/cluster.ts';
 import { PLAN_MIGRATIONS, VIRTUAL_MACHINES } from '../kubernetes/live-resources.ts';
@@ -30,7 +30,7 @@ export async function takeBack(
   clusters: Readonly<Record<Side, ApiServer>>,
 ): Promise<boolean> {
   const vm = recordedIn(writes);
-  if (vm === undefined || !(await isOver({ migration, entry }, clusters.hub))) return false;
+  if (vm === undefined || !(await isTooLate({ migration, entry }, clusters.hub))) return false;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     const written = await found(clusters.source.get(VIRTUAL_MACHINES, placeOf(vm)));
     if (written === undefined || textOf(written) !== textOf(vm)) return true;
@@ -41,14 +41,14 @@ export async function takeBack(
   return true;
 }
 
-/** The end of the VM is shown, or the Migration is gone. One of its name may have replaced it. */
-async function isOver(
+/** The end of the VM is shown, or the run is over, or the Migration is gone. One of its name may have replaced it. */
+async function isTooLate(
   { migration, entry }: Pick<Recorded, 'migration' | 'entry'>,
   hub: Reader,
 ): Promise<boolean> {
   const now = await found(hub.get(PLAN_MIGRATIONS, placeOf(migration)));
-  const isGone = now?.metadata.uid !== migration.metadata.uid;
-  return isGone || hasNothingLeft(now.status?.vms?.find((one) => isSameVm(one, entry)));
+  if (now?.metadata.uid !== migration.metadata.uid || isOver(now)) return true;
+  return hasNothingLeft(now.status?.vms?.find((one) => isSameVm(one, entry)));
 }
 
 /** The source VM with its first record. */

@@ -1,6 +1,6 @@
 import { breakGlassCommand, isGivenUp } from '../domain/live/break-glass.ts';
 import { critical, nextConditions, type Finding } from '../domain/live/conditions.ts';
-import type { MigrationStatus, Plan, PlanMigration } from '../domain/live/forklift.ts';
+import type { MigrationStatus, PlanMigration } from '../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../domain/live/names.ts';
 import { isHeld, isUnderWay } from '../domain/live/run-state.ts';
 import { PROVIDERS } from '../kubernetes/live-resources.ts';
@@ -24,7 +24,7 @@ export async function withoutPlan(migration: PlanMigration, context: LiveContext
   if (await isForkliftHere(context.hub)) return done('Forklift runs the plans');
   if (isUnderWay(migration)) return holdOut(migration, context);
   await showProblem(migration, notValid(migration, 'Set spec.plan to a Plan.'), context);
-  if (isHeld(migration)) await releaseAll({ migration, plan: undefined }, context);
+  if (isHeld(migration)) await releaseAll(migration, context);
   return done('the Migration has no plan');
 }
 
@@ -39,7 +39,7 @@ async function holdOut(migration: PlanMigration, context: LiveContext): Promise<
   const isLeft = isGivenUp(migration);
   const shown = isLeft ? ended(migration, now) : { status: heldStatus(migration, now), transitions: [] };
   const written = await showMigration(migration, shown, context);
-  if (isLeft) await releaseAll({ migration: await close(written, context.hub), plan: undefined }, context);
+  if (isLeft) await releaseAll(await close(written, context.hub), context);
   return done(isLeft ? 'the Migration was given up' : 'the Plan of the Migration is gone');
 }
 
@@ -68,14 +68,8 @@ function ended(migration: PlanMigration, now: number): Shown {
   };
 }
 
-interface Released {
-  readonly migration: PlanMigration;
-  /** undefined: it is gone. */
-  readonly plan: Plan | undefined;
-}
-
-/** The Plan named the Providers, and may be gone or another one: all that are held are looked at. */
-export async function releaseAll({ migration, plan }: Released, context: LiveContext): Promise<void> {
+/** The Plan named the Providers, so all that are held are looked at. */
+export async function releaseAll(migration: PlanMigration, context: LiveContext): Promise<void> {
   const { items } = await context.hub.list(PROVIDERS, {});
   const providers = await Promise.all(
     items
@@ -83,5 +77,5 @@ export async function releaseAll({ migration, plan }: Released, context: LiveCon
       .map(({ metadata: { namespace = '', name } }) => readProvider({ namespace, name }, context)),
   );
   const held = providers.filter((provider) => provider !== undefined);
-  await release({ migration, plan, providers: held }, context);
+  await release({ migration, plan: undefined, providers: held }, context);
 }

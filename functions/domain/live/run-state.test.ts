@@ -1,13 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { aPlan, aPlanMigration } from '../../../test/support/builders/live.ts';
 import { annotated, NOW } from '../../../test/support/builders/object.ts';
-import type { MigrationStatus, Plan, PlanStatus } from './forklift.ts';
+import type { MigrationStatus, Plan, PlanMigration, PlanStatus } from './forklift.ts';
 import { LIVE_ANNOTATION, LIVE_FINALIZER } from './names.ts';
 import {
   isArchived,
   isHeldUp,
   isMigrationAsSeen,
   isOfPlan,
+  isOver,
   isPlanAsSeen,
   isPlanLookedAt,
   isToCheck,
@@ -49,19 +50,41 @@ test('a change of a Migration says something new once it is given up', () => {
   expect(isMigrationAsSeen(annotated(LIVE_ANNOTATION.breakGlass, 'uid-of-migration')(running))).toBe(false);
 });
 
+/** Of a known user, and held. */
+const held = (status: MigrationStatus): PlanMigration => {
+  const one = annotated(
+    LIVE_ANNOTATION.requester,
+    JSON.stringify({ user: 'jane', groups: [] }),
+  )(aPlanMigration());
+  return { ...one, metadata: { ...one.metadata, finalizers: [LIVE_FINALIZER] }, status };
+};
+
 test.each<[string, MigrationStatus, boolean]>([
   ['while it runs', { started: TIME }, true],
   ['once its end is shown', { started: TIME, completed: TIME }, true],
   ['not before it began', {}, false],
-])('a run that is held, not given up and not over, needs its Plan %s', (_what, status, wanted) => {
-  const running = aPlanMigration((one) => ({
-    ...one,
-    metadata: { ...one.metadata, finalizers: [LIVE_FINALIZER] },
-    status,
-  }));
+])('a run that is held needs its Plan %s', (_what, status, wanted) => {
+  const running = held(status);
   expect(needsPlan(running)).toBe(wanted);
-  for (const annotation of [LIVE_ANNOTATION.breakGlass, LIVE_ANNOTATION.over])
-    expect(needsPlan(annotated(annotation, 'uid-of-migration')(running))).toBe(false);
+  expect(needsPlan(annotated(LIVE_ANNOTATION.breakGlass, 'uid-of-migration')(running))).toBe(false);
+});
+
+test.each<[string, string, boolean]>([
+  ['it was closed', 'uid-of-migration', true],
+  ['another one was closed, of which it is a copy', 'another', false],
+])('whether a run whose end is shown is over: %s', (_what, closed, wanted) => {
+  const migration = annotated(LIVE_ANNOTATION.over, closed)(held({ started: TIME, completed: TIME }));
+  expect(isOver(migration)).toBe(wanted);
+  expect(needsPlan(migration)).toBe(!wanted);
+});
+
+test('a run whose end is not shown is not over, whoever says so', () => {
+  const migration = annotated(LIVE_ANNOTATION.over, 'uid-of-migration')(held({ started: TIME }));
+  expect(isOver(migration)).toBe(false);
+});
+
+test('a run that Forklift began, which nobody is known to have created, needs no Plan', () => {
+  expect(needsPlan({ ...aPlanMigration(), status: { started: TIME } })).toBe(false);
 });
 
 describe('a change of a Plan says nothing new', () => {

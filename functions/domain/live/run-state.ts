@@ -20,8 +20,8 @@ export const hasNothingLeft = (vm: VmStatus | undefined): boolean =>
   vm?.completed !== undefined && leftoversOf(vm).length === 0;
 
 /** Its run is over, and what it holds is released: nothing of it is read or written any more. */
-export const isOver = ({ metadata }: PlanMigration): boolean =>
-  metadata.annotations?.[LIVE_ANNOTATION.over] === metadata.uid;
+export const isOver = ({ metadata, status }: PlanMigration): boolean =>
+  metadata.annotations?.[LIVE_ANNOTATION.over] === metadata.uid && status?.completed !== undefined;
 
 /** It shows something that is left over, for which it is held unless its user has given it up. */
 export const hasLeftovers = (migration: PlanMigration): boolean =>
@@ -31,9 +31,12 @@ export const hasLeftovers = (migration: PlanMigration): boolean =>
 export const isUnderWay = (migration: PlanMigration): boolean =>
   migration.status?.started !== undefined && !hasEnded(migration);
 
-/** Its end is to come, for which the Plan says which clusters its VMs are on. */
+/** Its end is to come, for which the Plan says which clusters its VMs are on. Forklift's own runs have no requester. */
 export const needsPlan = (migration: PlanMigration): boolean =>
-  isUnderWay(migration) && !isOver(migration) && !isGivenUp(migration);
+  isUnderWay(migration) &&
+  !isOver(migration) &&
+  !isGivenUp(migration) &&
+  requesterOf(migration) !== undefined;
 
 /** It waits for its plan, or for another run of it. */
 export const isWaiting = ({ status }: PlanMigration): boolean =>

@@ -218,8 +218,8 @@ export const MUTATIONS: readonly LiveMutation[] = [
     ['L4'],
     edit(
       PASS,
-      "if ([...first.values()].some(({ kind }) => kind !== 'written') || isAnyChanged(again) || isUnrecorded)",
-      'if (isAnyChanged(again) || isUnrecorded)',
+      "if ([...first.values()].some(({ kind }) => kind !== 'written') || isAnyOff(again) || isUnrecorded)",
+      'if (isAnyOff(again) || isUnrecorded)',
     ),
   ),
   mutation(

@@ -1,7 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { aReceiver } from '../../support/builders/live-run.ts';
 import { always, conditionsOf, HELD, ModelledRun } from './modelled-run.ts';
-import { PLANS, PROVIDERS, SECRETS, VIRTUAL_MACHINES } from '../../../functions/kubernetes/live-resources.ts';
+import { LIVE_ANNOTATION } from '../../../functions/domain/live/names.ts';
+import {
+  PLAN_MIGRATIONS,
+  PLANS,
+  PROVIDERS,
+  SECRETS,
+  VIRTUAL_MACHINES,
+} from '../../../functions/kubernetes/live-resources.ts';
 
 test('the last event of a run releases what it held again', async () => {
   const run = await ModelledRun.start();
@@ -64,6 +71,31 @@ test('the process ended between the Plan, which is gone, and its Migration: that
   await run.sweep();
   expect(await run.held()).toEqual([]);
   expect(conditionsOf((await run.migration()).status)).toContain('Canceled');
+});
+
+test('the process ended before a closed Migration, which is deleted, went: its events are posted first', async () => {
+  const run = await ModelledRun.start();
+  run.isBrokerAway = true;
+  await run.patchMigration({ spec: { cancel: [{ name: 'web' }] } });
+  await run.sweep();
+  expect(run.posted).toEqual([]);
+  run.isBrokerAway = false;
+  await run.hold('migration', 'plan');
+  await run.hub.delete(PLAN_MIGRATIONS, { namespace: 'tenant', name: 'migration' });
+  await run.sweep();
+  expect(run.posted.map(({ type }) => type)).toContain('io.kubevirt.mtq.live.canceled');
+  expect(await run.held()).toEqual([]);
+  expect((await run.hub.list(PLAN_MIGRATIONS, {})).items).toEqual([]);
+});
+
+test('what an interrupted beginning holds goes with its Plan, and the Migration is written first', async () => {
+  const run = await ModelledRun.prepare();
+  await run.hold('migration', 'plan', 'source');
+  await run.patchMigration({ metadata: { annotations: { [LIVE_ANNOTATION.clusters]: 's t' } } });
+  await run.hub.delete(PLANS, { namespace: 'tenant', name: 'plan' });
+  await run.sweep();
+  expect(await run.held()).toEqual([]);
+  expect((await run.migration()).metadata.annotations ?? {}).not.toHaveProperty([LIVE_ANNOTATION.clusters]);
 });
 
 test('a run goes on with its Providers though a user took the finalizer off its Migration', async () => {
