@@ -42,7 +42,13 @@ test('a node that reboots: its VMs are gone with it; one that registers again is
   for (const vm of ['vm0', 'vm1']) await scene.patchVm('reboots', vm, { status: { phase: 'Failed' } });
   await scene.setMigration('reboots', 'evacuates-vm0', { phase: 'Failed' });
   await scene.untilDrain('reboots', hasState('Completed'));
-  expect(await scene.typesUntil(first.name, 'completed')).toEqual(['started', 'blocked', 'completed']);
+  // The VMIs fail one after the other, and a look in between counts the first one.
+  const types = await scene.typesUntil(first.name, 'completed');
+  expect(types.filter((type) => !['unblocked', 'progressed'].includes(type))).toEqual([
+    'started',
+    'blocked',
+    'completed',
+  ]);
 
   await scene.vm('reboots', 'vm2', { evacuationNodeName: 'reboots' });
   const { metadata: second } = await scene.untilDrain('reboots', hasState('Running'));
