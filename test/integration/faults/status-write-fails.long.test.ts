@@ -41,7 +41,7 @@ beforeAll(async () => {
   await unlimitMigrations(environment.admin);
   const holds = await Promise.all(
     cases.map(async ({ name, fault }, index) => {
-      const tenant = await newTenant(environment, { name: `tenant-${index}`, quotas: TWO_QUOTAS });
+      const tenant = await newTenant(environment, { name: `lowered-${index}`, quotas: TWO_QUOTAS });
       tenants.set(name, { tenant, injected: proxy.inject(fault(tenant.name)) });
       return environment.hold(tenant.name, 'mtq-lower');
     }),

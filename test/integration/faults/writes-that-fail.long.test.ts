@@ -119,7 +119,7 @@ const FAULT_CASES: Readonly<Record<string, FaultCase>> = {
 let tenants = 0;
 const nextTenant = (): Promise<Tenant> => {
   tenants += 1;
-  return newTenant(environment, { name: `tenant-${tenants}`, quotas: TWO_QUOTAS });
+  return newTenant(environment, { name: `written-${tenants}`, quotas: TWO_QUOTAS });
 };
 
 /** Runs the case in its own namespace, and again in another one if a kill for another case came first. */
