@@ -3,7 +3,7 @@ import { aPlan, aPlanMigration } from '../../test/support/builders/live.ts';
 import { seconds } from '../../test/support/builders/object.ts';
 import type { PlanMigration } from '../domain/live/forklift.ts';
 import { LIVE_ANNOTATION, LIVE_FINALIZER } from '../domain/live/names.ts';
-import { isOver } from '../domain/live/run-state.ts';
+import { isClosed } from '../domain/live/run-state.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { close, hold, release } from './hold.ts';
@@ -63,5 +63,5 @@ test.each<[string, readonly PlanMigration[], readonly string[]]>([
 test('a run is over by the version that was shown', async () => {
   const closed = await close({ ...HELD_MIGRATION, status: { completed: seconds(0) } }, HUB);
   expect(closed.metadata.resourceVersion).toBe('7');
-  expect(isOver(closed)).toBe(true);
+  expect(isClosed(closed)).toBe(true);
 });

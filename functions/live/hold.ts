@@ -1,7 +1,7 @@
 import type { Plan, PlanMigration, Provider } from '../domain/live/forklift.ts';
 import { FORKLIFT_KIND, LIVE_ANNOTATION, LIVE_FINALIZER, LIVE_LABEL } from '../domain/live/names.ts';
 import { named } from '../domain/live/reference.ts';
-import { isHeld, isLive, isOver, isUnderWay, needsPlan } from '../domain/live/run-state.ts';
+import { isClosed, isHeld, isLive, isUnderWay, needsPlan } from '../domain/live/run-state.ts';
 import type { KubernetesObject, OwnerReference } from '../domain/objects.ts';
 import type { Cluster, ResourceType } from '../kubernetes/cluster.ts';
 import type { Log } from '../runtime/log.ts';
@@ -103,7 +103,7 @@ export async function release(
   const isOwn = ({ metadata }: PlanMigration): boolean => metadata.uid === migration?.metadata.uid;
   // One whose finalizer a user took off goes on all the same.
   const others = await withPlans(
-    items.filter((other) => !isOwn(other) && !isOver(other) && (isHeld(other) || isUnderWay(other))),
+    items.filter((other) => !isOwn(other) && !isClosed(other) && (isHeld(other) || isUnderWay(other))),
     hub,
   );
   // Forklift's own runs are under way too.

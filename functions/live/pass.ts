@@ -4,7 +4,7 @@ import { isGivenUp } from '../domain/live/break-glass.ts';
 import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_REASON } from '../domain/live/names.ts';
 import { hasOutbox } from '../domain/live/outbox.ts';
 import { recordIn } from '../domain/live/run-record.ts';
-import { hasEnded, isHeld, isLive, isOver } from '../domain/live/run-state.ts';
+import { hasEnded, isClosed, isHeld, isLive } from '../domain/live/run-state.ts';
 import { runSettings } from '../domain/live/settings.ts';
 import { isSameVm, stopOf } from '../domain/live/stop.ts';
 import { named } from '../domain/live/reference.ts';
@@ -55,7 +55,7 @@ async function pass(at: MigrationAt, context: LiveContext): Promise<PassResult> 
   const plan = spec.plan.name
     ? await found(hub.get(PLANS, { namespace: at.namespace, ...named(spec.plan) }))
     : undefined;
-  if (isOver(migration)) return afterClose({ migration, plan }, context);
+  if (isClosed(migration)) return afterClose({ migration, plan }, context);
   if (plan === undefined) return withoutPlan(migration, context);
   if (!isLive(migration, plan)) return ofOtherType(migration, context);
   return isUnderWay({ migration, plan })

@@ -3,7 +3,7 @@ import type { PlanMigration, PlanVm } from '../domain/live/forklift.ts';
 import type { VirtualMachine } from '../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION } from '../domain/live/names.ts';
 import { withoutRecord } from '../domain/live/run-record.ts';
-import { hasNothingLeft, isOver } from '../domain/live/run-state.ts';
+import { hasNothingLeft, isClosed } from '../domain/live/run-state.ts';
 import { isSameVm } from '../domain/live/stop.ts';
 import type { ApiServer, Reader } from '../kubernetes/cluster.ts';
 import { PLAN_MIGRATIONS, VIRTUAL_MACHINES } from '../kubernetes/live-resources.ts';
@@ -47,7 +47,7 @@ async function isTooLate(
   hub: Reader,
 ): Promise<boolean> {
   const now = await found(hub.get(PLAN_MIGRATIONS, placeOf(migration)));
-  if (now?.metadata.uid !== migration.metadata.uid || isOver(now)) return true;
+  if (now?.metadata.uid !== migration.metadata.uid || isClosed(now)) return true;
   return hasNothingLeft(now.status?.vms?.find((one) => isSameVm(one, entry)));
 }
 

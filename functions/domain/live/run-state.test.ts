@@ -8,7 +8,7 @@ import {
   isHeldUp,
   isMigrationAsSeen,
   isOfPlan,
-  isOver,
+  isClosed,
   isPlanAsSeen,
   isPlanLookedAt,
   isToCheck,
@@ -74,13 +74,13 @@ test.each<[string, string, boolean]>([
   ['another one was closed, of which it is a copy', 'another', false],
 ])('whether a run whose end is shown is over: %s', (_what, closed, wanted) => {
   const migration = annotated(LIVE_ANNOTATION.over, closed)(held({ started: TIME, completed: TIME }));
-  expect(isOver(migration)).toBe(wanted);
+  expect(isClosed(migration)).toBe(wanted);
   expect(needsPlan(migration)).toBe(!wanted);
 });
 
-test('a run whose end is not shown is not over, whoever says so', () => {
+test('a run whose end is not shown is not over, though its annotation says so', () => {
   const migration = annotated(LIVE_ANNOTATION.over, 'uid-of-migration')(held({ started: TIME }));
-  expect(isOver(migration)).toBe(false);
+  expect(isClosed(migration)).toBe(false);
 });
 
 test('a run that Forklift began, which nobody is known to have created, needs no Plan', () => {

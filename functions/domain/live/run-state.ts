@@ -20,7 +20,7 @@ export const hasNothingLeft = (vm: VmStatus | undefined): boolean =>
   vm?.completed !== undefined && leftoversOf(vm).length === 0;
 
 /** Its run is over, and what it holds is released: nothing of it is read or written any more. */
-export const isOver = ({ metadata, status }: PlanMigration): boolean =>
+export const isClosed = ({ metadata, status }: PlanMigration): boolean =>
   metadata.annotations?.[LIVE_ANNOTATION.over] === metadata.uid && status?.completed !== undefined;
 
 /** It shows something that is left over, for which it is held unless its user has given it up. */
@@ -34,7 +34,7 @@ export const isUnderWay = (migration: PlanMigration): boolean =>
 /** Its end is to come, for which the Plan says which clusters its VMs are on. Forklift's own runs have no requester. */
 export const needsPlan = (migration: PlanMigration): boolean =>
   isUnderWay(migration) &&
-  !isOver(migration) &&
+  !isClosed(migration) &&
   !isGivenUp(migration) &&
   requesterOf(migration) !== undefined;
 

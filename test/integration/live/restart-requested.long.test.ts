@@ -4,7 +4,7 @@ import { FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
 import { removeClaims } from '../../support/live/claims.ts';
 import { conditionsOf, isOver, type Crossing } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
-import { untilCopied, untilPastCutOver } from '../../support/live/moments.ts';
+import { actPastCutOver, untilCopied } from '../../support/live/moments.ts';
 import { labelled, seenIn, untilMoved } from '../../support/live/seen.ts';
 
 let crossings: Crossings;
@@ -58,21 +58,14 @@ test('before the cut-over: the run ends, and the VM is restarted on the source',
 
 test('past the cut-over: it is taken off, so that the VM does not start from its old disks', async () => {
   await crossings.within('restart-past', async (crossing) => {
-    await crossing.createVm('web');
-    await crossing.createPlan([{ name: 'web' }]);
-    const letGo = crossing.pair.transfers.hold('complete');
-    try {
-      await crossing.createMigrationAs();
-      await untilPastCutOver(crossing);
+    await actPastCutOver(crossing, async () => {
       await restart(crossing);
       await crossing.until('the restart is taken off', async () => {
         const { admin, namespace } = crossing.side('source');
         const { status } = (await admin.get(VMS, { namespace, name: 'web' })).object;
         return (status?.stateChangeRequests ?? []).length === 0;
       });
-    } finally {
-      letGo();
-    }
+    });
     const migration = await crossing.until('it has ended', isOver);
     expect(conditionsOf(migration)).toContain('Succeeded');
     expect(await untilMoved(crossing)).toEqual({

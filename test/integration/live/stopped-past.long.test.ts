@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { conditionsOf } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
-import { untilPastCutOver } from '../../support/live/moments.ts';
+import { actPastCutOver } from '../../support/live/moments.ts';
 import { labelled, untilMoved } from '../../support/live/seen.ts';
 import { STOPS, untilReleased } from '../../support/live/stops.ts';
 
@@ -19,19 +19,12 @@ test.each(STOPS)(
   '$name past the cut-over of a VM: it runs on the target, is off on the source, and nothing is held',
   async (how) => {
     await crossings.within(`past-${how.name}`, async (crossing) => {
-      await crossing.createVm('web');
-      await crossing.createPlan([{ name: 'web' }]);
-      const letGo = crossing.pair.transfers.hold('complete');
-      try {
-        await crossing.createMigrationAs();
-        await untilPastCutOver(crossing);
+      await actPastCutOver(crossing, async () => {
         await how.stop(crossing);
         // As often as a run looks while it could go back.
         for (let sweeps = 0; sweeps < 3; sweeps += 1) await crossing.sweep();
         expect(await labelled(crossing)).toContain('VirtualMachine web');
-      } finally {
-        letGo();
-      }
+      });
       const migration = await untilReleased(crossing, how);
       // A Migration goes with its Plan.
       if (migration !== undefined) expect(conditionsOf(migration)).toContain('Succeeded');

@@ -235,7 +235,7 @@ export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'a Migration whose Plan or Provider went first is held for ever',
     ['L4'],
-    edit(PASS, 'if (isOver(migration))', "if (isOver(migration) && at.name === '')"),
+    edit(PASS, 'if (isClosed(migration))', "if (isClosed(migration) && at.name === '')"),
   ),
   mutation(
     'the deletion of a Provider is no cancel',

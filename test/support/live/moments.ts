@@ -19,3 +19,17 @@ export async function untilPastCutOver(crossing: Crossing): Promise<void> {
     (status?.vms ?? []).some((vm) => has(vm, LIVE_CONDITION.cutOver)),
   );
 }
+
+/** Moves the VM web, and acts between its cut-over and its completion. */
+export async function actPastCutOver(crossing: Crossing, act: () => Promise<void>): Promise<void> {
+  await crossing.createVm('web');
+  await crossing.createPlan([{ name: 'web' }]);
+  const letGo = crossing.pair.transfers.hold('complete');
+  try {
+    await crossing.createMigrationAs();
+    await untilPastCutOver(crossing);
+    await act();
+  } finally {
+    letGo();
+  }
+}
