@@ -1,24 +1,11 @@
-import type { KubernetesObject } from '../../functions/domain/objects.ts';
-import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
+import type { LimitRangeItem } from '../../functions/domain/objects.ts';
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
-import { PODS } from '../../functions/kubernetes/resources.ts';
+import { LIMIT_RANGES, PODS } from '../../functions/kubernetes/resources.ts';
 import { POLICIES, POLICY_BINDINGS, policiesInForce } from '../cluster/policies-in-force.ts';
 import { askUntil } from './eventually.ts';
 import type { TestEnvironment } from './test-environment.ts';
 import type { Tenant } from './tenant.ts';
-
-interface LimitRange extends KubernetesObject {
-  spec: { limits: { type: string; min?: Record<string, string>; max?: Record<string, string> }[] };
-}
-
-export const LIMIT_RANGES: ResourceType<LimitRange> = {
-  apiVersion: 'v1',
-  kind: 'LimitRange',
-  plural: 'limitranges',
-  namespaced: true,
-};
-
-const REFUSED = 'maximum cpu usage per Container is 1m';
 
 /**
  * Migrates a VM whose target pod is refused by the quota first, and by a LimitRange after the raise. virt-controller's
@@ -32,21 +19,33 @@ export async function refuseTargets(environment: TestEnvironment, tenant: Tenant
   await tenant.migrate(vm);
   await tenant.untilBlocked(vm);
   await loseFailures(admin, name);
+  await limitLaunchers(admin, name, { max: { cpu: '1m' } });
+  resume();
+}
+
+/**
+ * Creates a LimitRange that refuses every virt-launcher pod, and resolves when the API server enforces it: its admission
+ * reads LimitRanges from a watch, so that a pod that is created at once may still be let in.
+ */
+export async function limitLaunchers(
+  admin: Cluster,
+  namespace: string,
+  limit: Pick<LimitRangeItem, 'min' | 'max'>,
+): Promise<void> {
   await admin.create(LIMIT_RANGES, {
-    metadata: { namespace: name, name: 'no-launchers' },
-    spec: { limits: [{ type: 'Container', max: { cpu: '1m' } }] },
+    metadata: { namespace, name: 'no-launchers' },
+    spec: { limits: [{ type: 'Container', ...limit }] },
   });
   const resources = { requests: { cpu: '2m', memory: '1Mi' }, limits: { cpu: '2m', memory: '1Mi' } };
   const pod = {
-    metadata: { namespace: name, name: 'probe' },
+    metadata: { namespace, name: 'probe' },
     spec: { containers: [{ name: 'probe', image: 'probe', resources }] },
   };
   await askUntil(
     'the LimitRange refuses pods',
     () => admin.create(PODS, pod, { dryRun: true }).then(() => 'created', describeError),
-    (answer) => answer.includes(REFUSED),
+    (answer) => answer.includes('cpu usage per Container is'),
   );
-  resume();
 }
 
 /** From now on no Event about a refused pod can be written in this namespace. */

@@ -4,7 +4,7 @@ import { isEnforced } from '../../support/enforced.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { wasRaised } from '../../support/invariants.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { LIMIT_RANGES, refuseTargets } from '../../support/refuse-targets.ts';
+import { limitLaunchers, refuseTargets } from '../../support/refuse-targets.ts';
 import { fullFor, newTenant, type Tenant } from '../../support/tenant.ts';
 
 let environment: TestEnvironment;
@@ -39,10 +39,7 @@ test('a LimitRange created during the lock refuses the pod: lower, and the condi
   const raise = environment.hold(name, 'mtq-raise');
   await tenant.migrate();
   await history.until('it is locked', () => history.isLocked());
-  await environment.admin.create(LIMIT_RANGES, {
-    metadata: { namespace: name, name: 'no-launchers' },
-    spec: { limits: [{ type: 'Container', min: { cpu: '99' } }] },
-  });
+  await limitLaunchers(environment.admin, name, { min: { cpu: '99' } });
   raise();
   await tenant.untilUnlocked();
   const message = (): string | undefined =>

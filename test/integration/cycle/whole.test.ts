@@ -3,12 +3,13 @@ import { ANNOTATION, EVENT_REASON } from '../../../functions/domain/names.ts';
 import type { KubernetesEvent } from '../../../functions/domain/objects.ts';
 import {
   EVENTS,
+  LIMIT_RANGES,
   MIGRATIONS,
   NAMESPACES,
   RESOURCE_QUOTAS,
   VMMRQS,
 } from '../../../functions/kubernetes/resources.ts';
-import { LIMIT_RANGES, refuseTargets } from '../../support/refuse-targets.ts';
+import { refuseTargets } from '../../support/refuse-targets.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import type { History } from '../../support/history.ts';
 import { wasRaised } from '../../support/invariants.ts';

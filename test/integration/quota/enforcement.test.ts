@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SERVICE_ACCOUNT, userOf } from '../../../functions/domain/names.ts';
-import { PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { LIMIT_RANGES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import { auditLog, whatOf, type Audited } from '../../support/audit.ts';
 import { isEnforced } from '../../support/enforced.ts';
 import { wasRaised } from '../../support/invariants.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { grantIn } from '../../support/replay-state.ts';
-import { LIMIT_RANGES, refuseTargets } from '../../support/refuse-targets.ts';
+import { refuseTargets } from '../../support/refuse-targets.ts';
 import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
 
 let environment: TestEnvironment;

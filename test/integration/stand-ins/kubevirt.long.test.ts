@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
-import type { Address, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import type { Address } from '../../../functions/kubernetes/cluster.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import {
   FULL_KUBEVIRTS,
@@ -25,6 +25,7 @@ import {
   untilMigrationIsGone,
   type Harness,
 } from '../../support/kubevirt/harness.ts';
+import { limitLaunchers } from '../../support/refuse-targets.ts';
 
 /** Slow enough to act while a target pod starts and while a migration runs. */
 const TIMINGS = { runMs: 300, migrationMs: 300 };
@@ -116,13 +117,10 @@ describe('a blocked migration', () => {
     await createNamespace(harness.admin, namespace);
     const recording = await recordHistory(harness.admin, namespace);
     await runVmi(harness.admin, { namespace, name: 'vm0' });
-    await harness.admin.create(LIMIT_RANGES, {
-      metadata: { namespace, name: 'small' },
-      ...{ spec: { limits: [{ type: 'Pod', max: { memory: '1Gi' } }] } },
-    });
+    await limitLaunchers(harness.admin, namespace, { min: { cpu: '99' } });
     await migrate(harness.admin, { namespace, name: 'mig0', vmi: 'vm0' });
     await recording.until(isEvent('FailedCreate', 'Error creating pod: pods "virt-launcher-vm0-'));
-    await recording.until(isEvent('FailedCreate', 'maximum memory usage per Pod is 1Gi'));
+    await recording.until(isEvent('FailedCreate', 'minimum cpu usage per Container is 99'));
     // By now there were several refusals; the first would have set the condition.
     await recording.until(
       () => eventsIn(recording).filter(({ reason }) => reason === 'FailedCreate').length > 3,
@@ -132,13 +130,6 @@ describe('a blocked migration', () => {
     await recording.stop();
   });
 });
-
-const LIMIT_RANGES: ResourceType = {
-  apiVersion: 'v1',
-  kind: 'LimitRange',
-  plural: 'limitranges',
-  namespaced: true,
-};
 
 describe('a running migration', () => {
   test('that is cancelled is aborted by the nodes; the guest stays where it was', async () => {
