@@ -1,11 +1,13 @@
 import { expect, test } from '@jest/globals';
-import { aPlan, aPlanMigration } from '../../test/support/builders/live.ts';
+import { aPlan, aPlanMigration, aProvider } from '../../test/support/builders/live.ts';
 import { seconds } from '../../test/support/builders/object.ts';
 import type { PlanMigration } from '../domain/live/forklift.ts';
 import { LIVE_ANNOTATION, LIVE_FINALIZER } from '../domain/live/names.ts';
 import { isClosed } from '../domain/live/run-state.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
+import { ApiError } from '../kubernetes/errors.ts';
+import type { FoundProvider } from './connect.ts';
 import { close, hold, release } from './hold.ts';
 
 const stored = (_type: unknown, object: KubernetesObject): Promise<object> => Promise.resolve({ object });
@@ -64,4 +66,24 @@ test('a run is over by the version that was shown', async () => {
   const closed = await close({ ...HELD_MIGRATION, status: { completed: seconds(0) } }, HUB);
   expect(closed.metadata.resourceVersion).toBe('7');
   expect(isClosed(closed)).toBe(true);
+});
+
+const NOT_REACHED = { secret: undefined, secretObject: undefined, cluster: undefined, allowLoopback: false };
+
+test('where Secrets may not be read, the advice names those of the Providers that go, and of no other', async () => {
+  const advice: unknown[] = [];
+  const get = ({ kind }: { readonly kind: string }): Promise<object> =>
+    Promise.resolve({ object: kind === 'Plan' ? aPlan() : aProvider() });
+  const list = ({ kind }: { readonly kind: string }): Promise<object> =>
+    kind === 'Secret'
+      ? Promise.reject(new ApiError('list', { code: 403, reason: 'Forbidden' }, new Date()))
+      : Promise.resolve({ items: kind === 'Migration' ? [OTHER] : [] });
+  const log = (_level: string, _message: string, { secrets }: { readonly secrets: string }): void => {
+    advice.push(secrets);
+  };
+  const [needed, own] = [aProvider('source'), aProvider('own')];
+  const providers = [needed, own].map((provider): FoundProvider => ({ ...NOT_REACHED, provider }));
+  const hub = { get, list, replace: stored } as unknown as Cluster;
+  await release({ migration: undefined, plan: undefined, providers }, { hub, log } as never);
+  expect(advice).toEqual(['own']);
 });
