@@ -270,8 +270,11 @@ export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
   killGuard: (world, random) => withOne(world.guards, random, (guard) => guard.kill()),
   brokerDown: (world, random) => world.away(world.broker, random.below(8_000)),
   sourceDown: (world, random) => world.away(world.source, random.below(8_000)),
-  pauseQuotas: (world, random) =>
-    world.away(world.quotas, random.chance(0.25) ? Infinity : random.below(6_000)),
+  pauseQuotas: (world, random) => {
+    const kind = random.below(100);
+    if (kind < 5) world.quotas.isGone = true;
+    else world.away(world.quotas, kind < 25 ? Infinity : random.below(6_000));
+  },
   recount: (world) => world.quotas.recount(),
   breakWatches: (world) => world.breakWatches(),
   copyMarks: (world, random) =>

@@ -45,7 +45,7 @@ export const FAULTS = {
   killGuard: 'the guard dies and is back a while later',
   brokerDown: 'the Broker is away for a while, and events sent meanwhile are lost',
   sourceDown: 'the adapter of the source is away for a while',
-  pauseQuotas: 'the quota controller stops, for a while or until the faults end',
+  pauseQuotas: 'the quota controller stops: for a while, until the faults end, or for good',
   recount: 'the quota controller counts every quota again',
   breakWatches: 'an API server ends every watch',
   copyMarks: 'a tenant gives a migration of its own, or a VM, the marks of KubeVirt’s',

@@ -16,6 +16,8 @@ export interface PacedQuotasParts {
 export class PacedQuotas {
   /** The controller is suspended. */
   isDown = false;
+  /** It never syncs again. */
+  isGone = false;
   readonly #parts: PacedQuotasParts;
   readonly #syncing = new Set<string>();
 
@@ -57,6 +59,8 @@ export class PacedQuotas {
     const { controller, schedule } = this.#parts;
     while (this.isDown)
       await new Promise<void>((resolve) => schedule.later('quota controller', 100, resolve));
+    // What it would have done is never done.
+    if (this.isGone) await new Promise(() => undefined);
     await controller.sync(pending);
   }
 }

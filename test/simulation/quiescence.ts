@@ -10,10 +10,10 @@ import type { World } from './world.ts';
 const HANGING_MS = 5_000;
 
 /** One line for each thing that is not quiescent; empty: no namespace is locked, and all quotas have their originals. */
-export const pendingWork = ({ checker }: World): string[] =>
+export const pendingWork = ({ checker, quotas }: World): string[] =>
   checker.namespaces.flatMap(({ namespace, ledgers, locks: { lock } }) => [
     ...(lock === undefined ? [] : [`namespace ${namespace} is locked by ${lock.token}`]),
-    ...[...ledgers.values()].flatMap((ledger) => ledger.leftovers()),
+    ...[...ledgers.values()].flatMap((ledger) => ledger.leftovers(!quotas.isGone)),
   ]);
 
 /** The time by which a current lock must be gone (I3); milliseconds. */

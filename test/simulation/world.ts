@@ -257,7 +257,8 @@ export class World {
 
   /** A permanent fault is active, so migrations may stay blocked. */
   get mayStayBlocked(): boolean {
-    return this.isKnativeGone || this.schedule.steps >= (this.scenario.broken?.at ?? Infinity);
+    const isBroken = this.schedule.steps >= (this.scenario.broken?.at ?? Infinity);
+    return this.isKnativeGone || this.quotas.isGone || isBroken;
   }
 
   /** All initial migrations are created. */
