@@ -11,6 +11,7 @@ import { ApiError } from '../../functions/kubernetes/errors.ts';
 import { PODS, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import type { ControlPlane } from '../cluster/controlplane/start.ts';
 import { freshControlPlane } from './control-plane.ts';
+import { askUntil } from './eventually.ts';
 import { installKubeVirt } from '../cluster/kubevirt/install.ts';
 import { createNamespace, until } from './kubevirt/harness.ts';
 import { OTHER_KEYS, POD_KEYS } from './fuzz/cases.ts';
@@ -93,17 +94,21 @@ export function testCharges(
     await controlPlane.stop();
   });
 
-  const namespaceOf = (index: number): string => `tenant-${String(index)}`;
+  const namespaceOf = (index: number): string => `charged-${String(index)}`;
 
   async function quotaNow(namespace: string): Promise<ResourceQuota> {
     return (await admin.get(RESOURCE_QUOTAS, { namespace, name: 'quota' })).object;
   }
 
-  /** The new pod, or the API server's error message. */
-  async function tryToCreate(
-    namespace: string,
-    shape: Parameters<typeof podOfShape>[1],
-  ): Promise<Pod | string> {
+  /** The new pod, or the API server's error message. Quota admission reads the quota's status from a watch of its own. */
+  const tryToCreate = (namespace: string, shape: Parameters<typeof podOfShape>[1]): Promise<Pod | string> =>
+    askUntil(
+      'quota admission has the status of the quota',
+      () => tryOnce(namespace, shape),
+      (answer) => typeof answer !== 'string' || !answer.includes('status unknown for quota'),
+    );
+
+  async function tryOnce(namespace: string, shape: Parameters<typeof podOfShape>[1]): Promise<Pod | string> {
     try {
       return (await virtController.create(PODS, podOfShape(namespace, shape))).object;
     } catch (error) {

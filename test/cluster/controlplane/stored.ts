@@ -1,5 +1,6 @@
 import http from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { mapAtMost } from '../../../kubectl/cluster/map-at-most.ts';
 
 /** The content of etcd by key; both base64, as in its JSON gateway. */
 export type Stored = ReadonlyMap<string, string>;
@@ -11,8 +12,8 @@ interface RangeAnswer {
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 /** The API server's key range: its prefix, and the first key after it. */
 const ALL = { key: base64('/registry/'), range_end: base64('/registry0') };
-/** Limit of one transaction (etcd's --max-txn-ops). */
-const MAX_OPERATIONS = 128;
+/** So many transactions wait for etcd at once. */
+const AT_ONCE = 16;
 const STABLE_MS = 200;
 const WITHIN_MS = 30_000;
 
@@ -48,19 +49,20 @@ export async function readStable(socket: string): Promise<Stored> {
 
 /**
  * Restores exactly that content, directly in etcd: finalizers, webhooks and policies do not
- * apply. The API server's caches and the controllers see each change like any other. Rejects where controllers write for ever.
+ * apply. The API server's caches and the controllers see each change like any other, because each is a revision of its own: a watch that
+ * ends among several changes of one revision goes on after it, and its controller keeps deleted pods for ever. Rejects where controllers
+ * write for ever.
  */
 export async function restoreStored(socket: string, wanted: Stored): Promise<void> {
   const until = performance.now() + WITHIN_MS;
+  const change = ({ operation }: Operation): Promise<unknown> =>
+    call(socket, 'txn', { success: [operation] });
   // A controller may react to a deletion with a write, so repeat until there is no difference.
   while (performance.now() < until) {
     const now = await readStored(socket);
     const operations = operationsFrom(now, wanted);
     if (operations.length === 0) return;
-    for (let first = 0; first < operations.length; first += MAX_OPERATIONS) {
-      const success = operations.slice(first, first + MAX_OPERATIONS).map(({ operation }) => operation);
-      await call(socket, 'txn', { success });
-    }
+    for (const each of inOrder(operations)) await mapAtMost(AT_ONCE, each, change);
   }
   throw new Error(`etcd is not as it was after ${String(WITHIN_MS)} ms`);
 }
@@ -70,18 +72,20 @@ interface Operation {
   readonly operation: object;
 }
 
-/** Namespaces first, so that no object can be created in them. */
 function operationsFrom(now: Stored, wanted: Stored): Operation[] {
   const gone = [...now.keys()].filter((key) => !wanted.has(key));
   const missing = [...wanted].filter(([key, value]) => now.get(key) !== value);
-  const operations = [
+  return [
     ...gone.map((key) => ({ key, operation: { request_delete_range: { key } } })),
     ...missing.map(([key, value]) => ({ key, operation: { request_put: { key, value } } })),
   ];
-  return operations.toSorted((one, other) => rank(one) - rank(other));
 }
 
-const rank = ({ key }: Operation): number => (kindOf(key) === 'namespaces' ? 0 : 1);
+/** Namespaces first, so that no object can be created in them. */
+const inOrder = (operations: readonly Operation[]): Operation[][] =>
+  [true, false].map((areNamespaces) =>
+    operations.filter(({ key }) => (kindOf(key) === 'namespaces') === areNamespaces),
+  );
 
 const textOf = (key: string): string => Buffer.from(key, 'base64').toString('utf8');
 const isOwn = (key: string): boolean => OWN.some((pattern) => pattern.test(textOf(key)));

@@ -84,7 +84,7 @@ async function running(
 ): Promise<{ namespace: string; recording: Recording }> {
   await deploy(admin, settings, RELEASE);
   namespaces += 1;
-  const namespace = `tenant-${namespaces}`;
+  const namespace = `updated-${namespaces}`;
   await createNamespace(admin, namespace);
   const recording = await recordHistory(admin, namespace);
   recordings = [...recordings, recording];
