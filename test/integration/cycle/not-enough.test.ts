@@ -12,7 +12,8 @@ import { newTenant, type Tenant, type TenantOptions } from '../../support/tenant
 let environment: TestEnvironment;
 
 beforeAll(async () => {
-  environment = await startTestEnvironment();
+  // Long enough for a lock that is held while virt-controller learns of another overhead.
+  environment = await startTestEnvironment({ env: { LOCK_SECONDS: '30' } });
 });
 
 afterEach(async () => {

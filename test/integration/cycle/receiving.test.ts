@@ -51,9 +51,11 @@ test('a VM from another cluster gets a raise only once the VMMRQ allows it to st
   await environment.admin.patch(VMMRQS, { namespace: name, name: 'more' }, { merge });
   await tenant.untilUnlocked();
   const migration = tenant.migration();
-  expect(migration).toBeDefined();
-  const pods = history.of(PODS);
-  expect(migration && targetPodOf({ name: '', uid: migration.metadata.uid }, pods)).toBeDefined();
+  const uid = migration?.metadata.uid ?? '';
+  await history.until(
+    'its pod is there',
+    () => targetPodOf({ name: '', uid }, history.of(PODS)) !== undefined,
+  );
   expect(history.locks()).toHaveLength(1);
   await expectAsBefore(environment.admin, tenant);
 

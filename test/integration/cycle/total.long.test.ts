@@ -16,7 +16,7 @@ beforeAll(async () => {
     environment.cluster.eventing.activator.kill(account.replace('mtq-', ''), 'SIGKILL'),
   );
   environment = await startTestEnvironment({
-    env: { LOCK_SECONDS: '8', OVERDUE_SECONDS: '1', SWEEP_SECONDS: '1' },
+    env: { LOCK_SECONDS: '15', OVERDUE_SECONDS: '1', SWEEP_SECONDS: '1' },
     reroute: (account, kubeconfig) =>
       account === SERVICE_ACCOUNT.lock ? proxy.reroute(account, kubeconfig) : kubeconfig,
   });

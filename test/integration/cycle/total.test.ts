@@ -13,7 +13,7 @@ let total: SharedTotal;
 
 beforeAll(async () => {
   environment = await startTestEnvironment({
-    env: { LOCK_SECONDS: '8', OVERDUE_SECONDS: '1', SWEEP_SECONDS: '1' },
+    env: { LOCK_SECONDS: '15', OVERDUE_SECONDS: '1', SWEEP_SECONDS: '1' },
   });
   total = sharedTotal(environment);
 });

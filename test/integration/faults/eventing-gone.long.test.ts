@@ -6,7 +6,7 @@ import { EVERYTHING, droppedEvents, to, WHAT_ENDS_A_LOCK } from '../../support/d
 import { Measured } from '../../support/measured.ts';
 import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
 
-const LOCK_SECONDS = 8;
+const LOCK_SECONDS = 15;
 const ENV = {
   LOCK_SECONDS: String(LOCK_SECONDS),
   SWEEP_SECONDS: '1',

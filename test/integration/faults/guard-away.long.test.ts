@@ -20,7 +20,7 @@ import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
  * A guard that is down, returns, or has two replicas; and break-glass in the meantime. Held events stop each tenant's cycle
  * at a chosen point.
  */
-const LOCK_SECONDS = 6;
+const LOCK_SECONDS = 15;
 const OVERDUE_SECONDS = 1;
 /** I3: the quota is restored within the lock's lifetime plus this. */
 const REPAIR_SECONDS = 15;

@@ -9,7 +9,7 @@ import { startTestEnvironment, type TestEnvironment } from '../../support/test-e
 import { EVERYTHING, droppedEvents, to, WHAT_ENDS_A_LOCK } from '../../support/dropped-events.ts';
 import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
 
-const LOCK_SECONDS = 10;
+const LOCK_SECONDS = 15;
 const ENV = {
   LOCK_SECONDS: String(LOCK_SECONDS),
   SWEEP_SECONDS: '1',

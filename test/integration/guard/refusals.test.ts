@@ -33,7 +33,7 @@ let asTenant: (request: ApiRequest) => Promise<ApiAnswer>;
 let asClusterAdmin: (request: ApiRequest) => Promise<ApiAnswer>;
 
 beforeAll(async () => {
-  environment = await startTestEnvironment({ env: { STALL_SECONDS: '30' } });
+  environment = await startTestEnvironment({ env: { STALL_SECONDS: '30', LOCK_SECONDS: '45' } });
   const { controlPlane } = environment.cluster;
   asTenant = apiRequests(await controlPlane.kubeconfigForUser(TENANT_ADMIN));
   asClusterAdmin = apiRequests(await controlPlane.kubeconfigForUser(CLUSTER_ADMIN));

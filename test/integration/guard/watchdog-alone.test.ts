@@ -9,7 +9,7 @@ import { newTenant } from '../../support/tenant.ts';
 let environment: TestEnvironment;
 
 beforeAll(async () => {
-  environment = await startTestEnvironment({ env: { LOCK_SECONDS: '10', OVERDUE_SECONDS: '1' } });
+  environment = await startTestEnvironment({ env: { LOCK_SECONDS: '15', OVERDUE_SECONDS: '1' } });
 });
 
 afterAll(async () => {

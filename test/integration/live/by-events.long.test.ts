@@ -3,12 +3,13 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { LIVE_ANNOTATION, LIVE_EVENT } from '../../../functions/domain/live/names.ts';
 import { PLAN_MIGRATIONS, VMIMS } from '../../../functions/kubernetes/live-resources.ts';
 import { MIGRATION_FINALIZER } from '../../cluster/kubevirt/names.ts';
-import { FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
+import { FULL_VMIS } from '../../cluster/kubevirt/objects.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { removeClaims } from '../../support/live/claims.ts';
 import type { KubeVirtPair } from '../../support/kubevirt/pair.ts';
 import { accessOf, conditionsOf, isOver, type PlannedMove } from '../../support/live/crossing.ts';
 import { startInstalled, type Installed } from '../../support/live/installed.ts';
+import { untilRunning } from '../../support/live/seen.ts';
 
 let installed: Installed;
 
@@ -61,11 +62,7 @@ test('a VM moves by the events of a third cluster, its watcher and its guard, an
     const requester = migration.metadata.annotations?.[LIVE_ANNOTATION.requester] ?? '';
     expect(JSON.parse(requester)).toMatchObject({ groups: expect.arrayContaining(['system:masters']) });
     const { source, target } = pair;
-    const { object: moved } = await target.admin.get(VMS, { namespace: target.namespace, name: 'web' });
-    expect(moved).toMatchObject({
-      spec: { runStrategy: 'Always' },
-      status: { printableStatus: 'Running' },
-    });
+    await untilRunning(target.admin, { namespace: target.namespace, name: 'web' });
     expect((await source.admin.list(FULL_VMIS, { namespace: source.namespace })).items).toEqual([]);
 
     // The watcher was needed, and rests.

@@ -7,7 +7,7 @@ import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.
 import { removeClaims } from '../../support/live/claims.ts';
 import { accessOf, conditionsOf, type Crossing } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
-import { labelled } from '../../support/live/seen.ts';
+import { labelled, untilRunning } from '../../support/live/seen.ts';
 
 let crossings: Crossings;
 
@@ -19,13 +19,9 @@ afterAll(async () => {
   await crossings.stop();
 });
 
-const vmOf = async (
-  crossing: Crossing,
-  side: 'source' | 'target',
-  name: string,
-): Promise<object | undefined> => {
-  const { admin, namespace } = crossing.side(side);
-  return found(admin.get(VMS, { namespace, name }));
+const sourceVm = (crossing: Crossing): Promise<object | undefined> => {
+  const { admin, namespace } = crossing.side('source');
+  return found(admin.get(VMS, { namespace, name: 'web' }));
 };
 
 describe.each(['source', 'target'] as const)('hub = %s', (hub) => {
@@ -39,11 +35,9 @@ describe.each(['source', 'target'] as const)('hub = %s', (hub) => {
       const migration = await crossing.untilEnded();
       expect(conditionsOf(migration)).toContain('Succeeded');
       expect(conditionsOf(await crossing.plan())).toContain('Succeeded');
-      expect(await vmOf(crossing, 'target', 'web')).toMatchObject({
-        spec: { runStrategy: 'Always' },
-        status: { printableStatus: 'Running' },
-      });
-      const source = await vmOf(crossing, 'source', 'web');
+      const target = crossing.side('target');
+      await untilRunning(target.admin, { namespace: target.namespace, name: 'web' });
+      const source = await sourceVm(crossing);
       expect(source).toMatchObject({ spec: { runStrategy: 'Halted' } });
       expect(JSON.stringify(source)).not.toContain(LIVE_ANNOTATION.run);
       const { admin, namespace } = crossing.side('source');
@@ -92,7 +86,7 @@ test.each<[string, string, (crossing: Crossing) => Promise<void>]>([
       `User \\"tenant\\" cannot use providers.forklift.konveyor.io/source in namespace plans-${name}`,
     );
     expect(await crossing.finalizers()).toEqual([]);
-    expect(JSON.stringify(await vmOf(crossing, 'source', 'web'))).not.toContain(LIVE_ANNOTATION.run);
+    expect(JSON.stringify(await sourceVm(crossing))).not.toContain(LIVE_ANNOTATION.run);
   });
 });
 
@@ -110,7 +104,7 @@ test('a VM that is canceled before its cut-over is as it was, and the target kee
     const stopRemoving = removeClaims(crossing.side('target'));
     const migration = await crossing.untilEnded().finally(stopRemoving);
     expect(conditionsOf(migration)).toContain('Canceled');
-    const source = await vmOf(crossing, 'source', 'web');
+    const source = await sourceVm(crossing);
     expect(source).toMatchObject({ spec: { runStrategy: 'Always' }, status: { printableStatus: 'Running' } });
     expect(JSON.stringify(source)).not.toContain(LIVE_ANNOTATION.run);
     expect((await admin.list(FULL_MIGRATIONS, { namespace })).items).toEqual([]);

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { PROVIDERS } from '../../../functions/kubernetes/live-resources.ts';
 import { RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { VMS } from '../../cluster/kubevirt/objects.ts';
-import { askUntil } from '../../support/eventually.ts';
 import { conditionsOf } from '../../support/live/crossing.ts';
 import { startInstalled, type Installed } from '../../support/live/installed.ts';
+import { untilRunning } from '../../support/live/seen.ts';
 
 let installed: Installed;
 
@@ -38,11 +37,7 @@ test('a VM is let into a full namespace by a VMMRQ with allowReceive, and the qu
     );
     const migration = await move.untilEnded();
     expect(conditionsOf(migration)).toContain('Succeeded');
-    await askUntil(
-      'the VM runs on the target',
-      async () => (await admin.get(VMS, { namespace, name: 'web' })).object,
-      ({ spec, status }) => spec.runStrategy === 'Always' && status?.printableStatus === 'Running',
-    );
+    await untilRunning(admin, { namespace, name: 'web' });
 
     await history.until('it was locked, and is not', () => history.locks().length > 0 && !history.isLocked());
     const { object: quota } = await admin.get(RESOURCE_QUOTAS, at);

@@ -10,10 +10,10 @@ import {
 } from '../../../functions/kubernetes/live-resources.ts';
 import { EVENTS } from '../../../functions/kubernetes/resources.ts';
 import { VMS } from '../../cluster/kubevirt/objects.ts';
-import { askUntil } from '../../support/eventually.ts';
 import { removeClaims } from '../../support/live/claims.ts';
 import { conditionsOf, type Crossing, type VmDetails } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
+import { untilRunning } from '../../support/live/seen.ts';
 
 let crossings: Crossings;
 
@@ -92,11 +92,7 @@ test('a PreHook runs before anything moves; a PostHook that fails keeps the VM o
     const migration = await crossing.untilEnded();
     expect(conditionsOf(migration)).toContain('Failed');
     expect(JSON.stringify(migration.status)).toContain('of the PostHook failed: it did not work');
-    await askUntil(
-      'the VM runs on the target',
-      () => admin.get(VMS, { namespace: there, name: 'web' }),
-      ({ object }) => object.status?.printableStatus === 'Running',
-    );
+    await untilRunning(admin, { namespace: there, name: 'web' });
   });
 });
 

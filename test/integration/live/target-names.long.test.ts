@@ -4,6 +4,7 @@ import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { FULL_CLAIMS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
 import { conditionsOf } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
+import { untilRunning } from '../../support/live/seen.ts';
 
 let crossings: Crossings;
 
@@ -31,8 +32,7 @@ test('a VM goes through under another name, into a namespace that the run makes'
     expect(namespace.metadata.labels).toMatchObject({
       [LIVE_LABEL.plan]: (await crossing.plan()).metadata.uid,
     });
-    const { object: moved } = await admin.get(VMS, { namespace: MADE, name: 'shop' });
-    expect(moved).toMatchObject({ spec: { runStrategy: 'Always' }, status: { printableStatus: 'Running' } });
+    await untilRunning(admin, { namespace: MADE, name: 'shop' });
     const { items: guests } = await admin.list(FULL_VMIS, {});
     expect(guests.map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name}`)).toEqual([
       `${MADE}/shop`,

@@ -84,7 +84,9 @@ test('two nodes at once: a VM that moves from one to the other is left on that o
   await scene.patchVm('left', 'vm0', { status: { phase: 'Succeeded' } });
   const right = await scene.untilDrain('right', hasState('Completed'));
   expect([left, right].map(({ status }) => status?.progress)).toEqual(['1/1', '2/2']);
-  expect(await scene.typesUntil(left.metadata.name, 'completed')).toEqual(['started', 'completed']);
+  // A look between the end of the migration and the VM's arrival says that it progressed.
+  const types = await scene.typesUntil(left.metadata.name, 'completed');
+  expect(types.filter((type) => type !== 'progressed')).toEqual(['started', 'completed']);
   expect(await scene.typesUntil(right.metadata.name, 'completed')).toEqual([
     'started',
     'progressed',

@@ -45,8 +45,15 @@ beforeAll(async () => {
     ({ items }) => items.every(({ status }) => status?.used !== undefined),
   );
   const namespace = TENANT;
-  const pod = await world.admin.create(PODS, { metadata: { name: 'pod', namespace }, spec: WITH_DEVICE });
-  const { name, uid } = pod.object.metadata;
+  const pod = await askUntil(
+    'quota admission has the status of the quotas',
+    () =>
+      world.admin
+        .create(PODS, { metadata: { name: 'pod', namespace }, spec: WITH_DEVICE })
+        .catch(whenRefused),
+    (made) => made !== undefined,
+  );
+  const { name = '', uid = '' } = pod?.object.metadata ?? {};
   const claim = {
     ...CLAIM,
     metadata: {
