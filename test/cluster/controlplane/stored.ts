@@ -1,6 +1,5 @@
 import http from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { mapAtMost } from '../../../kubectl/cluster/map-at-most.ts';
 
 /** The content of etcd by key; both base64, as in its JSON gateway. */
 export type Stored = ReadonlyMap<string, string>;
@@ -62,7 +61,9 @@ export async function restoreStored(socket: string, wanted: Stored): Promise<voi
     const now = await readStored(socket);
     const operations = operationsFrom(now, wanted);
     if (operations.length === 0) return;
-    for (const each of inOrder(operations)) await mapAtMost(AT_ONCE, each, change);
+    for (const each of inOrder(operations))
+      for (let first = 0; first < each.length; first += AT_ONCE)
+        await Promise.all(each.slice(first, first + AT_ONCE).map(change));
   }
   throw new Error(`etcd is not as it was after ${String(WITHIN_MS)} ms`);
 }
