@@ -84,7 +84,7 @@ test('two nodes at once: a VM that moves from one to the other is left on that o
   await scene.patchVm('left', 'vm0', { status: { phase: 'Succeeded' } });
   const right = await scene.untilDrain('right', hasState('Completed'));
   expect([left, right].map(({ status }) => status?.progress)).toEqual(['1/1', '2/2']);
-  // A look between the end of the migration and the VM's arrival says that it progressed.
+  // A look before the guard has listed which VMs migrate to the node says that it progressed.
   const types = await scene.typesUntil(left.metadata.name, 'completed');
   expect(types.filter((type) => type !== 'progressed')).toEqual(['started', 'completed']);
   expect(await scene.typesUntil(right.metadata.name, 'completed')).toEqual([

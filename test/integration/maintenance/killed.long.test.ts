@@ -95,6 +95,9 @@ async function drain({ hits, when }: Case, node: string): Promise<string> {
   return metadata.name;
 }
 
+/** A look after the VM has left and before the guard has listed which migrate to the node: the drain is not completed then. */
+const BETWEEN = ['unblocked', 'progressed'];
+
 describe('`progress` is killed', () => {
   let runs: Map<string, Promise<string>>;
 
@@ -111,11 +114,10 @@ describe('`progress` is killed', () => {
     await scene.typesUntil(object, 'completed');
     const received = scene.received.items.filter((event) => event.name === object);
     const distinct = new Set(received.map(({ id, type, sequence }) => `${id} ${type} ${String(sequence)}`));
-    expect([...distinct].map((text) => text.replace(/^\S+-(\d+) /, '$1 '))).toEqual([
-      '1 started 1',
-      '2 blocked 2',
-      '3 completed 3',
-    ]);
+    const posted = [...distinct].map((text) => text.replace(/^\S+-(\d+) /, '$1 '));
+    const types = posted.map((text) => text.split(' ')[1] ?? '');
+    expect(posted).toEqual(types.map((type, index) => `${String(index + 1)} ${type} ${String(index + 1)}`));
+    expect(types.filter((type) => !BETWEEN.includes(type))).toEqual(['started', 'blocked', 'completed']);
   });
 
   test('and leaves one object for each node', async () => {
