@@ -4,8 +4,10 @@ import { mapAtMost } from '../../kubectl/cluster/map-at-most.ts';
 import type { MeasureOptions } from './figures.ts';
 import { until, untilQuiet, type Environment } from './environment.ts';
 
-/** For those that the measured namespace does not take. */
-const ELSEWHERE = 'bench-finished';
+/** Those that the measured namespace does not take, so many in one: KubeVirt's stand-in looks through a namespace at each change. */
+const ELSEWHERE = { prefix: 'bench-finished-', each: 1_000 };
+/** KubeVirt keeps five of a VMI. */
+const OF_A_VMI = 5;
 /** A function lists at most 35,000 of one namespace (docs/scale.md#memory); with more, no migration there gets its lock. */
 const MAX_IN_ONE = 30_000;
 const AT_ONCE = 20;
@@ -18,13 +20,18 @@ const KEPT = 'bench.mtq.kubevirt.io/kept';
 interface Place {
   readonly namespace: string;
   readonly name: string;
+  readonly vmi: string;
 }
 
-/** Where to store so many migrations that have ended: in the measured namespace first, and in another one what is too much there. */
+/** Where to store so many migrations that have ended: in the measured namespace first, and in others what is too much there. */
 export const placesOf = (count: number, namespace: string): Place[] =>
   Array.from({ length: count }, (_, index) => ({
-    namespace: index < MAX_IN_ONE ? namespace : ELSEWHERE,
+    namespace:
+      index < MAX_IN_ONE
+        ? namespace
+        : `${ELSEWHERE.prefix}${Math.floor((index - MAX_IN_ONE) / ELSEWHERE.each)}`,
     name: `${PREFIX}${index}`,
+    vmi: `gone-${Math.floor(index / OF_A_VMI)}`,
   }));
 
 /** Stores so many migrations that have succeeded: most of them where the cycles run, because a cycle that lists them is a defect. */
@@ -38,11 +45,12 @@ export async function storeFinishedMigrations(
   // Each would be two runs of a function, which the cycles would wait for. They are no part of what is measured.
   broker.lose(({ event }) => event.attributes['name']?.startsWith(PREFIX) === true);
   const places = placesOf(count, namespace);
-  if (places.some((place) => place.namespace === ELSEWHERE))
-    await admin.create(NAMESPACES, { metadata: { name: ELSEWHERE } });
+  const others = new Set(places.map((place) => place.namespace));
+  others.delete(namespace);
+  for (const name of others) await admin.create(NAMESPACES, { metadata: { name } });
   let stored = 0;
   await mapAtMost(AT_ONCE, places, async (place) => {
-    const { metadata, spec } = newMigration({ ...place, vmi: 'gone' });
+    const { metadata, spec } = newMigration(place);
     await admin.create(FULL_MIGRATIONS, { metadata: { ...metadata, finalizers: [KEPT] }, spec });
     const merge = { status: { phase: 'Succeeded' } };
     await admin.patch(FULL_MIGRATIONS, place, { merge, subresource: 'status' });

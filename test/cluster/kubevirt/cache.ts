@@ -46,6 +46,8 @@ export const keyOf = ({ metadata }: KubernetesObject): string =>
 export class Cache<T extends KubernetesObject> {
   readonly #options: CacheOptions<T>;
   readonly #objects = new Map<string, T>();
+  /** The same, for each namespace: a controller looks into one for each change. */
+  readonly #byNamespace = new Map<string | undefined, Map<string, T>>();
   readonly #deleted = new Set<string>();
   readonly #listeners: Listener<T>[] = [];
   #resourceVersion = '';
@@ -77,7 +79,7 @@ export class Cache<T extends KubernetesObject> {
   }
 
   inNamespace(namespace: string | undefined): T[] {
-    return this.all().filter((object) => object.metadata.namespace === namespace);
+    return [...(this.#byNamespace.get(namespace)?.values() ?? [])];
   }
 
   /** Called for every change of the watch (also for one that was put in before), and for the differences of a new list. */
@@ -91,8 +93,11 @@ export class Cache<T extends KubernetesObject> {
     if (this.#deleted.has(uid)) return;
     const key = keyOf(object);
     const known = this.#objects.get(key);
-    if (known === undefined || isNewer(resourceVersion, known.metadata.resourceVersion))
-      this.#objects.set(key, object);
+    if (known !== undefined && !isNewer(resourceVersion, known.metadata.resourceVersion)) return;
+    const { namespace } = object.metadata;
+    const there = this.#byNamespace.get(namespace) ?? new Map<string, T>();
+    this.#byNamespace.set(namespace, there.set(key, object));
+    this.#objects.set(key, object);
   }
 
   /** Resolves with the first list; listeners have heard of everything then. */
@@ -152,8 +157,11 @@ export class Cache<T extends KubernetesObject> {
   #remove(object: T): void {
     this.#deleted.add(object.metadata.uid);
     // A new object may already have the name.
-    const known = this.#objects.get(keyOf(object));
-    if (known?.metadata.uid === object.metadata.uid) this.#objects.delete(keyOf(object));
+    const key = keyOf(object);
+    if (this.#objects.get(key)?.metadata.uid === object.metadata.uid) {
+      this.#objects.delete(key);
+      this.#byNamespace.get(object.metadata.namespace)?.delete(key);
+    }
     this.#tell({ type: 'deleted', object });
   }
 
