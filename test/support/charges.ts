@@ -7,14 +7,13 @@ import { parseQuantity } from '../../functions/domain/quantity.ts';
 import { quotaCoversPod } from '../../functions/domain/quota/scopes.ts';
 import { connect } from '../../functions/kubernetes/client.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
-import { ApiError } from '../../functions/kubernetes/errors.ts';
 import { PODS, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import type { ControlPlane } from '../cluster/controlplane/start.ts';
 import { freshControlPlane } from './control-plane.ts';
-import { askUntil } from './eventually.ts';
 import { installKubeVirt } from '../cluster/kubevirt/install.ts';
 import { createNamespace, until } from './kubevirt/harness.ts';
 import { OTHER_KEYS, POD_KEYS } from './fuzz/cases.ts';
+import { createOrRefusal, isRefusal } from './preflight/refusal.ts';
 import { installClasses, podOfShape, SHAPES } from './pod-shapes.ts';
 
 /*
@@ -100,21 +99,15 @@ export function testCharges(
     return (await admin.get(RESOURCE_QUOTAS, { namespace, name: 'quota' })).object;
   }
 
-  /** The new pod, or the API server's error message. Quota admission reads the quota's status from a watch of its own. */
-  const tryToCreate = (namespace: string, shape: Parameters<typeof podOfShape>[1]): Promise<Pod | string> =>
-    askUntil(
-      'quota admission has the status of the quota',
-      () => tryOnce(namespace, shape),
-      (answer) => typeof answer !== 'string' || !answer.includes('status unknown for quota'),
+  /** The new pod, or the API server's error message. */
+  async function tryToCreate(
+    namespace: string,
+    shape: Parameters<typeof podOfShape>[1],
+  ): Promise<Pod | string> {
+    const answer = await createOrRefusal(admin, namespace, () =>
+      virtController.create(PODS, podOfShape(namespace, shape)),
     );
-
-  async function tryOnce(namespace: string, shape: Parameters<typeof podOfShape>[1]): Promise<Pod | string> {
-    try {
-      return (await virtController.create(PODS, podOfShape(namespace, shape))).object;
-    } catch (error) {
-      if (error instanceof ApiError) return error.status.message ?? error.reason;
-      throw error;
-    }
+    return isRefusal(answer) ? answer.text : answer.object;
   }
 
   const usedOf = ({ status }: ResourceQuota, key: string): bigint =>

@@ -7,6 +7,8 @@ import { askUntil } from './eventually.ts';
 import type { TestEnvironment } from './test-environment.ts';
 import type { Tenant } from './tenant.ts';
 
+const LIMIT_RANGE = 'no-launchers';
+
 /**
  * Migrates a VM whose target pod is refused by the quota first, and by a LimitRange after the raise. virt-controller's
  * Events are best effort and lost here, because with them `lock` would not lock the namespace.
@@ -33,7 +35,7 @@ export async function limitLaunchers(
   limit: Pick<LimitRangeItem, 'min' | 'max'>,
 ): Promise<void> {
   await admin.create(LIMIT_RANGES, {
-    metadata: { namespace, name: 'no-launchers' },
+    metadata: { namespace, name: LIMIT_RANGE },
     spec: { limits: [{ type: 'Container', ...limit }] },
   });
   const resources = { requests: { cpu: '2m', memory: '1Mi' }, limits: { cpu: '2m', memory: '1Mi' } };
@@ -47,6 +49,10 @@ export async function limitLaunchers(
     (answer) => answer.includes('cpu usage per Container is'),
   );
 }
+
+/** Deletes it. */
+export const allowLaunchers = (admin: Cluster, namespace: string): Promise<unknown> =>
+  admin.delete(LIMIT_RANGES, { namespace, name: LIMIT_RANGE });
 
 /** From now on no Event about a refused pod can be written in this namespace. */
 async function loseFailures(admin: Cluster, namespace: string): Promise<void> {

@@ -36,4 +36,5 @@ test.each([
     await cache.start(stopped.signal)
   ).ended;
   expect(cache.hasSeen(podOf(uid))).toBe(expected);
+  expect(cache.inNamespace('tenant-a')).toEqual(cache.all());
 });

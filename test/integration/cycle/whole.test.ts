@@ -3,13 +3,12 @@ import { ANNOTATION, EVENT_REASON } from '../../../functions/domain/names.ts';
 import type { KubernetesEvent } from '../../../functions/domain/objects.ts';
 import {
   EVENTS,
-  LIMIT_RANGES,
   MIGRATIONS,
   NAMESPACES,
   RESOURCE_QUOTAS,
   VMMRQS,
 } from '../../../functions/kubernetes/resources.ts';
-import { refuseTargets } from '../../support/refuse-targets.ts';
+import { allowLaunchers, refuseTargets } from '../../support/refuse-targets.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import type { History } from '../../support/history.ts';
 import { wasRaised } from '../../support/invariants.ts';
@@ -205,7 +204,7 @@ test('cancelled while raised: lowers at once (F32)', async () => {
   await history.until('it is raised', () => wasRaised(history));
   await environment.admin.delete(MIGRATIONS, { namespace: tenant.name, name: 'mig0' });
   await tenant.untilUnlocked();
-  await environment.admin.delete(LIMIT_RANGES, { namespace: tenant.name, name: 'no-launchers' });
+  await allowLaunchers(environment.admin, tenant.name);
   await history.until('the migration is gone', () => tenant.migration() === undefined);
 
   expect(history.locks()).toHaveLength(1);

@@ -7,9 +7,14 @@ import { FULL_VMIS } from '../../cluster/kubevirt/objects.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { removeClaims } from '../../support/live/claims.ts';
 import type { KubeVirtPair } from '../../support/kubevirt/pair.ts';
-import { accessOf, conditionsOf, isOver, type PlannedMove } from '../../support/live/crossing.ts';
+import {
+  accessOf,
+  conditionsOf,
+  isOver,
+  type PlannedMove,
+  untilRunning,
+} from '../../support/live/crossing.ts';
 import { startInstalled, type Installed } from '../../support/live/installed.ts';
-import { untilRunning } from '../../support/live/seen.ts';
 
 let installed: Installed;
 
@@ -62,7 +67,9 @@ test('a VM moves by the events of a third cluster, its watcher and its guard, an
     const requester = migration.metadata.annotations?.[LIVE_ANNOTATION.requester] ?? '';
     expect(JSON.parse(requester)).toMatchObject({ groups: expect.arrayContaining(['system:masters']) });
     const { source, target } = pair;
-    await untilRunning(target.admin, { namespace: target.namespace, name: 'web' });
+    expect(
+      (await untilRunning(target.admin, { namespace: target.namespace, name: 'web' })).spec.runStrategy,
+    ).toBe('Always');
     expect((await source.admin.list(FULL_VMIS, { namespace: source.namespace })).items).toEqual([]);
 
     // The watcher was needed, and rests.

@@ -5,9 +5,9 @@ import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { found } from '../../../functions/live/found.ts';
 import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
 import { removeClaims } from '../../support/live/claims.ts';
-import { accessOf, conditionsOf, type Crossing } from '../../support/live/crossing.ts';
+import { accessOf, conditionsOf, type Crossing, untilRunning } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
-import { labelled, untilRunning } from '../../support/live/seen.ts';
+import { labelled } from '../../support/live/seen.ts';
 
 let crossings: Crossings;
 
@@ -36,7 +36,9 @@ describe.each(['source', 'target'] as const)('hub = %s', (hub) => {
       expect(conditionsOf(migration)).toContain('Succeeded');
       expect(conditionsOf(await crossing.plan())).toContain('Succeeded');
       const target = crossing.side('target');
-      await untilRunning(target.admin, { namespace: target.namespace, name: 'web' });
+      expect(
+        (await untilRunning(target.admin, { namespace: target.namespace, name: 'web' })).spec.runStrategy,
+      ).toBe('Always');
       const source = await sourceVm(crossing);
       expect(source).toMatchObject({ spec: { runStrategy: 'Halted' } });
       expect(JSON.stringify(source)).not.toContain(LIVE_ANNOTATION.run);

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { PROVIDERS } from '../../../functions/kubernetes/live-resources.ts';
 import { RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { conditionsOf } from '../../support/live/crossing.ts';
+import { conditionsOf, untilRunning } from '../../support/live/crossing.ts';
 import { startInstalled, type Installed } from '../../support/live/installed.ts';
-import { untilRunning } from '../../support/live/seen.ts';
 
 let installed: Installed;
 
@@ -37,7 +36,7 @@ test('a VM is let into a full namespace by a VMMRQ with allowReceive, and the qu
     );
     const migration = await move.untilEnded();
     expect(conditionsOf(migration)).toContain('Succeeded');
-    await untilRunning(admin, { namespace, name: 'web' });
+    expect((await untilRunning(admin, { namespace, name: 'web' })).spec.runStrategy).toBe('Always');
 
     await history.until('it was locked, and is not', () => history.locks().length > 0 && !history.isLocked());
     const { object: quota } = await admin.get(RESOURCE_QUOTAS, at);

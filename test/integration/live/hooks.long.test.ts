@@ -11,9 +11,8 @@ import {
 import { EVENTS } from '../../../functions/kubernetes/resources.ts';
 import { VMS } from '../../cluster/kubevirt/objects.ts';
 import { removeClaims } from '../../support/live/claims.ts';
-import { conditionsOf, type Crossing, type VmDetails } from '../../support/live/crossing.ts';
+import { conditionsOf, type Crossing, type VmDetails, untilRunning } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
-import { untilRunning } from '../../support/live/seen.ts';
 
 let crossings: Crossings;
 
@@ -92,7 +91,7 @@ test('a PreHook runs before anything moves; a PostHook that fails keeps the VM o
     const migration = await crossing.untilEnded();
     expect(conditionsOf(migration)).toContain('Failed');
     expect(JSON.stringify(migration.status)).toContain('of the PostHook failed: it did not work');
-    await untilRunning(admin, { namespace: there, name: 'web' });
+    expect((await untilRunning(admin, { namespace: there, name: 'web' })).spec.runStrategy).toBe('Always');
   });
 });
 

@@ -2,9 +2,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LIVE_LABEL } from '../../../functions/domain/live/names.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { FULL_CLAIMS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
-import { conditionsOf } from '../../support/live/crossing.ts';
+import { conditionsOf, untilRunning } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
-import { untilRunning } from '../../support/live/seen.ts';
 
 let crossings: Crossings;
 
@@ -32,7 +31,7 @@ test('a VM goes through under another name, into a namespace that the run makes'
     expect(namespace.metadata.labels).toMatchObject({
       [LIVE_LABEL.plan]: (await crossing.plan()).metadata.uid,
     });
-    await untilRunning(admin, { namespace: MADE, name: 'shop' });
+    expect((await untilRunning(admin, { namespace: MADE, name: 'shop' })).spec.runStrategy).toBe('Always');
     const { items: guests } = await admin.list(FULL_VMIS, {});
     expect(guests.map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name}`)).toEqual([
       `${MADE}/shop`,

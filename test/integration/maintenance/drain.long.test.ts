@@ -86,7 +86,10 @@ test('two nodes at once: a VM that moves from one to the other is left on that o
   expect([left, right].map(({ status }) => status?.progress)).toEqual(['1/1', '2/2']);
   // A look before the guard has listed which VMs migrate to the node says that it progressed.
   const types = await scene.typesUntil(left.metadata.name, 'completed');
-  expect(types.filter((type) => type !== 'progressed')).toEqual(['started', 'completed']);
+  expect([
+    ['started', 'completed'],
+    ['started', 'progressed', 'completed'],
+  ]).toContainEqual(types);
   expect(await scene.typesUntil(right.metadata.name, 'completed')).toEqual([
     'started',
     'progressed',

@@ -95,8 +95,11 @@ async function drain({ hits, when }: Case, node: string): Promise<string> {
   return metadata.name;
 }
 
-/** A look after the VM has left and before the guard has listed which migrate to the node: the drain is not completed then. */
-const BETWEEN = ['unblocked', 'progressed'];
+/** The second with a look after the VM has left and before the guard has listed which migrate to the node: it is not completed then. */
+const LIVES = [
+  ['1 started 1', '2 blocked 2', '3 completed 3'],
+  ['1 started 1', '2 blocked 2', '3 unblocked 3', '4 progressed 4', '5 completed 5'],
+];
 
 describe('`progress` is killed', () => {
   let runs: Map<string, Promise<string>>;
@@ -114,10 +117,7 @@ describe('`progress` is killed', () => {
     await scene.typesUntil(object, 'completed');
     const received = scene.received.items.filter((event) => event.name === object);
     const distinct = new Set(received.map(({ id, type, sequence }) => `${id} ${type} ${String(sequence)}`));
-    const posted = [...distinct].map((text) => text.replace(/^\S+-(\d+) /, '$1 '));
-    const types = posted.map((text) => text.split(' ')[1] ?? '');
-    expect(posted).toEqual(types.map((type, index) => `${String(index + 1)} ${type} ${String(index + 1)}`));
-    expect(types.filter((type) => !BETWEEN.includes(type))).toEqual(['started', 'blocked', 'completed']);
+    expect(LIVES).toContainEqual([...distinct].map((text) => text.replace(/^\S+-(\d+) /, '$1 ')));
   });
 
   test('and leaves one object for each node', async () => {

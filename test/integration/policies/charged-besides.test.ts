@@ -13,6 +13,7 @@ import {
 } from '../../support/admission-requests.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { CLAIMS, startPolicyWorld, type PolicyWorld } from '../../support/policy-world.ts';
+import { createOrRefusal, isRefusal } from '../../support/preflight/refusal.ts';
 
 /**
  * A quota is charged for more than new pods and resizes, so policies and webhooks must match these requests too. Tested on the
@@ -45,15 +46,11 @@ beforeAll(async () => {
     ({ items }) => items.every(({ status }) => status?.used !== undefined),
   );
   const namespace = TENANT;
-  const pod = await askUntil(
-    'quota admission has the status of the quotas',
-    () =>
-      world.admin
-        .create(PODS, { metadata: { name: 'pod', namespace }, spec: WITH_DEVICE })
-        .catch(whenRefused),
-    (made) => made !== undefined,
+  const pod = await createOrRefusal(world.admin, namespace, () =>
+    world.admin.create(PODS, { metadata: { name: 'pod', namespace }, spec: WITH_DEVICE }),
   );
-  const { name = '', uid = '' } = pod?.object.metadata ?? {};
+  if (isRefusal(pod)) throw new Error(pod.text);
+  const { name, uid } = pod.object.metadata;
   const claim = {
     ...CLAIM,
     metadata: {

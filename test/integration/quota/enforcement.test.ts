@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SERVICE_ACCOUNT, userOf } from '../../../functions/domain/names.ts';
-import { LIMIT_RANGES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import { auditLog, whatOf, type Audited } from '../../support/audit.ts';
 import { isEnforced } from '../../support/enforced.ts';
 import { wasRaised } from '../../support/invariants.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
 import { grantIn } from '../../support/replay-state.ts';
-import { refuseTargets } from '../../support/refuse-targets.ts';
+import { allowLaunchers, refuseTargets } from '../../support/refuse-targets.ts';
 import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
 
 let environment: TestEnvironment;
@@ -48,9 +48,9 @@ beforeAll(async () => {
   lock();
   await Promise.all([raised.untilUnlocked(), blocked.untilUnlocked()]);
   for (const { history } of [raised, blocked]) {
-    await history.until('its quota is as before, though the controller is stopped', () => {
+    await history.until('it is unlocked and its quota as before, though the controller is stopped', () => {
       const quota = history.latest(RESOURCE_QUOTAS);
-      return quota !== undefined && isEnforced(quota);
+      return quota !== undefined && isEnforced(quota) && !history.isLocked();
     });
   }
   // kube-controller-manager may recount before it knows the quota's new state. Without this change it may then find the same
@@ -98,7 +98,7 @@ test('a recount that undoes the raise leads to another raise to the same amount'
   await deleteExtra(tenant);
   const raises = (): number[] => history.of(RESOURCE_QUOTAS).flatMap((quota) => grantIn(quota)?.raises ?? []);
   await history.until('it is raised again', () => raises().includes(2));
-  await admin.delete(LIMIT_RANGES, { namespace, name: 'no-launchers' });
+  await allowLaunchers(admin, namespace);
   await tenant.untilThrough();
   const grants = history.of(RESOURCE_QUOTAS).flatMap((quota) => grantIn(quota) ?? []);
   expect(new Set(grants.map(({ token }) => token)).size).toBe(1);

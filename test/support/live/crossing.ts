@@ -7,7 +7,7 @@ import type { Requester } from '../../../functions/domain/live/requester.ts';
 import { liveEvent } from '../../../functions/eventing/live-events.ts';
 import type { PostedEvent } from '../../../functions/eventing/posted-event.ts';
 import type { Answer, Handle } from '../../../functions/host/function.ts';
-import type { Cluster, New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import type { Address, Cluster, New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
 import {
   HOOKS,
@@ -191,11 +191,7 @@ export class PlannedMove {
   /** On the source. */
   async untilRunning(name: string): Promise<void> {
     const { namespace, admin } = this.#options.pair.source;
-    await askUntil(
-      `${name} runs`,
-      async () => (await admin.get(VMS, { namespace, name })).object,
-      ({ status: shown }) => shown?.printableStatus === 'Running' && shown.ready === true,
-    );
+    await untilRunning(admin, { namespace, name });
   }
 
   async #createClaim(name: string): Promise<void> {
@@ -434,3 +430,11 @@ export const conditionsOf = ({
 }: {
   readonly status?: { readonly conditions?: readonly { readonly type: string }[] };
 }): string[] => (status?.conditions ?? []).map(({ type }) => type);
+
+/** A VM says that it runs a moment after its VMI does. */
+export const untilRunning = (admin: Cluster, at: Required<Address>): Promise<Vm> =>
+  askUntil(
+    `${at.name} runs`,
+    async () => (await admin.get(VMS, at)).object,
+    ({ status }) => status?.printableStatus === 'Running' && status.ready === true,
+  );

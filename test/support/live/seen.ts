@@ -1,5 +1,5 @@
 import { LIVE_ANNOTATION, LIVE_LABEL } from '../../../functions/domain/live/names.ts';
-import type { Address, Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import type { Side } from '../../cluster/kubevirt/decentralized/sides.ts';
 import { FULL_CLAIMS, FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
 import { askUntil } from '../eventually.ts';
@@ -60,11 +60,3 @@ export async function labelled(move: PlannedMove): Promise<string[]> {
   );
   return lists.flatMap(({ items }) => items).map(({ kind = '', metadata }) => `${kind} ${metadata.name}`);
 }
-
-/** A VM says that it runs a moment after its VMI does. */
-export const untilRunning = (admin: Cluster, at: Required<Address>): Promise<unknown> =>
-  askUntil(
-    'the VM runs',
-    async () => (await admin.get(VMS, at)).object,
-    ({ spec, status }) => spec.runStrategy === 'Always' && status?.printableStatus === 'Running',
-  );
