@@ -3,12 +3,14 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { OurEvent } from '../../../functions/domain/events.ts';
 import type { Reference } from '../../../functions/domain/lock.ts';
 import { grantOf } from '../../../functions/domain/quota/grant.ts';
-import { EVENT, SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
+import { fenceOf } from '../../../functions/domain/quota/lower.ts';
+import { ANNOTATION, EVENT, SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { MIGRATIONS, NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import type { CloudEvent } from '../../cluster/eventing/cloudevent.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
+import { breakGlassOf, writeByHand } from '../../support/by-hand.ts';
 import { expectQuiescent } from '../../support/quiescent.ts';
 import { holdNextUpdate } from '../../support/gate.ts';
 import type { History } from '../../support/history.ts';
@@ -191,6 +193,42 @@ describe('a late write', () => {
     await broker.idle();
     expect(await versionsOf(tenant)).toEqual(before);
     await gate.remove();
+    await expectAsBefore(environment.admin, tenant);
+  });
+
+  test.each([
+    ['removed by hand', ({ name }: Tenant) => breakGlassOf(environment.admin, name)],
+    [
+      'made unreadable',
+      ({ name }: Tenant) => writeByHand(environment.admin, name, { annotations: { [ANNOTATION.lock]: '{' } }),
+    ],
+  ])('of raise changes nothing after its lock was %s', async (what, change) => {
+    const tenant = await newTenant(environment, { name: `lock-${what.replaceAll(' ', '-')}` });
+    const { history } = tenant;
+    const gate = await holdNextUpdate(environment, SERVICE_ACCOUNT.raise, quotaOf(tenant));
+    await tenant.migrate();
+    await gate.arrived;
+    const heldAt = Date.now();
+    // The next lock would fence the write as well.
+    const resume = environment.hold(tenant.name, 'mtq-lock');
+    await change(tenant);
+    await history.until(
+      'it is unlocked and fenced',
+      () => !history.isLocked() && fenceOf(quotaOf(tenant)) !== undefined,
+    );
+    const [lock] = history.locks();
+    expect(fenceOf(quotaOf(tenant))?.token).not.toBe(lock?.token);
+
+    gate.open();
+    await environment.hops.until('the held raise has answered', () =>
+      environment.hops.items.some(
+        ({ namespace, trigger, at }) => namespace === tenant.name && trigger === 'mtq-raise' && at <= heldAt,
+      ),
+    );
+    expect(raisesAndRestores(history)).toEqual({ raises: 0, restores: 0 });
+    await gate.remove();
+    resume();
+    await untilThrough(tenant);
     await expectAsBefore(environment.admin, tenant);
   });
 
