@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { KUBEVIRT, LABEL, POLICY, WEBHOOK } from '../../../functions/domain/names.ts';
-import { PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { lockOf } from '../../../functions/domain/lock.ts';
+import { ANNOTATION, KUBEVIRT, LABEL, POLICY, REASON, WEBHOOK } from '../../../functions/domain/names.ts';
+import { NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { POLICIES, POLICY_BINDINGS, policiesInForce } from '../../cluster/policies-in-force.ts';
 import { ADMISSION_MODES, type AdmissionMode } from '../../cluster/admission-modes.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
@@ -140,6 +141,24 @@ describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMod
     expect(
       invariantViolations(history).filter((violation) => !violation.includes('is not locked for it')),
     ).toEqual([]);
+  });
+
+  test('a namespace that opts out while it is locked is not raised', async () => {
+    const tenant = await newTenant(environment, { name: 'opted-out' });
+    const { name, history } = tenant;
+    const resume = environment.hold(name, 'mtq-raise');
+    await tenant.migrate();
+    await history.until('it is locked', () => history.isLocked());
+    const annotations = { [ANNOTATION.skip]: 'true' };
+    await environment.admin.patch(NAMESPACES, { name }, { merge: { metadata: { annotations } } });
+    resume();
+    await tenant.untilUnlocked();
+    const endings = history.of(NAMESPACES).flatMap((namespace) => {
+      const state = lockOf(namespace);
+      return state.kind === 'held' ? (state.lock.ended?.reason ?? []) : [];
+    });
+    expect(new Set(endings)).toEqual(new Set([REASON.skipped]));
+    expect(wasRaised(history)).toBe(false);
   });
 
   test('the policies of the lock still refuse after the policies of raised quotas are deleted', async () => {
