@@ -10,7 +10,8 @@ import { fullFor, newTenant, type Tenant } from '../../support/tenant.ts';
 let environment: TestEnvironment;
 
 beforeAll(async () => {
-  environment = await startTestEnvironment();
+  // A test holds the raise until a LimitRange is in force.
+  environment = await startTestEnvironment({ env: { LOCK_SECONDS: '45' } });
 });
 
 afterAll(async () => {

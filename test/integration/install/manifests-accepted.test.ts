@@ -3,6 +3,7 @@ import { SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
+import { mapAtMost } from '../../../kubectl/cluster/map-at-most.ts';
 import { objectsOf } from '../../cluster/controlplane/kustomize.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
 import { freshControlPlane } from '../../support/control-plane.ts';
@@ -12,6 +13,8 @@ import { apiRequests, type ApiAnswer } from '../../support/api-request.ts';
 
 /** Kinds whose CRDs are not available here; test/contract/installations.test.ts checks them. */
 const FOREIGN = /^(?:[a-z]+\.knative\.dev|cert-manager\.io|monitoring\.coreos\.com)\//;
+
+const AT_ONCE = 8;
 
 let controlPlane: ControlPlane;
 let apply: (object: KubernetesObject) => Promise<ApiAnswer>;
@@ -50,12 +53,10 @@ describe.each(OVERLAYS)('%s', (overlay) => {
   ])('%s: the API server accepts every object without a warning', async (_what, components) => {
     const objects = objectsOf(await renderInstallation({ overlay, components }));
     const theirs = objects.filter(({ apiVersion = '' }) => !FOREIGN.test(apiVersion));
-    const answers = await Promise.all(
-      theirs.map(async (object) => {
-        const { code, warnings, body } = await apply(object);
-        return [nameOf(object), code === 200 || code === 201, warnings, code < 300 ? '' : body['message']];
-      }),
-    );
+    const answers = await mapAtMost(AT_ONCE, theirs, async (object) => {
+      const { code, warnings, body } = await apply(object);
+      return [nameOf(object), code === 200 || code === 201, warnings, code < 300 ? '' : body['message']];
+    });
     expect(answers).toEqual(theirs.map((object) => [nameOf(object), true, '', '']));
     expect(theirs.length).toBeGreaterThan(30);
   });

@@ -3,6 +3,8 @@ import { KIND, SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../../functions/doma
 import type { KubernetesEvent } from '../../../functions/domain/objects.ts';
 import { owesEvents, type MaintenanceProgress } from '../../../functions/domain/progress/progress-object.ts';
 import { EVENTS_WITH_VERDICTS } from '../../../functions/cluster/listed-events.ts';
+import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
+import { isAlreadyExists } from '../../../functions/kubernetes/errors.ts';
 import { CLUSTER_VMMRQS, EVENTS, PROGRESSES, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { cordon } from '../../cluster/kubevirt/node-objects.ts';
 import { evict } from '../../cluster/kubevirt/evict.ts';
@@ -133,20 +135,35 @@ test.each(Object.entries(CASES))(
 const verdictsIn = async (namespace: string): Promise<KubernetesEvent[]> =>
   (await environment.admin.list(EVENTS, { namespace, ...EVENTS_WITH_VERDICTS })).items;
 
+/** False: our own Event was there again first. */
+async function replaceEvent(
+  name: { readonly namespace: string; readonly name: string },
+  other: Omit<KubernetesEvent, 'metadata'>,
+): Promise<boolean> {
+  const { admin } = environment;
+  await ignoreNotFound(admin.delete(EVENTS, name));
+  return admin.create(EVENTS, { metadata: name, ...other }).then(
+    () => true,
+    (error: unknown) => {
+      if (isAlreadyExists(error)) return false;
+      throw error;
+    },
+  );
+}
+
 /** Puts another Event under the name of each verdict, as any editor of the namespace may. Resolves with the names. */
 async function replaceVerdicts(
   namespace: string,
   others: Readonly<Record<string, unknown>>,
 ): Promise<string[]> {
-  const { admin } = environment;
   const verdicts = await verdictsIn(namespace);
   for (const { metadata, involvedObject } of verdicts) {
-    await admin.delete(EVENTS, { namespace, name: metadata.name });
-    await admin.create(EVENTS, {
-      metadata: { namespace, name: metadata.name },
+    const other = {
       involvedObject: { ...involvedObject, kind: 'Pod', uid: 'uid-of-another' },
-      ...{ reason: 'Any', type: 'Normal', source: { component: 'kubelet' }, ...others },
-    });
+      ...{ reason: 'Any', type: 'Normal' as const, source: { component: 'kubelet' }, ...others },
+    };
+    const at = { namespace, name: metadata.name };
+    await askUntil('another Event has its name', () => replaceEvent(at, other), Boolean);
   }
   return verdicts.map(({ metadata }) => metadata.name);
 }

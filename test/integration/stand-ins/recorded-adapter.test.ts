@@ -14,26 +14,17 @@ import { ApiError, describeError } from '../../../functions/kubernetes/errors.ts
 import { MIGRATIONS, NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
 import { freshControlPlane } from '../../support/control-plane.ts';
+import { bindRole, untilAllowed } from '../../support/roles.ts';
 import { ApiServerSourceAdapter } from '../../cluster/eventing/adapter.ts';
 import { parseApiServerSource } from '../../cluster/eventing/manifests.ts';
 import { normalised, pairs, recordedRequest, type Headers } from '../../cluster/eventing/recorded.ts';
+import { CRDS } from '../../cluster/served.ts';
 import { recordingSink, type Recorded, type RecordingSink } from '../../cluster/eventing/recordingsink.ts';
 
 /**
  * Repeats the changes of one recorded migration (test/recorded/adapter-*.json) on a real API server, by the same field
  * managers, and compares the stand-in's requests with those of the real adapter.
  */
-const clusterScoped = (apiVersion: string, kind: string, plural: string): ResourceType => ({
-  ...{ apiVersion, kind, plural },
-  namespaced: false,
-});
-const CRDS = clusterScoped(
-  'apiextensions.k8s.io/v1',
-  'CustomResourceDefinition',
-  'customresourcedefinitions',
-);
-const CLUSTER_ROLES = clusterScoped('rbac.authorization.k8s.io/v1', 'ClusterRole', 'clusterroles');
-const BINDINGS = clusterScoped('rbac.authorization.k8s.io/v1', 'ClusterRoleBinding', 'clusterrolebindings');
 const ACCOUNTS: ResourceType = {
   ...{ apiVersion: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts' },
   namespaced: true,
@@ -253,13 +244,11 @@ async function prepare(): Promise<void> {
   const file = new URL(crd, import.meta.url);
   await admin.create(CRDS, parse(readFileSync(file, 'utf8')) as KubernetesObject);
   await admin.create(ACCOUNTS, { metadata: SOURCE });
-  const name = 'source';
+  const user = `system:serviceaccount:${SOURCE.namespace}:${SOURCE.name}`;
   const resources = ['pods', 'resourcequotas', 'virtualmachineinstancemigrations'];
   const rules = [{ apiGroups: ['', 'kubevirt.io'], resources, verbs: ['get', 'list', 'watch'] }];
-  await admin.create(CLUSTER_ROLES, { metadata: { name }, ...{ rules } });
-  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name };
-  const subjects = [{ kind: 'ServiceAccount', ...SOURCE }];
-  await admin.create(BINDINGS, { metadata: { name }, ...{ roleRef, subjects } });
+  await bindRole(admin, { role: 'source', user, rules });
+  await untilAllowed(admin, user, { verb: 'list', resource: 'pods', allowed: true });
   await eventually(() => answers(admin.list(MIGRATIONS, {})));
   await eventually(() => answers(admin.get(ACCOUNTS, { namespace: TENANT, name: 'default' })));
 }
