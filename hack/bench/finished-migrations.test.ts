@@ -8,19 +8,14 @@ const countsOf = (count: number): [string, number][] =>
     length,
   ]);
 
-test.each<[count: number, here: number, others: number]>([
-  [1, 1, 0],
-  [30_000, 30_000, 0],
-  [100_000, 30_000, 70],
-])(
-  '%i finished migrations: %i in the measured namespace, and 1,000 in each of %i others',
-  (count, here, others) => {
-    const [measured, ...elsewhere] = countsOf(count);
-    expect(measured).toEqual(['measured', here]);
-    expect(elsewhere.map(([, each]) => each)).toEqual(Array.from({ length: others }, () => 1_000));
-  },
-);
+test('1,000 in each namespace, and the measured one is the first', () => {
+  expect(countsOf(2_500)).toEqual([
+    ['measured', 1_000],
+    ['bench-finished-1', 1_000],
+    ['bench-finished-2', 500],
+  ]);
+});
 
 test('each has a name of its own', () => {
-  expect(new Set(placesOf(40_000, 'measured').map(({ name }) => name)).size).toBe(40_000);
+  expect(new Set(placesOf(2_500, 'measured').map(({ name }) => name)).size).toBe(2_500);
 });

@@ -19,7 +19,7 @@ const MAX_AT_ONCE = 100;
 
 /**
  * One migration alone among many namespaces, each with a VMMRQ and a VM; then one migration in each of them at once. Before, it
- * stores `finished` migrations that have ended, in the namespace of the one alone.
+ * stores `finished` migrations that have ended, also in the namespace of the one alone.
  */
 export async function measureScale(
   sizes: readonly number[],
