@@ -4,6 +4,7 @@ import type { KubernetesEvent } from '../../../functions/domain/objects.ts';
 import { owesEvents, type MaintenanceProgress } from '../../../functions/domain/progress/progress-object.ts';
 import { EVENTS_WITH_VERDICTS } from '../../../functions/cluster/listed-events.ts';
 import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
+import type { Address } from '../../../functions/kubernetes/cluster.ts';
 import { isAlreadyExists } from '../../../functions/kubernetes/errors.ts';
 import { CLUSTER_VMMRQS, EVENTS, PROGRESSES, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { cordon } from '../../cluster/kubevirt/node-objects.ts';
@@ -137,18 +138,18 @@ const verdictsIn = async (namespace: string): Promise<KubernetesEvent[]> =>
 
 /** False: our own Event was there again first. */
 async function replaceEvent(
-  name: { readonly namespace: string; readonly name: string },
+  at: Required<Address>,
   other: Omit<KubernetesEvent, 'metadata'>,
 ): Promise<boolean> {
   const { admin } = environment;
-  await ignoreNotFound(admin.delete(EVENTS, name));
-  return admin.create(EVENTS, { metadata: name, ...other }).then(
-    () => true,
-    (error: unknown) => {
-      if (isAlreadyExists(error)) return false;
-      throw error;
-    },
-  );
+  await ignoreNotFound(admin.delete(EVENTS, at));
+  try {
+    await admin.create(EVENTS, { metadata: at, ...other });
+    return true;
+  } catch (error) {
+    if (isAlreadyExists(error)) return false;
+    throw error;
+  }
 }
 
 /** Puts another Event under the name of each verdict, as any editor of the namespace may. Resolves with the names. */

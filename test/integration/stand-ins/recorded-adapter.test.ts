@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
+import { userOf } from '../../../functions/domain/names.ts';
 import type {
   KubernetesObject,
   Migration,
@@ -244,7 +245,7 @@ async function prepare(): Promise<void> {
   const file = new URL(crd, import.meta.url);
   await admin.create(CRDS, parse(readFileSync(file, 'utf8')) as KubernetesObject);
   await admin.create(ACCOUNTS, { metadata: SOURCE });
-  const user = `system:serviceaccount:${SOURCE.namespace}:${SOURCE.name}`;
+  const user = userOf(SOURCE.name, SOURCE.namespace);
   const resources = ['pods', 'resourcequotas', 'virtualmachineinstancemigrations'];
   const rules = [{ apiGroups: ['', 'kubevirt.io'], resources, verbs: ['get', 'list', 'watch'] }];
   await bindRole(admin, { role: 'source', user, rules });
