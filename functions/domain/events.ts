@@ -6,7 +6,6 @@ import type { Subject } from './progress/progress-object.ts';
 import * as z from '../runtime/zod.ts';
 
 const filled = z.string().check(z.minLength(1));
-const reference = z.object({ name: filled, uid: filled });
 
 /** RFC 1123 label: what a namespace's name may be. */
 const namespaceName = z.string().check(z.regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/));
@@ -14,6 +13,9 @@ const objectName = filled.check(z.maxLength(253));
 /** With the prefix of a cluster-wide one (vmmrq-name.ts). */
 const vmmrqName = filled.check(z.maxLength(260));
 const token = filled.check(z.maxLength(64));
+/** `feasibility` keeps the last ones it saw, and any client may post an event. Those of Kubernetes have 36 characters. */
+export const uid = filled.check(z.maxLength(64));
+const reference = z.object({ name: objectName, uid });
 
 /** Maximum text lengths in an event's data, characters; longer texts are cut. */
 export const MAX_TEXT = { reason: 200, message: 4_000 } as const;

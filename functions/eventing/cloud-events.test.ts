@@ -90,6 +90,17 @@ describe('our events', () => {
     });
   });
 
+  // `feasibility` keeps the UIDs of the last thousand: one of 256 KiB each would fill its memory.
+  test.each([
+    ['name', 253],
+    ['uid', 64],
+  ])('no step can use one with a migration whose %s has more than %d characters', (field, most) => {
+    const event = (length: number): CloudEvent<unknown> =>
+      toCloudEvent({ ...locked, migrations: [{ name: 'mig0', uid: 'u', [field]: 'x'.repeat(length) }] });
+    expect(toStepRequest(event(most)).migrations).toHaveLength(1);
+    expect(() => toStepRequest(event(most + 1))).toThrow(BadEvent);
+  });
+
   const idOf = (different: Partial<OurEvent>): string => toCloudEvent({ ...locked, ...different }).id;
 
   test.each<[string, Partial<OurEvent>]>([

@@ -31,3 +31,15 @@ test.each(Object.entries(fields))('an object with too many %s is not read', (_, 
   expect(read(MAX_ENTRIES)).toBeDefined();
   expect(read(MAX_ENTRIES + 1)).toBeUndefined();
 });
+
+test.each([
+  ['name', 253],
+  ['uid', 64],
+])('an object whose %s has more than %d characters is not read', (field, most) => {
+  const { kind } = KIND.migration;
+  const read = (length: number): unknown =>
+    parseEventObject({ kind, metadata: { namespace, [field]: 'x'.repeat(length) } }, { kind, namespace });
+
+  expect(read(most)).toBeDefined();
+  expect(read(most + 1)).toBeUndefined();
+});

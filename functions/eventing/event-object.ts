@@ -1,3 +1,4 @@
+import { uid } from '../domain/events.ts';
 import { KIND } from '../domain/names.ts';
 import { shortList, textRecord } from '../domain/bounded.ts';
 import { isHardQuantity } from '../domain/quantity.ts';
@@ -16,8 +17,8 @@ const conditions = z.optional(
   ),
 );
 const metadata = z.object({
-  name: z.optional(z.string()),
-  uid: z.optional(z.string()),
+  name: z.optional(objectName),
+  uid: z.optional(uid),
   namespace: z.string(),
   generation: z.optional(z.int()),
   deletionTimestamp: z.optional(z.string()),

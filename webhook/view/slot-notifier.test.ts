@@ -19,6 +19,9 @@ let logged: string[];
 let state: ClusterState | undefined;
 let slotNotifier: SlotNotifier;
 let postFails: Error | undefined;
+let looks: number;
+/** What a look takes, as among many migrations. */
+let lookMs: number;
 
 const stateOf = (...migrations: Migration[]): ClusterState => ({
   migrations,
@@ -34,6 +37,8 @@ beforeEach(() => {
   logged = [];
   postFails = undefined;
   state = stateOf(FIRST, SECOND);
+  looks = 0;
+  lookMs = 0;
   slotNotifier = new SlotNotifier({
     clock: systemClock,
     log: (_level, message) => void logged.push(message),
@@ -41,7 +46,11 @@ beforeEach(() => {
       posted.push(event);
       return postFails === undefined ? Promise.resolve() : Promise.reject(postFails);
     },
-    state: () => state,
+    state: () => {
+      looks += 1;
+      jest.advanceTimersByTime(lookMs);
+      return state;
+    },
   });
 });
 
@@ -100,6 +109,18 @@ test('a hundred migrations that end in a second bring a turn every tenth of it',
   }
   expect(posted.length).toBeLessThanOrEqual(11);
   expect(posted.length).toBeGreaterThan(3);
+});
+
+test('ten thousand migrations that end at once bring one look, and another after nine times as long', async () => {
+  state = stateOf();
+  lookMs = 20;
+  for (let ended = 0; ended < 10_000; ended += 1) slotNotifier.freed();
+  expect(looks).toBe(1);
+  await notifiedNamespaces(179);
+  expect(looks).toBe(1);
+  state = stateOf(FIRST);
+  expect(await notifiedNamespaces(1)).toEqual(['first']);
+  expect(looks).toBe(2);
 });
 
 test('after a complete round another free slot starts with the first namespace', async () => {

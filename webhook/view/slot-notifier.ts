@@ -26,6 +26,8 @@ const ROUNDS = 2;
 const NEXT_ROUND_MS = 4_500;
 /** Between two turns, however many migrations end: a tenant may create and delete them in a loop. */
 const MIN_GAP_MS = 100;
+/** A look goes through every migration. However many end at once, looks take at most a tenth of the guard's time. */
+const REST_PER_LOOK = 9;
 
 interface Next {
   readonly migrations: readonly MigrationInNamespace[];
@@ -44,8 +46,10 @@ export class SlotNotifier {
   #cancel: (() => void) | undefined;
   #isStopped = false;
   #count = 0;
+  /** A slot may have become free since the last look. */
+  #isFreed = false;
   /** Milliseconds. */
-  #wokeAt = -Infinity;
+  #restsUntil = -Infinity;
 
   constructor(options: SlotNotifierOptions) {
     this.#options = options;
@@ -53,10 +57,8 @@ export class SlotNotifier {
 
   /** The callers report here that a migration has ended or a lock is gone. */
   freed(): void {
-    const state = this.#options.state();
-    if (state === undefined) return;
-    if (this.#isRoundOver(state)) this.#tries.clear();
-    const restMs = this.#wokeAt + MIN_GAP_MS - this.#options.clock.elapsed();
+    this.#isFreed = true;
+    const restMs = this.#restsUntil - this.#options.clock.elapsed();
     if (restMs > 0) {
       this.#rest();
       this.#wakeAfter(restMs);
@@ -86,16 +88,27 @@ export class SlotNotifier {
 
   #wakeNext(): void {
     this.#rest();
+    const { clock } = this.#options;
+    const began = clock.elapsed();
+    const hasNotified = this.#look();
+    const ended = clock.elapsed();
+    const restMs = (ended - began) * REST_PER_LOOK;
+    this.#restsUntil = ended + Math.max(restMs, hasNotified ? MIN_GAP_MS : 0);
+  }
+
+  /** Whether it notified anybody. */
+  #look(): boolean {
     const state = this.#options.state();
-    if (state === undefined) return;
+    if (state === undefined) return false;
+    if (this.#isFreed && this.#isRoundOver(state)) this.#tries.clear();
+    this.#isFreed = false;
     this.#forget(state);
     const now = this.#next(state);
-    if (now === undefined) return;
-    this.#wokeAt = this.#options.clock.elapsed();
+    if (now === undefined) return false;
     for (const migration of now.migrations) void this.#notify(migration);
     const next = this.#next(state);
-    if (next === undefined) return;
-    this.#wakeAfter(next.round === now.round ? AGAIN_MS : NEXT_ROUND_MS);
+    if (next !== undefined) this.#wakeAfter(next.round === now.round ? AGAIN_MS : NEXT_ROUND_MS);
+    return true;
   }
 
   #wakeAfter(ms: number): void {
