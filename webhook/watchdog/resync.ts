@@ -48,8 +48,8 @@ const MAX_INTERVALS = { refused: 4, other: 20 } as const;
 /** What is known of a namespace. */
 interface Concern {
   /** They change with its state. */
-  readonly news: readonly string[];
-  readonly isRefused: boolean;
+  readonly news: string[];
+  isRefused: boolean;
 }
 
 interface NamespaceState {
@@ -105,8 +105,8 @@ async function resyncMigrations(
 
 /**
  * Namespaces with a VMMRQ (any, where cluster-wide ones exist) and a Pending migration, or with a VMMRQ that still reports one.
- * Each has the texts that change with its state: the migrations' UIDs, the transition times of the VMMRQs' conditions, and a number that is
- * new after each lock.
+ * Each has the texts that change with its state: the migrations' UIDs, the transition times of the VMMRQs' conditions, the cluster-wide
+ * VMMRQs' generations, and a number that is new after each lock.
  * KubeVirt's condition is not enough: it does not report a refused attachment pod (facts/kubevirt.md §1.3). A refused migration of a
  * drain or an upgrade counts without a VMMRQ too: its verdict is in the MaintenanceProgress.
  */
@@ -119,16 +119,22 @@ function namespacesToResync({
   const pending = migrations.filter(isPending);
   const isConcerned = new Set([...pending, ...vmmrqs.filter(isMarkedBusy)].map(namespaceOf));
   const found = new Map<string, Concern>();
+  const everywhere = clusterVmmrqs.map(({ metadata }) => `${metadata.uid} ${String(metadata.generation)}`);
   const note = (object: KubernetesObject, texts: readonly string[], isRefused = false): void => {
     const namespace = namespaceOf(object);
-    const before = found.get(namespace) ?? { news: [String(unlocks.get(namespace) ?? 0)], isRefused };
-    found.set(namespace, { news: [...before.news, ...texts], isRefused: before.isRefused || isRefused });
+    const concern = found.get(namespace) ?? {
+      news: [String(unlocks.get(namespace) ?? 0), ...everywhere],
+      isRefused,
+    };
+    // Not copied: a tenant may have very many migrations.
+    concern.news.push(...texts);
+    concern.isRefused ||= isRefused;
+    found.set(namespace, concern);
   };
   for (const vmmrq of vmmrqs) if (isConcerned.has(namespaceOf(vmmrq))) note(vmmrq, changesOf(vmmrq));
-  const everywhere = clusterVmmrqs.map(({ metadata }) => `${metadata.uid} ${String(metadata.generation)}`);
   for (const migration of pending)
     if (clusterVmmrqs.length > 0 || found.has(namespaceOf(migration)) || isRefusedForMaintenance(migration))
-      note(migration, [migration.metadata.uid, ...everywhere], isRejectedByQuota(migration));
+      note(migration, [migration.metadata.uid], isRejectedByQuota(migration));
   return found;
 }
 
