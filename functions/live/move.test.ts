@@ -363,9 +363,28 @@ test('a namespace that is gone by now is not made in the hub’s own cluster, wh
   expect((await moved({ vm, namespaces: [] }))[1]).toEqual(['create Namespace target']);
 });
 
+describe('a record that names another namespace than the Plan', () => {
+  const elsewhere = aRecord((record) => ({ ...record, target: { ...record.target, namespace: 'other' } }));
+  const refused = (what: string): unknown[] => [
+    'wait Refused: the record of the VM names namespace other of the target, and the Plan target: one of them was changed, so ' +
+      `${what} is not made`,
+    [],
+  ];
+
+  test('has nothing made there, whatever the user may do', async () => {
+    const secret = withRecord(NAMES_SECRET, elsewhere);
+    expect(await moved({ vm: secret, namespaces: ['other'] })).toEqual(refused('Secret init'));
+    expect(await moved({ vm: withRecord(aVm(), elsewhere) })).toEqual(refused('Namespace other'));
+  });
+
+  test('does not keep its run from its end', async () => {
+    const stop: Stop = { reason: 'UserRequested', message: 'canceled' };
+    expect((await moved({ vm: withRecord(aVm(), elsewhere), stop }))[1]).toEqual([RECORDING]);
+  });
+});
+
 describe('what the user may not do by now, as where the Plan was replaced by another one', () => {
   const vm = withRecord(aVm(), aRecord());
-  const elsewhere = aRecord((record) => ({ ...record, target: { ...record.target, namespace: 'other' } }));
   const hooked = { ...ENTRY, hooks: [{ step: 'PreHook' as const, hook: { name: 'hook' } }] };
   const stop: Stop = { reason: 'UserRequested', message: 'canceled' };
   const canceled = [expect.stringMatching(/^write.*that the run ends: canceled/), [RECORDING]];
@@ -395,16 +414,6 @@ describe('what the user may not do by now, as where the Plan was replaced by ano
       'nothing is made on a cluster',
       { vm: withRecord(NAMES_SECRET, aRecord()), lacks: ['use providers/destination'] },
       'use providers.forklift.konveyor.io/destination in namespace tenant',
-    ],
-    [
-      'nor in a namespace of the hub’s own cluster, whatever the record says',
-      {
-        vm: withRecord(NAMES_SECRET, elsewhere),
-        namespaces: ['other'],
-        hosts: { isTarget: true },
-        lacks: ['create secrets'],
-      },
-      'create secrets in namespace other',
     ],
     ['no hook runs', { vm, entry: hooked, lacks: ['create pods'] }, 'create pods in namespace tenant'],
     [

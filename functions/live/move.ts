@@ -35,6 +35,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { apply, type Applied } from './apply.ts';
 import { decide, type RunDecision } from './decide.ts';
 import { found } from './found.ts';
+import { misplaced } from './misplaced.ts';
 import { readRun, type ClusterIds } from './read-run.ts';
 import { BEGINNING, COPYING } from './steps.ts';
 import { takeBack } from './take-back.ts';
@@ -188,6 +189,8 @@ async function isAsRead<T extends KubernetesObject>(
  * record may say another namespace, and the Plan may be another one of its name.
  */
 async function notAllowed(due: Due, run: Run): Promise<string | undefined> {
+  const elsewhere = misplaced(due.decision.writes, run.plan);
+  if (elsewhere !== undefined) return elsewhere;
   const rights = rightsDue(due, run);
   if (rights.length === 0) return undefined;
   const requester = requesterOf(run.migration);

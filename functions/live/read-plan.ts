@@ -4,7 +4,7 @@ import type { VirtualMachine, Vmi } from '../domain/live/kubevirt.ts';
 import type { PlanView, SourceView, TargetView, VmView } from '../domain/live/plan-view.ts';
 import { neededVolumes } from '../domain/live/volumes.ts';
 import { named } from '../domain/live/reference.ts';
-import type { ApiServer, ListedType, Reader } from '../kubernetes/cluster.ts';
+import type { ApiServer, Reader } from '../kubernetes/cluster.ts';
 import {
   HOOKS,
   NETWORK_MAPS,
@@ -17,6 +17,7 @@ import {
 import { NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import type { FoundProvider } from './connect.ts';
 import { found, foundIfServed, ifAllowed, listedIfServed } from './found.ts';
+import { macsOf, NAMED_VMS, VMS_BY_MAC } from './listed-vms.ts';
 import { readDetails } from './read-details.ts';
 import { keyed } from './read-source.ts';
 import { readKubeVirt, readVmmrqs } from './read-fit.ts';
@@ -155,34 +156,3 @@ async function findVms({ id, namespace, name }: VmReference, cluster: Reader): P
   );
   return whole.filter((vm) => vm !== undefined);
 }
-
-/** About how many bytes the identity of a VM takes. */
-const NAMED_BYTES = 500;
-
-const identityOf = ({
-  metadata: { name, namespace = '', uid, labels = {} },
-}: VirtualMachine): VirtualMachine => ({ metadata: { name, namespace, uid, labels } }) as VirtualMachine;
-
-/** Lists of VMs by name. */
-const NAMED_VMS: ListedType<VirtualMachine> = {
-  ...VIRTUAL_MACHINES,
-  trim: (vm) => ({ object: identityOf(vm), size: NAMED_BYTES }),
-};
-
-const interfacesOf = (vm: VirtualMachine): { readonly macAddress?: string }[] =>
-  vm.spec.template.spec.domain.devices?.interfaces ?? [];
-
-const macsOf = (vm: VirtualMachine): string[] =>
-  interfacesOf(vm).flatMap(({ macAddress }) => (macAddress === undefined ? [] : [macAddress.toLowerCase()]));
-
-/** Lists of the VMs that have MAC addresses of their own. */
-const VMS_BY_MAC: ListedType<VirtualMachine> = {
-  ...VIRTUAL_MACHINES,
-  trim: (vm) => {
-    const macs = macsOf(vm);
-    if (macs.length === 0) return undefined;
-    const interfaces = macs.map((macAddress) => ({ name: '', macAddress }));
-    const spec = { template: { spec: { domain: { devices: { interfaces } } } } };
-    return { object: { ...identityOf(vm), spec }, size: NAMED_BYTES };
-  },
-};
