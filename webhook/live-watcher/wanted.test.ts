@@ -1,9 +1,11 @@
 import { expect, test } from '@jest/globals';
+import { LISTED_PLAN_MIGRATIONS, LISTED_PLANS } from '../../functions/cluster/listed-live.ts';
 import type { Plan, PlanMigration, VmStatus } from '../../functions/domain/live/forklift.ts';
 import { LIVE_ANNOTATION, LIVE_FINALIZER } from '../../functions/domain/live/names.ts';
 import { aPlan, aPlanMigration } from '../../test/support/builders/live.ts';
 import { seconds, type Change } from '../../test/support/builders/object.ts';
-import { wantedOf } from './wanted.ts';
+import { kept } from '../../test/support/builders/oversized.ts';
+import { wantedOf, type WantedOfProvider } from './wanted.ts';
 
 const vm = (status: Partial<VmStatus> = {}): VmStatus => ({
   ...{ namespace: 'vms', name: 'web', phase: 'CreateStandbyVM', pipeline: [], started: seconds(0) },
@@ -24,6 +26,10 @@ const ours: Change<PlanMigration> = (one) => ({
 const source = { namespace: 'tenant', name: 'source' };
 const destination = { namespace: 'tenant', name: 'destination' };
 
+/** From the objects as the watches keep them. */
+const wantedBy = (migrations: readonly PlanMigration[], plan: Plan): WantedOfProvider[] =>
+  wantedOf(kept(LISTED_PLAN_MIGRATIONS, migrations), kept(LISTED_PLANS, [plan]));
+
 interface Case {
   readonly plan?: Plan;
   readonly migrations: readonly PlanMigration[];
@@ -33,7 +39,7 @@ interface Case {
 test('a provider is in the namespace of the plan, also where the plan leaves that empty', () => {
   const provider = { source: { ...source, namespace: '' }, destination: { name: destination.name } };
   const plan = aPlan((one) => ({ ...one, spec: { ...one.spec, provider } }));
-  const wanted = wantedOf([running(vm())], [plan]);
+  const wanted = wantedBy([running(vm())], plan);
   expect(wanted.map((one) => one.provider)).toEqual([source, destination]);
 });
 
@@ -74,7 +80,7 @@ const CASES: Record<string, Case> = {
 };
 
 test.each(Object.entries(CASES))('%s', (_, { plan = aPlan(), migrations, want }) => {
-  const got = wantedOf(migrations, [plan]).map(({ provider, namespaces, vms }) => [
+  const got = wantedBy(migrations, plan).map(({ provider, namespaces, vms }) => [
     provider.name,
     { namespaces: [...namespaces].sort(), vms: [...vms].sort() },
   ]);

@@ -1,9 +1,9 @@
+import { LISTED_PLAN_MIGRATIONS, LISTED_PLANS } from '../../functions/cluster/listed-live.ts';
 import type { Plan, PlanMigration } from '../../functions/domain/live/forklift.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
-import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
+import type { Cluster, ListedType } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { follow } from '../../functions/kubernetes/follow.ts';
-import { PLAN_MIGRATIONS, PLANS } from '../../functions/kubernetes/live-resources.ts';
 import type { Clock } from '../../functions/runtime/clock.ts';
 import type { Log } from '../../functions/runtime/log.ts';
 import { inMap } from '../view/watches.ts';
@@ -16,7 +16,7 @@ export interface LiveWatchesOptions {
   readonly onChange?: () => void;
 }
 
-/** Keeps all Plans and Migrations up to date by a watch each. Where Forklift's kinds are not installed, there are none. */
+/** Keeps the state of all Plans and Migrations up to date by a watch each. Where Forklift's kinds are not installed, there are none. */
 export class LiveWatches {
   readonly #options: LiveWatchesOptions;
   readonly #plans = new Map<string, Plan>();
@@ -42,13 +42,13 @@ export class LiveWatches {
   /** Runs until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([
-      this.#follow(PLANS, this.#plans, signal),
-      this.#follow(PLAN_MIGRATIONS, this.#migrations, signal),
+      this.#follow(LISTED_PLANS, this.#plans, signal),
+      this.#follow(LISTED_PLAN_MIGRATIONS, this.#migrations, signal),
     ]);
   }
 
   async #follow<T extends KubernetesObject>(
-    type: ResourceType<T>,
+    type: ListedType<T>,
     map: Map<string, T>,
     signal: AbortSignal,
   ): Promise<void> {

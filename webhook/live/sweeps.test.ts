@@ -1,9 +1,11 @@
 import { expect, test } from '@jest/globals';
+import { LISTED_PLAN_MIGRATIONS, LISTED_PLANS } from '../../functions/cluster/listed-live.ts';
 import type { LiveCondition, Plan, PlanMigration, VmStatus } from '../../functions/domain/live/forklift.ts';
 import type { MoveEvent } from '../../functions/domain/live/move-events.ts';
 import { LIVE_CONDITION, LIVE_FINALIZER, MOVE_EVENT } from '../../functions/domain/live/names.ts';
 import { aPlan, aPlanMigration } from '../../test/support/builders/live.ts';
 import { seconds, type Change } from '../../test/support/builders/object.ts';
+import { kept } from '../../test/support/builders/oversized.ts';
 import { sweepsDue } from './sweeps.ts';
 
 const inStage = (name: string): VmStatus => ({
@@ -129,8 +131,13 @@ const CASES: Record<string, Case> = {
 test.each(Object.entries(CASES))('%s', (_, { plan = aPlan(ready), migrations = [], ...every }) => {
   const swept: Record<string, number[]> = { Plan: [], Migration: [] };
   let sweptAt: ReadonlyMap<string, number> = new Map();
+  // As the watches keep them.
+  const view = {
+    plans: kept(LISTED_PLANS, [plan]),
+    migrations: kept(LISTED_PLAN_MIGRATIONS, migrations),
+  };
   for (let second = 0; second <= 1_300; second += 2) {
-    const sweeps = sweepsDue({ plans: [plan], migrations, sweptAt, now: second * 1_000 });
+    const sweeps = sweepsDue({ ...view, sweptAt, now: second * 1_000 });
     sweptAt = sweeps.sweptAt;
     for (const { kind } of sweeps.due) swept[kind]?.push(second);
   }

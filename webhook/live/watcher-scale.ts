@@ -1,7 +1,8 @@
 import { isHeld } from '../../functions/domain/live/run-state.ts';
+import { LISTED_PLAN_MIGRATIONS } from '../../functions/cluster/listed-live.ts';
 import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
-import { LIVE_WATCHER, PLAN_MIGRATIONS } from '../../functions/kubernetes/live-resources.ts';
+import { LIVE_WATCHER } from '../../functions/kubernetes/live-resources.ts';
 
 /**
  * Scales the watcher of other clusters down; `held`: it stays up, because a Migration is held. `live` may have started a run since the
@@ -11,7 +12,7 @@ export async function restWatcher(cluster: Cluster): Promise<'scaled down' | 'do
   const { at, type } = LIVE_WATCHER;
   const deployment = (await ignoreNotFound(cluster.get(type, at)))?.object;
   if (deployment === undefined || deployment.spec.replicas === 0) return 'down';
-  const { items } = await cluster.list(PLAN_MIGRATIONS, {});
+  const { items } = await cluster.list(LISTED_PLAN_MIGRATIONS, {});
   if (items.some(isHeld)) return 'held';
   const { resourceVersion } = deployment.metadata;
   const merge = { metadata: { resourceVersion }, spec: { replicas: 0 } };

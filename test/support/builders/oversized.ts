@@ -13,7 +13,7 @@ export function oversized<T extends KubernetesObject>(object: T): T {
     annotations: { theirs: LONG, ...own.annotations },
     labels: { ...many, ...own.labels },
     managedFields: [{ manager: 'theirs', fieldsV1: { 'f:spec': {} } }],
-    finalizers: [LONG],
+    finalizers: [...(own.finalizers ?? []), LONG],
   };
   return { ...object, metadata: { ...own, ...more }, theirs: LONG };
 }
