@@ -3,10 +3,10 @@ import type { PlanMigration } from '../../functions/domain/live/forklift.ts';
 import { LIVE_FINALIZER } from '../../functions/domain/live/names.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { LIVE_WATCHER, PLAN_MIGRATIONS } from '../../functions/kubernetes/live-resources.ts';
-import { systemClock } from '../../functions/runtime/clock.ts';
+import { pause, systemClock } from '../../functions/runtime/clock.ts';
 import { WatchedCluster } from '../../test/support/builders/cluster.ts';
 import { aPlanMigration } from '../../test/support/builders/live.ts';
-import { metadata, seconds } from '../../test/support/builders/object.ts';
+import { metadata, named, seconds } from '../../test/support/builders/object.ts';
 import { LiveSweeps } from './live-sweeps.ts';
 
 beforeEach(() => {
@@ -17,10 +17,13 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** The guard, with the watcher up and this Migration. */
-function started(migration: PlanMigration): { cluster: WatchedCluster; stop: () => Promise<void> } {
+/** The guard, with the watcher up and these Migrations. */
+function started(
+  migrations: PlanMigration | readonly PlanMigration[],
+  post: () => Promise<void> = () => Promise.resolve(),
+): { cluster: WatchedCluster; stop: () => Promise<void> } {
   const cluster = new WatchedCluster();
-  cluster.put(PLAN_MIGRATIONS, migration);
+  for (const migration of [migrations].flat()) cluster.put(PLAN_MIGRATIONS, migration);
   const { at, type } = LIVE_WATCHER;
   const scaled = (replicas: number): KubernetesObject & { spec: { replicas: number } } => ({
     metadata: { ...metadata('watcher'), ...at },
@@ -38,7 +41,7 @@ function started(migration: PlanMigration): { cluster: WatchedCluster; stop: () 
     },
     clock: systemClock,
     log: () => undefined,
-    post: () => Promise.resolve(),
+    post,
   }).run(stop.signal);
   return {
     cluster,
@@ -76,5 +79,20 @@ test('the watcher goes down too where a Migration was held that does not run, on
   const { length } = cluster.asked;
   await after(600_000);
   expect(cluster.asked.slice(length).filter((asked) => asked.includes('deployments'))).toEqual([]);
+  await stop();
+});
+
+test('of very many that are due at once, twenty are posted at a time', async () => {
+  let open = 0;
+  const opened: number[] = [];
+  const post = async (): Promise<void> => {
+    opened.push((open += 1));
+    await pause(systemClock, 1);
+    open -= 1;
+  };
+  const many = Array.from({ length: 50 }, (_, index) => aPlanMigration(named(`run-${String(index)}`)));
+  const { stop } = started(many, post);
+  await after(610_000);
+  expect([opened.length, Math.max(...opened)]).toEqual([50, 20]);
   await stop();
 });

@@ -1,10 +1,11 @@
+import { inGroups } from '../../functions/cluster/in-groups.ts';
 import { isOfOtherType, isUnderWay } from '../../functions/domain/live/run-state.ts';
 import type { ReadyEvent } from '../../functions/eventing/post.ts';
 import { sweepEventOf, type LiveSubject } from '../../functions/eventing/sweep-event.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { lookEvery } from '../view/look-every.ts';
 import { LiveWatches, type LiveWatchesOptions } from './live-watches.ts';
-import { EVERY_MS, sweepsDue } from './sweeps.ts';
+import { byReference, EVERY_MS, sweepsDue } from './sweeps.ts';
 import { restWatcher } from './watcher-scale.ts';
 
 export interface LiveSweepsOptions extends LiveWatchesOptions {
@@ -32,7 +33,8 @@ export class LiveSweeps {
   /** Migrations that have started, and have not ended. */
   underWay(): number {
     const { plans, migrations } = this.#watches;
-    return migrations.filter((one) => isUnderWay(one) && !isOfOtherType(one, plans)).length;
+    const planOf = byReference(plans);
+    return migrations.filter((one) => isUnderWay(one) && !isOfOtherType(one, planOf(one))).length;
   }
 
   /** Runs until `signal` aborts. */
@@ -52,7 +54,7 @@ export class LiveSweeps {
     const now = this.#options.clock.elapsed();
     const { due, sweptAt } = sweepsDue({ plans, migrations, sweptAt: this.#sweptAt, now });
     this.#sweptAt = sweptAt;
-    await Promise.all(due.map((subject) => this.#post(subject)));
+    await inGroups(due, (subject) => this.#post(subject));
   }
 
   async #post(subject: LiveSubject): Promise<void> {

@@ -2,6 +2,7 @@
 import type { Plan, PlanMigration } from '../../functions/domain/live/forklift.ts';
 import { FORKLIFT_KIND } from '../../functions/domain/live/names.ts';
 import { hasOutbox } from '../../functions/domain/live/outbox.ts';
+import { named } from '../../functions/domain/live/reference.ts';
 import {
   isHeld,
   isHeldBack,
@@ -50,14 +51,24 @@ export function sweepsDue({ migrations, plans, sweptAt, now }: SweepView): Sweep
     if (isDue) due.push({ kind, namespace: metadata.namespace ?? '', name: metadata.name });
     next.set(metadata.uid, isDue ? now : before);
   };
+  const planOf = byReference(plans);
   for (const migration of migrations) {
-    if (isOfOtherType(migration, plans) && !isHeld(migration)) continue;
+    if (isOfOtherType(migration, planOf(migration)) && !isHeld(migration)) continue;
     const everyMs = intervalOf(migration);
     if (everyMs !== undefined) look(FORKLIFT_KIND.migration.kind, migration, everyMs);
   }
   for (const plan of plans.filter((one) => isHeldUp(one) || isHeldBack(one)))
     look(FORKLIFT_KIND.plan.kind, plan, EVERY_MS.waiting);
   return { due, sweptAt: next };
+}
+
+/** The plan of a Migration, found without a search: there may be very many of both. */
+export function byReference(plans: readonly Plan[]): (migration: PlanMigration) => readonly Plan[] {
+  const known = Map.groupBy(plans, ({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name}`);
+  return ({ spec, metadata }) => {
+    const { namespace = metadata.namespace ?? '', name } = named(spec.plan);
+    return known.get(`${namespace}/${name}`) ?? [];
+  };
 }
 
 /** undefined: it has ended, is released, and its events were taken. */
