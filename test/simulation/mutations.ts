@@ -457,8 +457,8 @@ export const MUTATIONS: readonly Mutation[] = [
       },
       {
         file: 'webhook/view/slot-notifier.ts',
-        find: '    if (now === undefined) return;',
-        replace: '    if (now === undefined || now.round > 0) return;',
+        find: '    if (now === undefined) return false;',
+        replace: '    if (now === undefined || now.round > 0) return false;',
       },
     ],
   },
