@@ -7,7 +7,7 @@ import { fenceOf } from '../../../functions/domain/quota/lower.ts';
 import { ANNOTATION, EVENT, SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
-import { MIGRATIONS, NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import type { CloudEvent } from '../../cluster/eventing/cloudevent.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import { breakGlassOf, writeByHand } from '../../support/by-hand.ts';
@@ -31,17 +31,19 @@ afterAll(async () => {
 });
 
 async function untilThrough(tenant: Tenant): Promise<void> {
-  await tenant.untilUnlocked();
-  await tenant.history.until("the source pod is counted out, and KubeVirt's last write made", () => {
-    // KubeVirt removes its finalizer after its last write.
-    const isDone = tenant.isThrough() && (tenant.migration()?.metadata.finalizers ?? []).length === 0;
-    return isDone && countedPods(tenant) === '1';
-  });
+  // KubeVirt removes its finalizer after its last write.
+  await tenant.history.until(
+    "it is unlocked, the source pod counted out, KubeVirt's last write made",
+    (history) => {
+      const isDone = tenant.isThrough() && (tenant.migration()?.metadata.finalizers ?? []).length === 0;
+      return isDone && !history.isLocked() && countedPods(tenant) === '1';
+    },
+  );
 }
 
 /** Resource versions of all objects that we may write: every write changes one. */
 async function versionsOf({ name }: Tenant): Promise<string[]> {
-  const types: ResourceType[] = [RESOURCE_QUOTAS, MIGRATIONS, PODS];
+  const types: ResourceType[] = [RESOURCE_QUOTAS, MIGRATIONS];
   const lists = await Promise.all(types.map((type) => environment.admin.list(type, { namespace: name })));
   const { object } = await environment.admin.get(NAMESPACES, { name });
   const describeVersion = ({ kind, metadata }: KubernetesObject): string =>
