@@ -13,9 +13,9 @@ import { NAMED, OBJECT } from './listed.ts';
  */
 
 const MAX_BYTES = 16 * 1024;
-const METADATA = { ...NAMED, finalizers: true } as const;
-const REFERENCE = { namespace: true, name: true } as const;
-const CONDITION: Keep<LiveCondition> = {
+export const METADATA = { ...NAMED, finalizers: true } as const;
+export const REFERENCE = { namespace: true, name: true } as const;
+export const CONDITION: Keep<LiveCondition> = {
   type: true,
   status: true,
   category: false,

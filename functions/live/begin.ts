@@ -32,6 +32,7 @@ import type { LiveContext } from './context.ts';
 import type { RunDecision } from './decide.ts';
 import { found } from './found.ts';
 import { hold, providersIn, release } from './hold.ts';
+import { OPEN_MIGRATIONS } from './listed-forklift.ts';
 import { FIRST_STEP } from './move.ts';
 import type { PlanProviders } from './read-plan.ts';
 import type { ClusterIds } from './read-run.ts';
@@ -223,10 +224,12 @@ async function notNow({ migration, plan }: Pair, context: LiveContext): Promise<
     return done(never.message ?? 'the plan has ended');
   }
   if (migration.status?.started !== undefined) return undefined;
-  const { items } = await hub.list(PLAN_MIGRATIONS, {});
+  const { items } = await hub.list(OPEN_MIGRATIONS, {});
   const first = migrationBefore(migration, plan, items);
   if (first === undefined) return undefined;
-  await showProblem(migration, queuedBehind(first), context);
+  // What it leaves over is not in the list.
+  const whole = await found(hub.get(PLAN_MIGRATIONS, first.metadata));
+  await showProblem(migration, queuedBehind(whole ?? first), context);
   return done(`waiting for the end of Migration ${first.metadata.name}`);
 }
 

@@ -9,6 +9,7 @@ import { PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS } from '../kubernetes/live-r
 import { found, ifAllowed } from './found.ts';
 import type { FoundProvider } from './connect.ts';
 import type { LiveContext } from './context.ts';
+import { OPEN_MIGRATIONS } from './listed-forklift.ts';
 import type { PlanProviders } from './read-plan.ts';
 import { isHost } from './validate/providers.ts';
 
@@ -99,7 +100,7 @@ export async function release(
   { migration, plan, providers: released }: Released,
   { hub, log }: Releasing,
 ): Promise<void> {
-  const { items } = await hub.list(PLAN_MIGRATIONS, {});
+  const { items } = await hub.list(OPEN_MIGRATIONS, {});
   const isOwn = ({ metadata }: PlanMigration): boolean => metadata.uid === migration?.metadata.uid;
   // One whose finalizer a user took off goes on all the same.
   const others = await withPlans(

@@ -44,6 +44,7 @@ import { readProvider, type FoundProvider } from './connect.ts';
 import type { LiveContext } from './context.ts';
 import { found } from './found.ts';
 import { providersIn, release } from './hold.ts';
+import { OPEN_MIGRATIONS, plansThatName } from './listed-forklift.ts';
 import type { MigrationAt } from './pass.ts';
 
 /** Looks at what the event is about, and resolves with the Migrations that may go on by it. */
@@ -107,7 +108,7 @@ function checkOf(plan: Plan): ((plan: Plan, context: LiveContext) => Promise<unk
 
 /** A late call may hold it, which read the Migration before another one released everything: then nobody else releases it. */
 async function releaseDeleted(plan: Plan, context: LiveContext): Promise<void> {
-  const { items } = await context.hub.list(PLAN_MIGRATIONS, {});
+  const { items } = await context.hub.list(OPEN_MIGRATIONS, {});
   // One whose finalizer a user took off goes on all the same.
   if (items.some((migration) => isOfPlan(migration, plan) && isUnderWay(migration))) return;
   const providers = providersIn(await readProviders(plan, context));
@@ -163,21 +164,12 @@ async function ofReferred(
     return [];
   }
   await check(at, context);
-  const { items } = await hub.list(PLANS, {});
-  const plans = items.filter((plan) => plan.spec.type === 'live' && refersTo(plan, { namespace, name }));
-  for (const plan of plans) if (isOfUse(plan)) await checkPlan(plan, context);
+  const { items: plans } = await hub.list(plansThatName(at), {});
+  for (const { metadata } of plans) {
+    const plan = await found(hub.get(PLANS, metadata));
+    if (plan !== undefined && isOfUse(plan)) await checkPlan(plan, context);
+  }
   return unfinished(hub, (migration) => plans.some((plan) => isOfPlan(migration, plan)));
-}
-
-function refersTo({ spec, metadata }: Plan, { namespace, name }: MigrationAt): boolean {
-  const { provider, map, vms } = spec as Partial<Plan['spec']>;
-  const references = [
-    ...[provider?.source, provider?.destination, map?.network, map?.storage],
-    ...(vms ?? []).flatMap(({ hooks = [] }) => hooks.map(({ hook }) => hook)),
-  ];
-  return references.some(
-    (one) => one !== undefined && one.name === name && (one.namespace || metadata.namespace) === namespace,
-  );
 }
 
 /** What a run makes is named after its Migration's uid; the VM, its VMI and its volumes after the VM. */
@@ -194,8 +186,6 @@ async function unfinished(
   hub: Reader,
   isMeant: (migration: PlanMigration) => boolean,
 ): Promise<readonly MigrationAt[]> {
-  const { items } = await hub.list(PLAN_MIGRATIONS, {});
-  return items
-    .filter((migration) => !hasEnded(migration) && isMeant(migration))
-    .map(({ metadata: { namespace = '', name } }) => ({ namespace, name }));
+  const { items } = await hub.list(OPEN_MIGRATIONS, {});
+  return items.filter(isMeant).map(({ metadata: { namespace = '', name } }) => ({ namespace, name }));
 }

@@ -3,13 +3,13 @@ import { critical, nextConditions, type Finding } from '../domain/live/condition
 import type { MigrationStatus, PlanMigration } from '../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../domain/live/names.ts';
 import { isHeld, isUnderWay } from '../domain/live/run-state.ts';
-import { PROVIDERS } from '../kubernetes/live-resources.ts';
 import { done, type PassResult } from './begin.ts';
 import { isForkliftHere } from './check.ts';
 import { readProvider } from './connect.ts';
 import type { LiveContext } from './context.ts';
 import { abandoned } from './give-up.ts';
 import { close, release } from './hold.ts';
+import { HELD_PROVIDERS } from './listed-forklift.ts';
 import { showMigration, showProblem, type Shown } from './show.ts';
 import { migrationStatusOf } from './status/migration-status.ts';
 import { runOf } from './status/run.ts';
@@ -70,12 +70,8 @@ function ended(migration: PlanMigration, now: number): Shown {
 
 /** The Plan named the Providers, so all that are held are looked at. */
 export async function releaseAll(migration: PlanMigration, context: LiveContext): Promise<void> {
-  const { items } = await context.hub.list(PROVIDERS, {});
-  const providers = await Promise.all(
-    items
-      .filter(isHeld)
-      .map(({ metadata: { namespace = '', name } }) => readProvider({ namespace, name }, context)),
-  );
+  const { items } = await context.hub.list(HELD_PROVIDERS, {});
+  const providers = await Promise.all(items.map(({ metadata }) => readProvider(metadata, context)));
   const held = providers.filter((provider) => provider !== undefined);
   await release({ migration, plan: undefined, providers: held }, context);
 }
