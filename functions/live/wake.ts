@@ -167,7 +167,8 @@ async function ofReferred(
   const { items: plans } = await hub.list(plansThatName(at), {});
   for (const { metadata } of plans) {
     const plan = await found(hub.get(PLANS, metadata));
-    if (plan !== undefined && isOfUse(plan)) await checkPlan(plan, context);
+    // Its type may have changed since it was listed: then it is Forklift's.
+    if (plan?.spec.type === 'live' && isOfUse(plan)) await checkPlan(plan, context);
   }
   return unfinished(hub, (migration) => plans.some((plan) => isOfPlan(migration, plan)));
 }
