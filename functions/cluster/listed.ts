@@ -12,7 +12,6 @@ import type {
   Pod,
   ResourceQuota,
   VirtualMachineInstance,
-  Vmmrq,
 } from '../domain/objects.ts';
 import type { ListedType, ResourceType } from '../kubernetes/cluster.ts';
 import {
@@ -263,25 +262,23 @@ export const LISTED_CLAIMS = listed<PersistentVolumeClaim>(CLAIMS, {
   spec: { accessModes: true, storageClassName: true, resources: { requests: true } },
 });
 
-/** Identity only, to report on each. */
-export const LISTED_VMMRQS = listed<Vmmrq>(VMMRQS, {
-  ...OBJECT,
-  metadata: NAMED,
-  spec: false,
-  status: false,
-});
+/** For objects of which only the name counts; only those that `isMeant` chooses. */
+export const named = <T extends KubernetesObject>(
+  type: ResourceType<T>,
+  isMeant: (whole: T) => boolean = () => true,
+): ListedType<KubernetesObject> =>
+  listed<KubernetesObject>(
+    { ...type },
+    { ...OBJECT, metadata: NAMED },
+    { skipIf: (whole) => !isMeant(whole as T) },
+  );
 
-/** For objects of which only the name counts. */
-export const named = <T extends KubernetesObject>(type: ResourceType<T>): ListedType<KubernetesObject> =>
-  listed<KubernetesObject>({ ...type }, { ...OBJECT, metadata: NAMED });
+/** Identity only, to report on each. */
+export const LISTED_VMMRQS = named(VMMRQS);
 
 /** The watchdog's watch selects by the label, so it does not see these. */
 const isHidden = ({ metadata: { annotations, labels } }: ResourceQuota): boolean =>
   annotations?.[ANNOTATION.grant] !== undefined && labels?.[LABEL.raised] === undefined;
 
 /** Quotas of the whole cluster that hold a grant without the label; only where they are. */
-export const LISTED_HIDDEN_GRANTS = listed<ResourceQuota>(
-  RESOURCE_QUOTAS,
-  { ...OBJECT, metadata: NAMED, spec: false, status: false },
-  { skipIf: (quota) => !isHidden(quota) },
-);
+export const LISTED_HIDDEN_GRANTS = named(RESOURCE_QUOTAS, isHidden);

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { aPlan, aPlanMigration, aProvider } from '../../test/support/builders/live.ts';
-import { seconds } from '../../test/support/builders/object.ts';
+import { aPlan, aPlanMigration, aProvider, held } from '../../test/support/builders/live.ts';
+import { atVersion, seconds, withUid } from '../../test/support/builders/object.ts';
 import type { PlanMigration } from '../domain/live/forklift.ts';
-import { LIVE_ANNOTATION, LIVE_FINALIZER } from '../domain/live/names.ts';
+import { LIVE_ANNOTATION } from '../domain/live/names.ts';
 import { isClosed } from '../domain/live/run-state.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
@@ -18,24 +18,14 @@ test.each([
   ['in another namespace is not: Kubernetes would delete the Migration', 'plans', []],
 ])('a Plan %s', async (_what, namespace, owners) => {
   const plan = aPlan((one) => ({ ...one, metadata: { ...one.metadata, namespace } }));
-  const held = await hold({ migration: aPlanMigration(), plan, providers: {} as never }, HUB);
-  const { ownerReferences = [] } = held.migration.metadata;
+  const { migration } = await hold({ migration: aPlanMigration(), plan, providers: {} as never }, HUB);
+  const { ownerReferences = [] } = migration.metadata;
   expect(ownerReferences.map(({ uid }) => uid)).toEqual(owners);
 });
 
-const HELD_PLAN = aPlan((one) => ({
-  ...one,
-  metadata: { ...one.metadata, finalizers: [LIVE_FINALIZER] },
-}));
-const HELD_MIGRATION = aPlanMigration((one) => ({
-  ...one,
-  metadata: { ...one.metadata, finalizers: [LIVE_FINALIZER], resourceVersion: '7' },
-}));
-const OTHER = aPlanMigration((one) => ({
-  ...one,
-  metadata: { ...one.metadata, uid: 'uid-of-other', finalizers: [LIVE_FINALIZER] },
-  spec: { plan: { namespace: 'tenant', name: 'plan' } },
-}));
+const HELD_PLAN = aPlan(held);
+const HELD_MIGRATION = aPlanMigration(held, atVersion('7'));
+const OTHER = aPlanMigration(held, withUid('uid-of-other'));
 const OVER: PlanMigration = {
   ...OTHER,
   metadata: { ...OTHER.metadata, annotations: { [LIVE_ANNOTATION.over]: OTHER.metadata.uid } },

@@ -1,31 +1,32 @@
 import { expect, test } from '@jest/globals';
-import { aPlan, aPlanMigration, aProvider } from '../../test/support/builders/live.ts';
-import { annotated, seconds } from '../../test/support/builders/object.ts';
+import { aPlan, aPlanMigration, aProvider, held } from '../../test/support/builders/live.ts';
+import {
+  annotated,
+  build,
+  createdAt,
+  named,
+  seconds,
+  type Change,
+} from '../../test/support/builders/object.ts';
 import { kept, LONG, oversized } from '../../test/support/builders/oversized.ts';
 import { isGivenUp } from '../domain/live/break-glass.ts';
 import { has } from '../domain/live/conditions.ts';
 import type { LiveCondition, Plan, PlanMigration, VmStatus } from '../domain/live/forklift.ts';
-import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_FINALIZER } from '../domain/live/names.ts';
+import { LIVE_ANNOTATION, LIVE_CONDITION } from '../domain/live/names.ts';
 import { migrationBefore } from '../domain/live/queue.ts';
 import { requesterOf } from '../domain/live/requester.ts';
 import { isClosed, isHeld, isUnderWay, isWaiting, needsPlan } from '../domain/live/run-state.ts';
 import { HELD_PROVIDERS, OPEN_MIGRATIONS, plansThatName } from './listed-forklift.ts';
 
-type Change = (migration: PlanMigration) => PlanMigration;
-
 const REQUESTER = JSON.stringify({
   user: 'ann',
   groups: Array.from({ length: 200 }, (_, n) => `group-${n}`),
 });
-const requested: Change = annotated(LIVE_ANNOTATION.requester, REQUESTER);
-const held: Change = (one) => ({ ...one, metadata: { ...one.metadata, finalizers: [LIVE_FINALIZER] } });
+const asked = aPlanMigration(annotated(LIVE_ANNOTATION.requester, REQUESTER));
 const status =
-  (own: PlanMigration['status']): Change =>
+  (own: PlanMigration['status']): Change<PlanMigration> =>
   (one) => ({ ...one, status: { ...one.status, ...own } });
-const byUid =
-  (annotation: string): Change =>
-  (one) =>
-    annotated(annotation, one.metadata.uid)(one);
+const byUid = (annotation: string): Change<PlanMigration> => annotated(annotation, asked.metadata.uid);
 const condition = (type: string): LiveCondition => ({
   ...{ type, status: 'True', category: 'Critical', message: LONG, lastTransitionTime: seconds(0) },
 });
@@ -35,11 +36,7 @@ const vm = (name: string): VmStatus => ({
 });
 const VMS = Array.from({ length: 500 }, (_, index) => vm(`vm-${index}`));
 
-const asked = aPlanMigration(requested);
-const later = aPlanMigration((one) => ({
-  ...one,
-  metadata: { ...one.metadata, name: 'later', uid: 'uid-of-later', creationTimestamp: seconds(60) },
-}));
+const later = aPlanMigration(named('later'), createdAt(60));
 
 const decided = (migration: PlanMigration): object => ({
   isHeld: isHeld(migration),
@@ -54,7 +51,7 @@ const decided = (migration: PlanMigration): object => ({
   names: migration.status?.vms?.map(({ name, targetName }) => [name, targetName]) ?? [],
 });
 
-test.each<[string, readonly Change[]]>([
+test.each<[string, readonly Change<PlanMigration>[]]>([
   ['waits', []],
   ['waits for its plan', [status({ conditions: [condition(LIVE_CONDITION.planNotReady)] })]],
   ['is not allowed', [status({ conditions: [condition(LIVE_CONDITION.notAllowed)] })]],
@@ -63,9 +60,9 @@ test.each<[string, readonly Change[]]>([
   ['has leftovers', [held, status({ started: seconds(0), completed: seconds(1), vms: VMS })]],
   ['is over', [held, status({ completed: seconds(1) }), byUid(LIVE_ANNOTATION.over)]],
 ])('a Migration that %s is decided about as a whole one', (_what, changes) => {
-  const whole = changes.reduce((one, change) => change(one), asked);
-  const [listed] = kept(OPEN_MIGRATIONS, [whole]);
-  expect(listed && decided(listed)).toEqual(decided(oversized(whole)));
+  const whole = build(asked, changes);
+  const [trimmed] = kept(OPEN_MIGRATIONS, [whole]);
+  expect(trimmed && decided(trimmed)).toEqual(decided(oversized(whole)));
 });
 
 test('a Migration that has ended is not listed', () => {
@@ -88,25 +85,22 @@ const ELSEWHERE = { namespace: 'elsewhere', name: 'source' };
 const plan = aPlan();
 const hook = { step: 'PreHook', hook: ELSEWHERE } as const;
 
-const named = (object: Plan, at: typeof AT): string[] =>
+const listed = (object: Plan, at: typeof AT): string[] =>
   kept(plansThatName(at), [object]).map(({ metadata }) => metadata.name);
 
 test('the Plans that name an object are listed', () => {
   const hooked = aPlan((one) => ({ ...one, spec: { ...one.spec, vms: [{ hooks: [hook] }] } }));
-  expect([named(plan, AT), named(hooked, ELSEWHERE)]).toEqual([['plan'], ['plan']]);
+  expect([listed(plan, AT), listed(hooked, ELSEWHERE)]).toEqual([['plan'], ['plan']]);
 });
 
 test('those that name one elsewhere, or are not live, are not', () => {
   const cold = aPlan((one) => ({ ...one, spec: { ...one.spec, type: 'cold' } }));
-  expect([named(plan, ELSEWHERE), named(cold, AT)]).toEqual([[], []]);
+  expect([listed(plan, ELSEWHERE), listed(cold, AT)]).toEqual([[], []]);
 });
 
 test('of the Providers the held ones are listed, by name', () => {
   const free = aProvider('free');
-  const own = {
-    ...aProvider('own'),
-    metadata: { ...aProvider('own').metadata, finalizers: [LIVE_FINALIZER] },
-  };
+  const own = aProvider('own', held);
   const { namespace, uid } = own.metadata;
   expect(kept(HELD_PROVIDERS, [free, own])).toEqual([{ metadata: { namespace, name: 'own', uid } }]);
 });

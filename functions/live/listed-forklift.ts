@@ -1,10 +1,10 @@
 import { CONDITION, METADATA, REFERENCE } from '../cluster/listed-live.ts';
-import { NAMED, OBJECT } from '../cluster/listed.ts';
+import { named, OBJECT } from '../cluster/listed.ts';
 import type { NamedReference, Plan, PlanMigration, VmStatus } from '../domain/live/forklift.ts';
 import { LIVE_ANNOTATION, LIVE_FINALIZER } from '../domain/live/names.ts';
 import { hasEnded, isHeld } from '../domain/live/run-state.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
-import type { ListedType, ResourceType } from '../kubernetes/cluster.ts';
+import type { ListedType } from '../kubernetes/cluster.ts';
 import { PLAN_MIGRATIONS, PLANS, PROVIDERS } from '../kubernetes/live-resources.ts';
 import { PARSED, trimmed, type Keep } from '../kubernetes/trim.ts';
 
@@ -46,29 +46,17 @@ export const OPEN_MIGRATIONS: ListedType<PlanMigration> = {
       ...whole,
       metadata: { ...whole.metadata, finalizers },
     });
-    const vms = whole.status?.vms?.map(namesOf);
-    if (vms === undefined) return { object, size };
+    const vms = (whole.status?.vms ?? []).map(namesOf);
     const withNames = { ...object, status: { ...object.status, vms } };
     return { object: withNames, size: size + PARSED * JSON.stringify(vms).length };
   },
 };
 
-const NAME: Keep<KubernetesObject> = { ...OBJECT, metadata: NAMED };
-
-/** Those that `isMeant` chooses, by name alone. */
-const namesOnly = <T extends KubernetesObject>(
-  type: ResourceType<T>,
-  isMeant: (whole: T) => boolean,
-): ListedType<KubernetesObject> => ({
-  ...(type as ResourceType),
-  trim: (whole) => (isMeant(whole as T) ? trimmed(NAME, whole) : undefined),
-});
-
-export const HELD_PROVIDERS = namesOnly(PROVIDERS, isHeld);
+export const HELD_PROVIDERS = named(PROVIDERS, isHeld);
 
 /** Plans for live migrations that name this Provider, map or hook. */
 export const plansThatName = (at: Required<NamedReference>): ListedType<KubernetesObject> =>
-  namesOnly(PLANS, (plan) => plan.spec.type === 'live' && refersTo(plan, at));
+  named(PLANS, (plan) => plan.spec.type === 'live' && refersTo(plan, at));
 
 function refersTo({ spec, metadata }: Plan, { namespace, name }: Required<NamedReference>): boolean {
   const { provider, map, vms } = spec as Partial<Plan['spec']>;

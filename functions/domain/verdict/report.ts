@@ -29,7 +29,9 @@ export const involvedMigration = (namespace: string, { name, uid }: Reference): 
   uid,
 });
 
-export const involvedVmmrq = ({ metadata: { namespace = '', name, uid } }: Vmmrq): InvolvedObject => ({
+export const involvedVmmrq = ({
+  metadata: { namespace = '', name, uid },
+}: Pick<Vmmrq, 'metadata'>): InvolvedObject => ({
   ...KIND.vmmrq,
   namespace,
   name,

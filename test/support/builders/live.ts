@@ -7,14 +7,17 @@ import type {
   StorageMap,
 } from '../../../functions/domain/live/forklift.ts';
 import type { VirtualMachine, Vmi, VmTemplate } from '../../../functions/domain/live/kubevirt.ts';
-import { FORKLIFT_KIND, LIVE_KIND } from '../../../functions/domain/live/names.ts';
+import { FORKLIFT_KIND, LIVE_FINALIZER, LIVE_KIND } from '../../../functions/domain/live/names.ts';
 import { KIND } from '../../../functions/domain/names.ts';
 import type { RunId } from '../../../functions/domain/live/run-names.ts';
 import type { RunRecord } from '../../../functions/domain/live/run-record.ts';
-import { build, metadata, seconds, type Change } from './object.ts';
+import { build, metadata, seconds, withFinalizer, type Change } from './object.ts';
 
 const named = (name: string): { namespace: string; name: string } => ({ namespace: 'tenant', name });
 const PROVIDERS = { source: named('source'), destination: named('destination') };
+
+/** `live` holds it. */
+export const held = withFinalizer(LIVE_FINALIZER);
 
 /** A plan that moves the VM `web` of namespace `vms` to the namespace `target`. */
 export const aPlan = (...changes: Change<Plan>[]): Plan =>

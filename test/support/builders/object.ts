@@ -41,6 +41,9 @@ export const labelled = (key: string, text = 'true'): MetaChange =>
 export const unlabelled = (key: string): MetaChange =>
   withMetadata(({ labels: { [key]: _, ...labels } = {} }) => ({ labels }));
 
+export const withFinalizer = (finalizer: string): MetaChange =>
+  withMetadata(() => ({ finalizers: [finalizer] }));
+
 /** Created this many seconds after NOW. */
 export const createdAt = (after: number): MetaChange =>
   withMetadata(() => ({ creationTimestamp: seconds(after).replace('.000Z', 'Z') }));
