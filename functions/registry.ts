@@ -25,7 +25,7 @@ export interface Served {
 export async function functionFor({ cluster, settings, log }: ProcessParts): Promise<Served> {
   const { context, drain } = newStepContext({ cluster, settings, log });
   if (settings.STEP === LIVE) {
-    const { newLiveFunction, Remotes } = await import('./live/serve.ts');
+    const { newLiveFunction, Remotes } = await import('./live/function.ts');
     const handle = newLiveFunction({
       hub: cluster,
       // Nothing that a tenant writes leads to what listens on the machine itself.

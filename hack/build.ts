@@ -12,7 +12,7 @@ const PROCESSES = {
   functions: 'functions/main.ts',
   function: 'functions/index.ts',
   guard: 'webhook/main.ts',
-  'live-watcher': 'webhook/live-watcher/main.ts',
+  'live-watcher': 'functions/live/watcher/main.ts',
 };
 
 /** The kubectl plugin: two files for a folder of the PATH, which kubectl finds by these names. */

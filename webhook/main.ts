@@ -11,14 +11,14 @@ import type { StepContext } from '../functions/host/step.ts';
 import { newDeadLetters, type DeadLetters } from './observability/dead-letter.ts';
 import { healthApp } from './observability/health-app.ts';
 import { warnOfOtherNamespace } from './observability/installed.ts';
-import { newReview } from './admission/live-review.ts';
+import { newReview } from './dispatch-review.ts';
 import { Metrics } from './observability/metrics.ts';
 import { newReadiness } from './observability/readiness.ts';
 import { repair } from './watchdog/repair.ts';
 import { reviewApp } from './admission/review-app.ts';
 import { Rotation } from './tls/rotation.ts';
 import { listen, listenForHealth, type GuardServer } from './admission/server.ts';
-import { PreflightCheck } from './observability/preflight.ts';
+import { CompatibilityCheck } from './observability/compatibility-check.ts';
 import { LiveSweeps } from './live/live-sweeps.ts';
 import { MaintenanceTracker } from './maintenance/maintenance-tracker.ts';
 import { ClusterWatch } from './watchdog/cluster-watch.ts';
@@ -40,15 +40,15 @@ async function main(): Promise<void> {
   const { signal } = stopping;
   let leaving = false;
 
-  const preflight = new PreflightCheck(settings, { cluster, log });
+  const compatibility = new CompatibilityCheck(settings, { cluster, log });
   const serve = settings.ADMISSION === 'webhook' ? serveReviews : serveHealth;
-  const problem = (): string | undefined => (leaving ? LEAVING : preflight.problem());
+  const problem = (): string | undefined => (leaving ? LEAVING : compatibility.problem());
   const { server, rotate } = await serve(guard, problem);
   log('info', 'listening', { port: server.port, tlsPort: server.tlsPort });
 
   // They run side by side: the watchdog must repair locks also while the guard cannot take reviews.
   const running = Promise.all([
-    ...[preflight.run(signal), rotate?.(signal), watch.run(signal)],
+    ...[compatibility.run(signal), rotate?.(signal), watch.run(signal)],
     ...[maintenance.run(signal), live?.run(signal)],
   ]);
   const stop = async (): Promise<void> => {

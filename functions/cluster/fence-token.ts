@@ -1,7 +1,7 @@
 import { lockOf, unreadableToken } from '../domain/lock.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
-import { ignoreNotFound } from './snapshot.ts';
+import { ignoreNotFound } from '../kubernetes/errors.ts';
 
 /** The token that the namespace's lock is fenced by, as it is now; undefined: it has no lock. */
 export async function readFenceToken(

@@ -7,7 +7,7 @@ import { PARSED, trimmed, type Trimmed } from '../kubernetes/trim.ts';
 import { Turns } from '../runtime/turns.ts';
 import { inGroups } from './in-groups.ts';
 import { NAMED, OBJECT } from './listed.ts';
-import { ignoreNotFound } from './snapshot.ts';
+import { ignoreNotFound } from '../kubernetes/errors.ts';
 
 /*
  * The quotas of a lock, for a process that reads a hundred of them. A usual one is kept whole. Of a large one only what decides is kept,

@@ -12,10 +12,9 @@ import {
 } from '../domain/total/reservation.ts';
 import { totalOf } from '../domain/total/total.ts';
 import type { Cluster, Read } from '../kubernetes/cluster.ts';
-import { describeError, isConflict, isNotFound } from '../kubernetes/errors.ts';
+import { describeError, ignoreNotFound, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { CLUSTER_VMMRQS, NAMESPACES, RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import type { Log } from '../runtime/log.ts';
-import { ignoreNotFound } from './snapshot.ts';
 
 /** Attempts after lost races: locks of other namespaces are entered in the same VMMRQ. */
 const ATTEMPTS = 5;

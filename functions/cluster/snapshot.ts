@@ -19,7 +19,7 @@ import type { NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
 import { namespaceBlocker } from '../domain/verdict/namespace-precondition.ts';
 import type { View } from '../domain/view.ts';
 import { fromWatchCache, type Read, type Reader } from '../kubernetes/cluster.ts';
-import { isNotFound } from '../kubernetes/errors.ts';
+import { ignoreNotFound } from '../kubernetes/errors.ts';
 import {
   LISTED_CLAIMS,
   LISTED_EVENTS,
@@ -166,16 +166,6 @@ const REFUSALS = `reason=${KUBEVIRT.failedCreate},involvedObject.kind=${KIND.vmi
 export async function readPodRejections(cluster: Reader, namespace?: string): Promise<KubernetesEvent[]> {
   const where = namespace === undefined ? {} : { namespace };
   return (await cluster.list(LISTED_EVENTS, { ...where, fieldSelector: REFUSALS })).items;
-}
-
-/** undefined for an object that is not there. */
-export async function ignoreNotFound<T>(read: Promise<T>): Promise<T | undefined> {
-  try {
-    return await read;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }
 
 /** A list, as far as it was read. */

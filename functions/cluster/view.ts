@@ -2,7 +2,7 @@ import http from 'node:http';
 import { maintenanceSchema, type Maintenance } from '../domain/progress/maintenance.ts';
 import type { Subject } from '../domain/progress/progress-object.ts';
 import { viewSchema, type View } from '../domain/view.ts';
-import { parseJson } from '../domain/lock.ts';
+import { parseJson } from '../domain/bounded.ts';
 import type * as z from '../runtime/zod.ts';
 
 const agent = new http.Agent({ keepAlive: true });

@@ -30,3 +30,12 @@ export const shortList = <T extends z.ZodMiniType>(
     ),
     z.array(entry),
   );
+
+/** Never throws; undefined for text that is no JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

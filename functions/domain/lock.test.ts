@@ -8,7 +8,8 @@ import {
   lockedUnreadably,
 } from '../../test/support/builders/namespace.ts';
 import { annotated, labelled, NOW, seconds } from '../../test/support/builders/object.ts';
-import { isLockExpired, liveLock, lockOf, parseJson, withLock, withoutLock, type Lock } from './lock.ts';
+import { isLockExpired, liveLock, lockOf, withLock, withoutLock, type Lock } from './lock.ts';
+import { parseJson } from './bounded.ts';
 import { MAX_LOCK_SECONDS } from '../runtime/limits.ts';
 import { ANNOTATION, LABEL } from './names.ts';
 

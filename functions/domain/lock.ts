@@ -1,5 +1,5 @@
 import { MAX_LOCK_SECONDS } from '../runtime/limits.ts';
-import { shortList, textRecord } from './bounded.ts';
+import { parseJson, shortList, textRecord } from './bounded.ts';
 import { ANNOTATION, KUBEVIRT, LABEL, PURPOSES, REASON } from './names.ts';
 import type { KubernetesObject, Namespace } from './objects.ts';
 import { isHardQuantity } from './quantity.ts';
@@ -134,15 +134,6 @@ export function lockOf(namespace: Namespace): LockState {
 
 /** The token that replaces that of an unreadable lock: by the very version of the namespace that has it. */
 export const unreadableToken = ({ metadata }: Namespace): string => `unreadable-${metadata.resourceVersion}`;
-
-/** Never throws; undefined for text that is no JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
 
 /** Past its time, ended early, or longer than a lock may ever be. `now` is the API server's clock, milliseconds. */
 export function isLockExpired(lock: Lock, now: number): boolean {

@@ -1,5 +1,5 @@
-import { shortList, textRecord } from './bounded.ts';
-import { isLockExpired, LOCK_VERSION, parseJson, type Lock } from './lock.ts';
+import { parseJson, shortList, textRecord } from './bounded.ts';
+import { isLockExpired, LOCK_VERSION, type Lock } from './lock.ts';
 import { ANNOTATION, PURPOSES } from './names.ts';
 import type { Namespace } from './objects.ts';
 import { clusterWideName } from './vmmrq-name.ts';

@@ -3,6 +3,7 @@ import { FORKLIFT_KIND, LIVE_EVENT, REFERENCE_EVENT } from '../domain/live/names
 import { sourceOf } from '../domain/names.ts';
 import { BadEvent } from './cloud-events.ts';
 import * as z from '../runtime/zod.ts';
+import type { KubernetesObject } from '../domain/objects.ts';
 
 /** What an event is about: only a hint where to look. */
 export interface LiveRequest {
@@ -71,3 +72,59 @@ export function liveEvent({ type, from, about, cause }: LiveWake): CloudEvent<Re
 
 /** An id may be the cause of the next one. */
 const MAX_ID = 500;
+
+/** A Plan or a Migration. */
+export interface LiveSubject {
+  readonly kind: (typeof FORKLIFT_KIND)['plan' | 'migration']['kind'];
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The guard's event about an object that `live` has to look at again. `turn`: makes the id, so that two guards post the same one. */
+export const sweepEventOf = (
+  { kind, namespace, name }: LiveSubject,
+  turn: number,
+): CloudEvent<Record<string, unknown>> =>
+  new CloudEvent({
+    type: LIVE_EVENT.sweep,
+    source: sourceOf('guard'),
+    subject: `${namespace}/${name}`,
+    id: `guard/live.sweep/${kind}/${namespace}/${name}/${String(turn)}`,
+    datacontenttype: 'application/json',
+    data: { kind, namespace, name },
+  });
+
+export interface Referred {
+  readonly change: keyof typeof REFERENCE_EVENT;
+  readonly object: KubernetesObject & { readonly status?: { readonly phase?: string } };
+  readonly type: { readonly apiVersion: string; readonly kind: string; readonly plural: string };
+  /** The uid of the namespace kube-system of the object's cluster. */
+  readonly cluster: string;
+}
+
+/**
+ * An event like an ApiServerSource's in mode Reference (facts/knative.md §1.2): which object, and nothing of it but its phase. The extension
+ * `mtqcluster` says in which cluster it is.
+ */
+export function referenceEventOf({
+  change,
+  object,
+  type,
+  cluster,
+}: Referred): CloudEvent<Record<string, unknown>> {
+  const { apiVersion, kind, plural } = type;
+  const { name, namespace, uid, resourceVersion } = object.metadata;
+  const phase = object.status?.phase ?? '';
+  const where = namespace === undefined ? '' : `/namespaces/${namespace}`;
+  return new CloudEvent({
+    type: REFERENCE_EVENT[change],
+    source: sourceOf('live-watcher'),
+    subject: `/apis/${apiVersion}${where}/${plural}/${name}`,
+    id: [cluster, uid, resourceVersion, change].join('/'),
+    datacontenttype: 'application/json',
+    data: { kind, namespace, name, apiVersion, uid, resourceVersion },
+    ...{ kind, name, apiversion: apiVersion, mtqcluster: cluster, resourceversion: resourceVersion },
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(phase === '' ? {} : { phase }),
+  });
+}

@@ -86,3 +86,13 @@ export function describeError(error: unknown): string {
   const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';
   return `${error.name}: ${error.message}${cause}`;
 }
+
+/** undefined for an object that is not there. */
+export async function ignoreNotFound<T>(read: Promise<T>): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}

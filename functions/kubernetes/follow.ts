@@ -30,19 +30,25 @@ export interface Followed<T extends KubernetesObject> {
 }
 
 const PAUSE_MS = { first: 200, max: 10_000 };
+
 /**
  * Bookmarks come every minute (k8s.io/apiserver, storage/cacher), so a watch that is silent for longer is dead. A list is needed then: of a
  * storage that was restored from a backup the API server sends no events until its versions have caught up.
  */
 const SILENCE_MS = 75_000;
+
 /** Less by what a timer may come too early. */
 const UNHEARD_MS = SILENCE_MS - 1_000;
+
 /** The abort reason of a silent watch. */
 const SILENT = new Error('silent for too long');
+
 /** A watch that lasted so long needs no pause before the next one. */
 const STEADY_MS = 5_000;
+
 /** Pause before a kind that is not installed is tried again. */
 const MISSING_MS = 5_000;
+
 /** Objects in a page: bounds the memory of a list before it is trimmed. */
 const PAGE_SIZE = 500;
 
@@ -200,4 +206,23 @@ class Following<T extends KubernetesObject> {
   #isStopped(): boolean {
     return this.#signal.aborted;
   }
+}
+
+export const uidOf = ({ metadata }: KubernetesObject): string => metadata.uid;
+
+export type Changes<T> = Pick<Follower<T>, 'onList' | 'onChange' | 'onGone'>;
+
+/** Keeps the current objects in a map, by a key. */
+export function inMap<T extends KubernetesObject>(
+  map: Map<string, T>,
+  keyOf: (object: T) => string = uidOf,
+): Changes<T> {
+  return {
+    onList: (objects) => {
+      map.clear();
+      for (const object of objects) map.set(keyOf(object), object);
+    },
+    onChange: (object) => void map.set(keyOf(object), object),
+    onGone: (object) => void map.delete(keyOf(object)),
+  };
 }

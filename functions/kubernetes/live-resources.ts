@@ -2,14 +2,15 @@ import type { Hook, NetworkMap, Plan, PlanMigration, Provider, StorageMap } from
 import type {
   Claim,
   ClaimProperties,
+  ConfigMap,
   ControllerRevision,
   DataVolume,
+  Job,
   VirtualMachine,
   Vmi,
   Vmim,
 } from '../domain/live/kubevirt.ts';
 import { FORKLIFT_KIND, LIVE_KIND } from '../domain/live/names.ts';
-import type { ConfigMap, Job } from '../domain/live/run-snapshot.ts';
 import { SYSTEM_NAMESPACE, WEBHOOK } from '../domain/names.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 import type { ResourceType } from './cluster.ts';

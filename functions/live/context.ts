@@ -1,7 +1,7 @@
 import type { PostedEvent } from '../eventing/posted-event.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Log } from '../runtime/log.ts';
-import type { Reach } from './connect.ts';
+import type { Reach } from './read/remote.ts';
 
 /** Everything that `live` may use. Like a step it holds no state: each event starts with reads. */
 export interface LiveContext extends Reach {

@@ -6,9 +6,11 @@ import { describeError } from '../kubernetes/errors.ts';
 import { KeyedSerializer } from '../runtime/keyed-serializer.ts';
 import { LIVE } from '../runtime/settings.ts';
 import type { LiveContext } from './context.ts';
-import type { PassResult } from './begin.ts';
-import { passMigration, type MigrationAt } from './pass.ts';
-import { wake } from './wake.ts';
+import type { PassResult } from './migration/start.ts';
+import { passMigration, type MigrationAt } from './migration/reconcile.ts';
+import { wake } from './migration/migrations-of-event.ts';
+
+export { Remotes } from './read/remote.ts';
 
 /**
  * `live` as a Knative function. It answers with `live.progressed` where more of a Migration is due at once, else with nothing. 400: an event

@@ -6,11 +6,18 @@ import { liveLock, type Lock } from '../domain/lock.ts';
 import { EVENT, LOCK_OUTCOME, REASON, type Reason } from '../domain/names.ts';
 import type { Namespace } from '../domain/objects.ts';
 import type { Read } from '../kubernetes/cluster.ts';
-import { isConflict, isRejected, refusalOf, Unreachable, type ApiError } from '../kubernetes/errors.ts';
+import {
+  type ApiError,
+  ignoreNotFound,
+  isConflict,
+  isRejected,
+  refusalOf,
+  Unreachable,
+} from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
 import { release, reserve } from '../cluster/reservations.ts';
 import { writeEvents } from '../cluster/report.ts';
-import { ignoreNotFound, readSnapshot } from '../cluster/snapshot.ts';
+import { readSnapshot } from '../cluster/snapshot.ts';
 import { rulesOf, type Outcome, type Step, type StepContext } from '../host/step.ts';
 import {
   continueWith,

@@ -8,9 +8,9 @@ import type { KubernetesEvent, Migration, Pod, ResourceQuota } from '../domain/o
 import { inGroups } from '../cluster/in-groups.ts';
 import { LISTED_MIGRATIONS } from '../cluster/listed.ts';
 import { getQuota, LISTED_QUOTAS, readLockQuotas } from '../cluster/quotas.ts';
-import { ignoreNotFound, readPodRejections, readTargets } from '../cluster/snapshot.ts';
+import { readPodRejections, readTargets } from '../cluster/snapshot.ts';
+import { ApiError, describeError, ignoreNotFound, TooMuch, Unreachable } from '../kubernetes/errors.ts';
 import { fromWatchCache } from '../kubernetes/cluster.ts';
-import { ApiError, describeError, TooMuch, Unreachable } from '../kubernetes/errors.ts';
 import { MIGRATIONS, NAMESPACES } from '../kubernetes/resources.ts';
 import type { StepContext } from '../host/step.ts';
 import { isOver, type LowerSnapshot } from './decide.ts';

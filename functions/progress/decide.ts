@@ -1,5 +1,5 @@
-import { nextStatus } from '../domain/progress/next-status.ts';
-import { openingOf, type Opening } from '../domain/progress/opening.ts';
+import { nextStatus } from './next-status.ts';
+import { openingOf, type Opening } from './opening.ts';
 import type { Maintenance } from '../domain/progress/maintenance.ts';
 import { isOpen, type MaintenanceProgress } from '../domain/progress/progress-object.ts';
 import { isSame } from '../domain/same.ts';

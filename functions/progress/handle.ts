@@ -1,6 +1,6 @@
 import type { MaintenanceProgress } from '../domain/progress/progress-object.ts';
 import type { Maintenance } from '../domain/progress/maintenance.ts';
-import type { Opening } from '../domain/progress/opening.ts';
+import type { Opening } from './opening.ts';
 import { REASON } from '../domain/names.ts';
 import { MAINTENANCE_CHANGED, MAINTENANCE_LABEL } from '../domain/progress/names.ts';
 import type { StepRequest } from '../eventing/step-request.ts';

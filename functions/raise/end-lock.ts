@@ -1,8 +1,7 @@
 import { isLockExpired, lockOf, LOCK_VERSION, withLock, type Lock } from '../domain/lock.ts';
 import { EVENT, REASON, type Reason } from '../domain/names.ts';
-import { isConflict } from '../kubernetes/errors.ts';
+import { ignoreNotFound, isConflict } from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
-import { ignoreNotFound } from '../cluster/snapshot.ts';
 import type { Outcome, StepContext } from '../host/step.ts';
 
 /** Which lock is ended early, and why. */

@@ -11,7 +11,7 @@ import type { Read } from '../kubernetes/cluster.ts';
 import { clusterWideName } from '../domain/vmmrq-name.ts';
 import { CLUSTER_VMMRQS, NAMESPACES, VMMRQS } from '../kubernetes/resources.ts';
 import { getQuota } from '../cluster/quotas.ts';
-import { ignoreNotFound } from '../cluster/snapshot.ts';
+import { ignoreNotFound } from '../kubernetes/errors.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { decide, isRaisedAlready, type RaiseSnapshot } from './decide.ts';
 import { endLock, type Ending } from './end-lock.ts';

@@ -1,8 +1,7 @@
 import type { ResourceQuota } from '../domain/objects.ts';
-import { isConflict, isNotFound, isRejected, refusalOf } from '../kubernetes/errors.ts';
+import { ignoreNotFound, isConflict, isNotFound, isRejected, refusalOf } from '../kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import { inTurn, isThin, thinned } from '../cluster/quotas.ts';
-import { ignoreNotFound } from '../cluster/snapshot.ts';
 import type { StepContext } from '../host/step.ts';
 import { raiseOf, type RaiseSnapshot } from './decide.ts';
 

@@ -2,11 +2,11 @@ import type { StepRequest } from '../eventing/step-request.ts';
 import { lockOf, LOCK_VERSION, type Lock } from '../domain/lock.ts';
 import { EVENT, LOCK_OUTCOME, REASON } from '../domain/names.ts';
 import type { Pod, ResourceQuota } from '../domain/objects.ts';
-import { describeError, isConflict, isNotFound } from '../kubernetes/errors.ts';
+import { describeError, ignoreNotFound, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
 import { LISTED_QUOTAS, readLockQuotas } from '../cluster/quotas.ts';
 import { release } from '../cluster/reservations.ts';
-import { ignoreNotFound, readTargets } from '../cluster/snapshot.ts';
+import { readTargets } from '../cluster/snapshot.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { bestOutcome, decide, type Unlock, type UnlockSnapshot } from './decide.ts';
 

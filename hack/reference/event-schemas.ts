@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { MOVE_EVENT_DATA } from '../../functions/domain/live/move-events.ts';
-import { MAINTENANCE_EVENT_DATA } from '../../functions/domain/progress/event-data.ts';
+import { MAINTENANCE_EVENT_DATA } from '../../functions/progress/event-data.ts';
 import { entriesOf } from './render.ts';
 
 /**

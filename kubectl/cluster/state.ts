@@ -1,5 +1,5 @@
 import { LISTED_MIGRATIONS_TO_COME, named } from '../../functions/cluster/listed.ts';
-import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
 import { isRunning } from '../../functions/domain/migration.ts';
 import { LABEL } from '../../functions/domain/names.ts';
 import type { KubernetesObject, KubeVirt, Migration, Namespace } from '../../functions/domain/objects.ts';

@@ -1,7 +1,7 @@
 import { Argument, Command } from 'commander';
 import { isHardQuantity, parseQuantity, type Amount } from '../../functions/domain/quantity.ts';
 import { named } from '../../functions/cluster/listed.ts';
-import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
 import { PLANS } from '../../functions/kubernetes/live-resources.ts';
 import { NAMESPACES, NODES } from '../../functions/kubernetes/resources.ts';
 import { PluginError } from '../cluster/plugin-error.ts';

@@ -1,5 +1,6 @@
 import { LISTED_CLAIMS, LISTED_PODS } from '../../functions/cluster/listed.ts';
-import { ignoreNotFound, PODS_OF_VMS, readPodRejections } from '../../functions/cluster/snapshot.ts';
+import { PODS_OF_VMS, readPodRejections } from '../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
 import { isPending } from '../../functions/domain/migration.ts';
 import type {
   KubernetesObject,

@@ -1,4 +1,4 @@
-import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
 import { KUBEVIRT } from '../../functions/domain/names.ts';
 import type { VirtualMachineInstance } from '../../functions/domain/objects.ts';
 import type { Reader, ReadList, ResourceType, Selection } from '../../functions/kubernetes/cluster.ts';

@@ -1,5 +1,5 @@
-import { isOfPlan, isOfUse } from '../../functions/domain/live/run-state.ts';
-import { inTurn } from '../../functions/domain/live/queue.ts';
+import { isOfPlan, isOfUse } from '../../functions/live/run/state.ts';
+import { inTurn } from '../../functions/live/run/queue.ts';
 import type { Plan, PlanMigration } from '../../functions/domain/live/forklift.ts';
 
 /**

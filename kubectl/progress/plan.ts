@@ -1,7 +1,7 @@
 import { has } from '../../functions/domain/live/conditions.ts';
 import type { PlanMigration } from '../../functions/domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../../functions/domain/live/names.ts';
-import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
 import { PLAN_MIGRATIONS, PLANS } from '../../functions/kubernetes/live-resources.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
 import { requireRights, type Right } from '../cluster/rights.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Command } from 'commander';
 import { named } from '../../functions/cluster/listed.ts';
-import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import type { ApiServer, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { CONFIG_MAPS } from '../../functions/kubernetes/live-resources.ts';

@@ -1,6 +1,6 @@
 import { PODS, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
-import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
 import { FULL_MIGRATIONS } from '../cluster/kubevirt/objects.ts';
 import { migrate } from '../support/kubevirt/harness.ts';
 import type { History } from '../support/history.ts';

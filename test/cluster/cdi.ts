@@ -1,11 +1,10 @@
-import { IMPORTER_POD } from '../../functions/domain/live/filling.ts';
+import { IMPORTER_POD } from '../../functions/live/target/filling.ts';
 import type { DataVolume } from '../../functions/domain/live/kubevirt.ts';
 import { LIVE_KIND, LIVE_KUBEVIRT } from '../../functions/domain/live/names.ts';
 import { KUBEVIRT } from '../../functions/domain/names.ts';
 import type { Condition, KubernetesObject, Pod } from '../../functions/domain/objects.ts';
 import type { Cluster, New, ResourceType } from '../../functions/kubernetes/cluster.ts';
-import { ApiError } from '../../functions/kubernetes/errors.ts';
-import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
+import { ApiError, ignoreNotFound } from '../../functions/kubernetes/errors.ts';
 import { follow } from '../../functions/kubernetes/follow.ts';
 import { DATA_VOLUMES, STORAGE_CLASSES, WHOLE_CLAIMS } from '../../functions/kubernetes/live-resources.ts';
 import { parseQuantity } from '../../functions/domain/quantity.ts';

@@ -2,7 +2,7 @@ import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Address, Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { VMMRQS } from '../../functions/kubernetes/resources.ts';
-import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
 import { guessPlural } from './eventing/source.ts';
 import { untilServed } from './served.ts';
 

@@ -133,8 +133,8 @@ describe('functions/runtime/settings.ts ⇄ docs/reference.md ⇄ manifests', ()
       'functions/index.ts',
       // KUBERNETES_SERVICE_HOST: Kubernetes' own way to say that this is a cluster.
       'functions/kubernetes/api-server.ts',
+      'functions/live/watcher/main.ts',
       'functions/main.ts',
-      'webhook/live-watcher/main.ts',
       'webhook/main.ts',
     ]);
   });

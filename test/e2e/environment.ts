@@ -1,7 +1,7 @@
 import type { KubernetesObject, ResourceQuota } from '../../functions/domain/objects.ts';
 import type { Cluster, New } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
-import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
 import { typeOf } from '../cluster/install.ts';
 import { FULL_VMIS } from '../cluster/kubevirt/objects.ts';
 import { History } from '../support/history.ts';

@@ -4,7 +4,7 @@ import {
   type AdmissionRequest,
   type AdmissionResponse,
 } from '../../webhook/admission/admission.ts';
-import { newReview } from '../../webhook/admission/live-review.ts';
+import { newReview } from '../../webhook/dispatch-review.ts';
 import { repair } from '../../webhook/watchdog/repair.ts';
 import type { View } from '../../functions/domain/view.ts';
 import { ClusterWatch } from '../../webhook/watchdog/cluster-watch.ts';

@@ -1,7 +1,7 @@
 import { ANNOTATION, POLICY, WEBHOOK } from '../../functions/domain/names.ts';
 import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
-import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
 import { policiesInForce, POLICY_BINDINGS } from '../cluster/policies-in-force.ts';
 import {
   VALIDATING_WEBHOOK_CONFIGURATIONS,

@@ -1,7 +1,7 @@
 import type { Namespace, ResourceList, ResourceQuota, Vmmrq } from '../../functions/domain/objects.ts';
 import type { Address, Cluster } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
-import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
 import { FULL_MIGRATIONS, FULL_VMIS } from '../cluster/kubevirt/objects.ts';
 import type { Vmim } from '../cluster/kubevirt/types.ts';
 import { createNamespace, migrate, runVmi } from './kubevirt/harness.ts';

@@ -4,8 +4,14 @@ import { SERVICE_ACCOUNT, userOf } from '../../functions/domain/names.ts';
 import { systemClock } from '../../functions/runtime/clock.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import type { Log } from '../../functions/runtime/log.ts';
-import { parseReview, toResponse, toReview } from './admission.ts';
-import type { AdmissionRequest, Decision, Denial } from './admission.ts';
+import {
+  type AdmissionRequest,
+  type Decision,
+  type Denial,
+  parseReview,
+  toResponse,
+  toReview,
+} from './admission.ts';
 import { REFUSAL } from './messages.ts';
 import { ReviewBodies } from './review-body.ts';
 import type { Reviewed } from '../observability/metrics.ts';

@@ -1,10 +1,10 @@
 import { inGroups } from '../../functions/cluster/in-groups.ts';
-import { isOfOtherType, isUnderWay } from '../../functions/domain/live/run-state.ts';
+import { isOfOtherType, isUnderWay } from '../../functions/live/run/state.ts';
 import type { ReadyEvent } from '../../functions/eventing/post.ts';
-import { sweepEventOf, type LiveSubject } from '../../functions/eventing/sweep-event.ts';
+import { type LiveSubject, sweepEventOf } from '../../functions/eventing/live-events.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { lookEvery } from '../view/look-every.ts';
-import { LiveWatches, type LiveWatchesOptions } from './live-watches.ts';
+import { LiveWatches, type LiveWatchesOptions } from '../../functions/live/watcher/live-watches.ts';
 import { byReference, EVERY_MS, sweepsDue } from './sweeps.ts';
 import { restWatcher } from './watcher-scale.ts';
 

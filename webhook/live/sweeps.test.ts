@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { LISTED_PLAN_MIGRATIONS, LISTED_PLANS } from '../../functions/cluster/listed-live.ts';
+import { LISTED_PLAN_MIGRATIONS, LISTED_PLANS } from '../../functions/live/read/listed-live.ts';
 import type { LiveCondition, Plan, PlanMigration, VmStatus } from '../../functions/domain/live/forklift.ts';
 import type { MoveEvent } from '../../functions/domain/live/move-events.ts';
 import { LIVE_CONDITION, LIVE_FINALIZER, MOVE_EVENT } from '../../functions/domain/live/names.ts';

@@ -1,7 +1,7 @@
 /** Which Plans and Migrations `live` has to look at again, although no event says so. Pure. */
 import type { Plan, PlanMigration } from '../../functions/domain/live/forklift.ts';
 import { FORKLIFT_KIND } from '../../functions/domain/live/names.ts';
-import { hasOutbox } from '../../functions/domain/live/outbox.ts';
+import { hasOutbox } from '../../functions/live/run/outbox.ts';
 import { named } from '../../functions/domain/live/reference.ts';
 import {
   isHeld,
@@ -11,9 +11,9 @@ import {
   isUnderWay,
   isWaiting,
   vmsUnderWay,
-} from '../../functions/domain/live/run-state.ts';
+} from '../../functions/live/run/state.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
-import type { LiveSubject } from '../../functions/eventing/sweep-event.ts';
+import type { LiveSubject } from '../../functions/eventing/live-events.ts';
 
 /** How often, milliseconds. */
 export const EVERY_MS = {

@@ -1,6 +1,6 @@
-import { isHeld } from '../../functions/domain/live/run-state.ts';
-import { LISTED_PLAN_MIGRATIONS } from '../../functions/cluster/listed-live.ts';
-import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
+import { isHeld } from '../../functions/live/run/state.ts';
+import { LISTED_PLAN_MIGRATIONS } from '../../functions/live/read/listed-live.ts';
+import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { LIVE_WATCHER } from '../../functions/kubernetes/live-resources.ts';
 

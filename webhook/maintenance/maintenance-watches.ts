@@ -10,12 +10,11 @@ import { EVENTS_WITH_VERDICTS, LISTED_VERDICTS } from '../../functions/cluster/l
 import { LISTED_NODES, LISTED_VMIS_TO_MOVE } from '../../functions/cluster/listed-maintenance.ts';
 import type { Cluster, ListedType, ResourceType, Selection } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
-import { follow } from '../../functions/kubernetes/follow.ts';
+import { follow, inMap } from '../../functions/kubernetes/follow.ts';
 import { isLater } from '../../functions/domain/resource-version.ts';
 import { PROGRESSES } from '../../functions/kubernetes/resources.ts';
 import type { Clock } from '../../functions/runtime/clock.ts';
 import type { Log } from '../../functions/runtime/log.ts';
-import { inMap } from '../view/watches.ts';
 
 export interface MaintenanceWatchesOptions {
   readonly cluster: Cluster;

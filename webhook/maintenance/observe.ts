@@ -12,7 +12,7 @@ import {
   type MaintenanceProgress,
   type Subject,
 } from '../../functions/domain/progress/progress-object.ts';
-import { expiredAmong } from '../../functions/domain/progress/retention.ts';
+import { expiredAmong } from './retention.ts';
 import {
   evictionIntervalOf,
   isFor,

@@ -1,5 +1,5 @@
 import { KUBEVIRT } from '../../functions/domain/names.ts';
-import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { LEASES } from '../../functions/kubernetes/resources.ts';
 import type { Clock } from '../../functions/runtime/clock.ts';

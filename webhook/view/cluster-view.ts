@@ -19,9 +19,8 @@ import {
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { VMIS } from '../../functions/kubernetes/resources.ts';
 import { GROUP, inGroups } from '../../functions/cluster/in-groups.ts';
-import { ignoreNotFound } from '../../functions/cluster/snapshot.ts';
-
-export const uidOf = ({ metadata }: KubernetesObject): string => metadata.uid;
+import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
+import { uidOf } from '../../functions/kubernetes/follow.ts';
 
 /** The guard's in-memory view of the cluster; each watch updates its own part. */
 export class ClusterView {

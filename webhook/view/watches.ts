@@ -7,10 +7,10 @@ import type { Cluster, ListedType, ResourceType } from '../../functions/kubernet
 import { isSame } from '../../functions/domain/same.ts';
 import { limitsOf } from '../../functions/domain/view/view-of.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
-import { follow, type Follower } from '../../functions/kubernetes/follow.ts';
+import { type Changes, follow, inMap, uidOf } from '../../functions/kubernetes/follow.ts';
 import { KUBEVIRTS, MTQS, WEBHOOK_CONFIGURATIONS } from '../../functions/kubernetes/resources.ts';
 import type { Log } from '../../functions/runtime/log.ts';
-import { uidOf, type ClusterView } from './cluster-view.ts';
+import { type ClusterView } from './cluster-view.ts';
 
 export interface WatchesOptions {
   readonly cluster: Cluster;
@@ -176,23 +176,6 @@ export class Watches {
 const KINDS = 6;
 const INCUMBENT_KINDS = [MTQS, WEBHOOK_CONFIGURATIONS] as const;
 
-type Changes<T> = Pick<Follower<T>, 'onList' | 'onChange' | 'onGone'>;
-
 const isCancelled = ({ metadata }: Migration): boolean => metadata.deletionTimestamp !== undefined;
 
 const nameOf = ({ metadata }: KubernetesObject): string => metadata.name;
-
-/** Keeps the current objects in a map, by a key. */
-export function inMap<T extends KubernetesObject>(
-  map: Map<string, T>,
-  keyOf: (object: T) => string = uidOf,
-): Changes<T> {
-  return {
-    onList: (objects) => {
-      map.clear();
-      for (const object of objects) map.set(keyOf(object), object);
-    },
-    onChange: (object) => void map.set(keyOf(object), object),
-    onGone: (object) => void map.delete(keyOf(object)),
-  };
-}

@@ -7,7 +7,6 @@ import type {
 } from '../objects.ts';
 
 /** KubeVirt's kinds with the fields that a migration between clusters uses (facts/cross-cluster.md §C1). Types only. */
-
 export type RunStrategy =
   'Always' | 'RerunOnFailure' | 'Manual' | 'Halted' | 'Once' | typeof WAIT_AS_RECEIVER;
 
@@ -212,4 +211,23 @@ export interface DataVolume extends KubernetesObject {
     };
   };
   status?: { phase?: string; progress?: string; conditions?: Condition[] };
+}
+
+/** A block volume is as large as it is; a file system as was asked for, because CDI adds its overhead again. */
+export const sizeOf = ({ spec, status }: Claim): string | undefined =>
+  (spec.volumeMode === 'Block' ? status?.capacity?.['storage'] : undefined) ??
+  spec.resources?.requests?.['storage'];
+
+/** core/v1 ConfigMap. */
+export interface ConfigMap extends KubernetesObject {
+  data?: Record<string, string>;
+  /** Base64. */
+  binaryData?: Record<string, string>;
+  immutable?: boolean;
+}
+
+/** batch/v1 Job, as far as its beginning and its end go. */
+export interface Job extends KubernetesObject {
+  spec?: { suspend?: boolean };
+  status?: { succeeded?: number; conditions?: { type: string; status: string; message?: string }[] };
 }

@@ -1,4 +1,4 @@
-import { parseJson } from '../lock.ts';
+import { parseJson } from '../bounded.ts';
 import { LIVE_ANNOTATION } from './names.ts';
 import type { KubernetesObject } from '../objects.ts';
 import * as z from '../../runtime/zod.ts';

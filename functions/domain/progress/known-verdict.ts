@@ -1,5 +1,4 @@
-import { shortList, textRecord } from '../bounded.ts';
-import { parseJson } from '../lock.ts';
+import { parseJson, shortList, textRecord } from '../bounded.ts';
 import { ANNOTATION } from '../names.ts';
 import type { KubernetesEvent } from '../objects.ts';
 import { isLater } from '../resource-version.ts';

@@ -1,5 +1,5 @@
-import { shortList, textRecord } from '../bounded.ts';
-import { parseJson, podIdentities, type LockedMigration, type QuotaToRaise } from '../lock.ts';
+import { parseJson, shortList, textRecord } from '../bounded.ts';
+import { podIdentities, type LockedMigration, type QuotaToRaise } from '../lock.ts';
 import { ANNOTATION, LABEL } from '../names.ts';
 import type { ResourceList, ResourceQuota } from '../objects.ts';
 import { isHardQuantity } from '../quantity.ts';

@@ -1,6 +1,6 @@
-import { shortList } from '../bounded.ts';
+import { parseJson, shortList } from '../bounded.ts';
 import { fingerprint } from '../fingerprint.ts';
-import { parseJson, type QuotaToRaise, type BlockedMigration } from '../lock.ts';
+import { type QuotaToRaise, type BlockedMigration } from '../lock.ts';
 import { ANNOTATION, LOCK_OUTCOME, REASON, type Reason } from '../names.ts';
 import type { ClusterVmmrq, Namespace, ResourceQuota, Vmmrq } from '../objects.ts';
 import * as z from '../../runtime/zod.ts';

@@ -1,8 +1,8 @@
 import { findingOf, nextConditions, type Finding } from '../../domain/live/conditions.ts';
-import { allLeftovers } from '../../domain/live/leftovers.ts';
+import { allLeftovers } from '../run/leftovers.ts';
 import type { MigrationStatus, PlanMigration, VmReference, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
-import { isAmbiguous, isSameVm } from '../../domain/live/stop.ts';
+import { isAmbiguous, isSameVm } from '../run/stop.ts';
 import { defined } from './defined.ts';
 import type { Run } from './run.ts';
 

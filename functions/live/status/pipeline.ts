@@ -1,6 +1,6 @@
 import type { PipelineStage, PlanVm, RunTimes, StageError } from '../../domain/live/forklift.ts';
 import { defined } from './defined.ts';
-import { COMPLETED, ITINERARY, type Stage } from '../steps.ts';
+import { COMPLETED, ITINERARY, type Stage } from '../steps/itinerary.ts';
 
 /** What Forklift's UI says of each stage (facts/cross-cluster.md §A1). */
 const DESCRIPTION: Readonly<Record<Stage, string>> = {

@@ -9,8 +9,8 @@ import type {
   SnapshotReference,
 } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, type LiveConditionType } from '../../domain/live/names.ts';
-import type { PlanView } from '../../domain/live/plan-view.ts';
-import { OF_VMS } from '../../domain/live/run-state.ts';
+import type { PlanView } from '../findings/plan-view.ts';
+import { OF_VMS } from '../run/state.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import { defined } from './defined.ts';
 import type { Run } from './run.ts';

@@ -1,5 +1,5 @@
 import { isBlocking, nextConditions, type Finding } from '../../domain/live/conditions.ts';
-import { LIMIT_MS, timeOf } from '../../domain/live/deadlines.ts';
+import { LIMIT_MS, timeOf } from '../run/deadlines.ts';
 import type { MigrationStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import { timeText } from './vm.ts';

@@ -18,11 +18,11 @@ import { nextConditions } from '../../domain/live/conditions.ts';
 import { MOVE_EVENT_DATA } from '../../domain/live/move-events.ts';
 import type { MigrationState } from '../../domain/live/kubevirt.ts';
 import type { LiveReason } from '../../domain/live/names.ts';
-import type { RunRecord } from '../../domain/live/run-record.ts';
-import { hasLeftovers } from '../../domain/live/run-state.ts';
-import type { RunSnapshot } from '../../domain/live/run-snapshot.ts';
+import type { RunRecord } from '../run/record.ts';
+import { hasLeftovers } from '../run/state.ts';
+import type { RunSnapshot } from '../run/snapshot.ts';
 import { isSame } from '../../domain/same.ts';
-import type { Ended, RunDecision } from '../decide.ts';
+import type { Ended, RunDecision } from '../steps/decide.ts';
 import { reportRun, shownVm, type RunReport } from './report.ts';
 
 const WEB: PlanVm = { name: 'web', namespace: 'vms' };

@@ -7,9 +7,9 @@ import type {
   PlanVm,
   VmStatus,
 } from '../../domain/live/forklift.ts';
-import { movedIn } from '../../domain/live/moved.ts';
+import { movedIn } from '../guest/has-moved.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
-import { isSameVm } from '../../domain/live/stop.ts';
+import { isSameVm } from '../run/stop.ts';
 import { migrationStatusOf } from './migration-status.ts';
 import { withRun, type Referred } from './plan-status.ts';
 import { runOf } from './run.ts';

@@ -1,9 +1,9 @@
 import { has, saysWait } from '../../domain/live/conditions.ts';
-import { leftoversOf } from '../../domain/live/leftovers.ts';
+import { leftoversOf } from '../run/leftovers.ts';
 import type { PlanMigration, Standing, VmStatus } from '../../domain/live/forklift.ts';
-import { hasMoved } from '../../domain/live/moved.ts';
+import { hasMoved } from '../guest/has-moved.ts';
 import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
-import type { Ended } from '../decide.ts';
+import type { Ended } from '../steps/decide.ts';
 import { percentOf } from './pipeline.ts';
 import { endOf } from './vm.ts';
 

@@ -1,17 +1,17 @@
 import { has, nextConditions, saysWait, type Finding } from '../../domain/live/conditions.ts';
-import { withLeftovers } from '../../domain/live/leftovers.ts';
+import { withLeftovers } from '../run/leftovers.ts';
 import type { PlanVm, RunTimes, StageError, VmReference, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
-import { isDownByNextCrash, isDownByNextCrashThere } from '../../domain/live/proofs.ts';
-import { recordIn, type RunRecord } from '../../domain/live/run-record.ts';
-import type { RunSnapshot } from '../../domain/live/run-snapshot.ts';
-import { lateEnd, standingEnd } from '../../domain/live/standing-end.ts';
-import { staysOf } from '../../domain/live/stays.ts';
-import type { Ended, RunDecision } from '../decide.ts';
-import { TRANSFER } from '../steps.ts';
+import { isDownByNextCrash, isDownByNextCrashThere } from '../guest/proofs.ts';
+import { recordIn, type RunRecord } from '../run/record.ts';
+import type { RunSnapshot } from '../run/snapshot.ts';
+import { lateEnd, standingEnd } from '../run/outcome.ts';
+import { staysOf } from '../run/left-on-target.ts';
+import type { Ended, RunDecision } from '../steps/decide.ts';
+import { TRANSFER } from '../steps/itinerary.ts';
 import { defined } from './defined.ts';
 import { doneIn, pipelineAt, stepsOf } from './pipeline.ts';
-import { placeOf, withPlace } from './place.ts';
+import { placeOf, withPlace } from './cut-over.ts';
 import { waitingFinding } from './waiting.ts';
 
 /** One VM of a run, as decided now. */

@@ -1,6 +1,6 @@
 import { waitFor, type Finding } from '../../domain/live/conditions.ts';
-import type { Wait } from '../../domain/live/decision.ts';
-import { timeOf } from '../../domain/live/deadlines.ts';
+import type { Wait } from '../run/decision.ts';
+import { timeOf } from '../run/deadlines.ts';
 import type { LiveCondition } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, LIVE_REASON, type LiveReason } from '../../domain/live/names.ts';
 

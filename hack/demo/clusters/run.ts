@@ -1,5 +1,5 @@
 import { INSTANCETYPES } from '../../../functions/kubernetes/live-resources.ts';
-import { found } from '../../../functions/live/found.ts';
+import { found } from '../../../functions/live/read/get.ts';
 import { LIVE_LABEL } from '../../../functions/domain/live/names.ts';
 import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../../test/cluster/kubevirt/objects.ts';
 import { serveAnything } from '../../../test/cluster/served.ts';

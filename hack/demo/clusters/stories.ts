@@ -1,7 +1,7 @@
 import type { New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { isSame } from '../../../functions/domain/same.ts';
 import type { ResourceQuota } from '../../../functions/domain/objects.ts';
-import { found } from '../../../functions/live/found.ts';
+import { found } from '../../../functions/live/read/get.ts';
 import { INSTANCETYPES, PROVIDERS, SECRETS } from '../../../functions/kubernetes/live-resources.ts';
 import { RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import type { CrossStep } from '../../../test/cluster/kubevirt/decentralized/node-steps.ts';

@@ -1,6 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { missingAttribute, MalformedEvent, readEvent, withAttributes } from './cloudevent.ts';
-import type { CloudEvent, HeaderLines } from './cloudevent.ts';
+import {
+  type CloudEvent,
+  type HeaderLines,
+  MalformedEvent,
+  missingAttribute,
+  readEvent,
+  withAttributes,
+} from './cloudevent.ts';
 import { bodyOf, listen, type Listener } from './exchange.ts';
 import type { Broker, Destination, Trigger } from './manifests.ts';
 import { Subscription, TTL, type Hop } from './subscription.ts';

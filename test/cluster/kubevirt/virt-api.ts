@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
+import { ApiError, describeError, ignoreNotFound } from '../../../functions/kubernetes/errors.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { Cluster, New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
-import { ApiError, describeError } from '../../../functions/kubernetes/errors.ts';
 import type { AdmissionRequest } from '../../../webhook/admission/admission.ts';
 import {
   VALIDATING_WEBHOOK_CONFIGURATIONS,

@@ -54,7 +54,7 @@ const ENDING: readonly RegExp[] = [
   /\bas: 'Failed',\s*reason: LIVE_REASON\.(\w+)/g,
 ];
 /** All its reasons are why runs are stopped. */
-const STOPS = 'functions/domain/live/stop.ts';
+const STOPS = 'functions/live/run/stop.ts';
 
 test('every end of a run is in the table of ends', () => {
   const ends = [

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
+import { ApiError, ignoreNotFound, isConflict } from '../../../functions/kubernetes/errors.ts';
 import { KIND } from '../../../functions/domain/names.ts';
 import type { ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
-import { ApiError, isConflict } from '../../../functions/kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { expectQuiescent, expectInTime, untilOver } from '../../support/quiescent.ts';
 import { wasRaised } from '../../support/invariants.ts';

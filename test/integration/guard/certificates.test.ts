@@ -4,9 +4,8 @@ import { LABEL, PROOF_QUOTA, SYSTEM_NAMESPACE, WEBHOOK } from '../../../function
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
 import type { Cluster, New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
-import { ApiError } from '../../../functions/kubernetes/errors.ts';
+import { ApiError, ignoreNotFound } from '../../../functions/kubernetes/errors.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
 import { freshControlPlane } from '../../support/control-plane.ts';
 import type { AdmissionRequest, Decision } from '../../../webhook/admission/admission.ts';

@@ -4,7 +4,7 @@ import { LOCK_VERSION, withLock, type Lock } from '../../../functions/domain/loc
 import { EVENT, REASON, SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
 import { RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../../functions/kubernetes/errors.ts';
 import { POLICY_BINDINGS, policiesInForce } from '../../cluster/policies-in-force.ts';
 import { expectAsBefore } from '../../support/as-before.ts';
 import { writeByHand } from '../../support/by-hand.ts';

@@ -7,7 +7,7 @@ import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluste
 import { PLAN_MIGRATIONS, PLANS, PROVIDERS } from '../../../functions/kubernetes/live-resources.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { toResponse } from '../../../webhook/admission/admission.ts';
-import { reviewForklift } from '../../../webhook/admission/forklift-review.ts';
+import { reviewForklift } from '../../../webhook/live/forklift-review.ts';
 import { ensureCaBundle, fingerprintsOf, LIVE_WEBHOOKS } from '../../../webhook/tls/ca-bundle.ts';
 import { MUTATING_WEBHOOK_CONFIGURATIONS, SERVICE_ACCOUNTS } from '../../../webhook/tls/resources.ts';
 import { objectsOf } from '../../cluster/controlplane/kustomize.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Job } from '../../../functions/domain/live/run-snapshot.ts';
+import type { Job } from '../../../functions/domain/live/kubevirt.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import {
   CONFIG_MAPS,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { PlanMigration } from '../../../functions/domain/live/forklift.ts';
-import { vmsUnderWay } from '../../../functions/domain/live/run-state.ts';
+import { vmsUnderWay } from '../../../functions/live/run/state.ts';
 import { LIVE_REASON } from '../../../functions/domain/live/names.ts';
 import { FULL_MIGRATIONS, VMS } from '../../cluster/kubevirt/objects.ts';
 import { askUntil } from '../../support/eventually.ts';

@@ -3,9 +3,8 @@ import { KIND, SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../../functions/doma
 import type { KubernetesEvent } from '../../../functions/domain/objects.ts';
 import { owesEvents, type MaintenanceProgress } from '../../../functions/domain/progress/progress-object.ts';
 import { EVENTS_WITH_VERDICTS } from '../../../functions/cluster/listed-events.ts';
-import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
+import { ignoreNotFound, isAlreadyExists } from '../../../functions/kubernetes/errors.ts';
 import type { Address } from '../../../functions/kubernetes/cluster.ts';
-import { isAlreadyExists } from '../../../functions/kubernetes/errors.ts';
 import { CLUSTER_VMMRQS, EVENTS, PROGRESSES, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { cordon } from '../../cluster/kubevirt/node-objects.ts';
 import { evict } from '../../cluster/kubevirt/evict.ts';

@@ -6,7 +6,7 @@ import {
   RESOURCE_QUOTAS,
   VMMRQS,
 } from '../../../functions/kubernetes/resources.ts';
-import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../../functions/kubernetes/errors.ts';
 import { Normaliser } from './normalise.ts';
 import type { Side } from './side.ts';
 import type { StepContext, Step } from './steps.ts';

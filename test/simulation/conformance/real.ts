@@ -5,7 +5,7 @@ import { connect } from '../../../functions/kubernetes/client.ts';
 import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { follow } from '../../../functions/kubernetes/follow.ts';
 import { NAMESPACES, PODS, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../../functions/kubernetes/errors.ts';
 import { render } from '../../cluster/controlplane/kustomize.ts';
 import { freshControlPlane } from '../../support/control-plane.ts';
 import { installKubeVirt } from '../../cluster/kubevirt/install.ts';

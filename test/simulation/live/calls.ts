@@ -1,13 +1,13 @@
-import type { LiveWrite } from '../../../functions/domain/live/decision.ts';
+import type { LiveWrite } from '../../../functions/live/run/decision.ts';
 import type { PlanMigration } from '../../../functions/domain/live/forklift.ts';
 import { LIVE_EVENT, LIVE_KIND } from '../../../functions/domain/live/names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import { ApiError, Unreachable } from '../../../functions/kubernetes/errors.ts';
 import { JOBS, PLAN_MIGRATIONS } from '../../../functions/kubernetes/live-resources.ts';
-import type { PassResult } from '../../../functions/live/begin.ts';
+import type { PassResult } from '../../../functions/live/migration/start.ts';
 import type { LiveContext } from '../../../functions/live/context.ts';
-import { passMigration } from '../../../functions/live/pass.ts';
-import { wake } from '../../../functions/live/wake.ts';
+import { passMigration } from '../../../functions/live/migration/reconcile.ts';
+import { wake } from '../../../functions/live/migration/migrations-of-event.ts';
 import { FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
 import type { Random } from '../random.ts';
 import {

@@ -1,4 +1,4 @@
-import type { LiveWrite } from '../../../functions/domain/live/decision.ts';
+import type { LiveWrite } from '../../../functions/live/run/decision.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';

@@ -4,7 +4,7 @@ import { aVm } from '../../support/builders/live.ts';
 import { seconds } from '../../support/builders/object.ts';
 import { conditionsOf, END, ModelledRun } from './modelled-run.ts';
 import type { VmStatus } from '../../../functions/domain/live/forklift.ts';
-import { withRecord, type RunRecord } from '../../../functions/domain/live/run-record.ts';
+import { withRecord, type RunRecord } from '../../../functions/live/run/record.ts';
 import { LIVE_ANNOTATION, LIVE_KIND } from '../../../functions/domain/live/names.ts';
 import { PLAN_MIGRATIONS, VIRTUAL_MACHINES } from '../../../functions/kubernetes/live-resources.ts';
 

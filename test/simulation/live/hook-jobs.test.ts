@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { hookName, runLabels, type RunId } from '../../../functions/domain/live/run-names.ts';
-import type { Job } from '../../../functions/domain/live/run-snapshot.ts';
+import { hookName, runLabels, type RunId } from '../../../functions/live/run/names.ts';
+import type { Job } from '../../../functions/domain/live/kubevirt.ts';
 import {
   CONFIG_MAPS,
   HOOKS,

@@ -1,5 +1,6 @@
 import { LIVE_ANNOTATION } from '../../../functions/domain/live/names.ts';
-import type { HookView, Job } from '../../../functions/domain/live/run-snapshot.ts';
+import type { HookView } from '../../../functions/live/run/snapshot.ts';
+import type { Job } from '../../../functions/domain/live/kubevirt.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import { JOBS } from '../../../functions/kubernetes/live-resources.ts';
 import { Random } from '../random.ts';

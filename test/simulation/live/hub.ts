@@ -14,7 +14,7 @@ import {
   LIVE_KIND,
   LIVE_LABEL,
 } from '../../../functions/domain/live/names.ts';
-import type { RunId } from '../../../functions/domain/live/run-names.ts';
+import type { RunId } from '../../../functions/live/run/names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import { PLAN_MIGRATIONS, PLANS, PROVIDERS } from '../../../functions/kubernetes/live-resources.ts';
 import {

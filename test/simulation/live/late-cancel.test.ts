@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { migrationIdOf, vmimName } from '../../../functions/domain/live/run-names.ts';
+import { migrationIdOf, vmimName } from '../../../functions/live/run/names.ts';
 import { aReceiver, arrived, aWaitingVmi, migrated, received } from '../../support/builders/live-run.ts';
 import { seconds } from '../../support/builders/object.ts';
 import { always, conditionsOf, ModelledRun } from './modelled-run.ts';
-import type { RunRecord } from '../../../functions/domain/live/run-record.ts';
+import type { RunRecord } from '../../../functions/live/run/record.ts';
 import { FULL_MIGRATIONS } from '../../cluster/kubevirt/objects.ts';
 import { VIRTUAL_MACHINES, WHOLE_VMIS } from '../../../functions/kubernetes/live-resources.ts';
 

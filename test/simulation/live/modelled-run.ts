@@ -13,11 +13,10 @@ import {
   LIVE_KIND,
   LIVE_LABEL,
 } from '../../../functions/domain/live/names.ts';
-import { recordOf, withRecord, type RunRecord } from '../../../functions/domain/live/run-record.ts';
+import { recordOf, withRecord, type RunRecord } from '../../../functions/live/run/record.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
-import { liveEvent } from '../../../functions/eventing/live-events.ts';
+import { liveEvent, referenceEventOf } from '../../../functions/eventing/live-events.ts';
 import type { PostedEvent } from '../../../functions/eventing/posted-event.ts';
-import { referenceEventOf } from '../../../functions/eventing/reference-event.ts';
 import type { Answer, Handle } from '../../../functions/host/function.ts';
 import type { ApiServer, Cluster, New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { ApiError, Unreachable } from '../../../functions/kubernetes/errors.ts';
@@ -34,7 +33,7 @@ import {
   WHOLE_CLAIMS,
   WHOLE_VMIS,
 } from '../../../functions/kubernetes/live-resources.ts';
-import type { Remote } from '../../../functions/kubernetes/remote.ts';
+import type { Remote } from '../../../functions/live/read/remote.ts';
 import { KUBEVIRTS, NAMESPACES, PODS } from '../../../functions/kubernetes/resources.ts';
 import { newLiveFunction } from '../../../functions/live/function.ts';
 import { aModel, type Model } from '../model/model.ts';

@@ -9,18 +9,18 @@ export interface LiveMutation {
   readonly edits: readonly Edit[];
 }
 
-const DEADLINES = 'functions/domain/live/deadlines.ts';
-const CUT_OVER = 'functions/domain/live/cut-over.ts';
-const END_SOURCE = 'functions/domain/live/end-source.ts';
-const UNDO = 'functions/live/undo/decide.ts';
-const RUN = 'functions/live/decide.ts';
-const MOVE = 'functions/live/move.ts';
-const ENDED = 'functions/live/ended-before.ts';
-const PASS = 'functions/live/pass.ts';
-const APPLY = 'functions/live/apply.ts';
-const HOLD = 'functions/live/hold.ts';
-const HOOK = 'functions/domain/live/hook-step.ts';
-const STOP = 'functions/domain/live/stop.ts';
+const DEADLINES = 'functions/live/run/deadlines.ts';
+const CUT_OVER = 'functions/live/guest/cut-over.ts';
+const END_SOURCE = 'functions/live/guest/end-source.ts';
+const UNDO = 'functions/live/steps/undo.ts';
+const RUN = 'functions/live/steps/decide.ts';
+const MOVE = 'functions/live/migration/move-vm.ts';
+const ENDED = 'functions/live/migration/skip-ended-vm.ts';
+const PASS = 'functions/live/migration/reconcile.ts';
+const APPLY = 'functions/live/migration/apply.ts';
+const HOLD = 'functions/live/migration/finalizers.ts';
+const HOOK = 'functions/live/steps/hook.ts';
+const STOP = 'functions/live/run/stop.ts';
 
 const mutation = (name: string, breaks: readonly Rule[], ...edits: readonly Edit[]): LiveMutation => ({
   name,
@@ -157,13 +157,13 @@ export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'a VM of the older form stays down',
     ['L4'],
-    edit('functions/domain/live/proofs.ts', '(isOfOldForm(vm) && hasFailedState(vmi)) ||', ''),
+    edit('functions/live/guest/proofs.ts', '(isOfOldForm(vm) && hasFailedState(vmi)) ||', ''),
   ),
   mutation(
     'a VM whose migration ended before it began stays down',
     ['L4'],
     edit(
-      'functions/domain/live/proofs.ts',
+      'functions/live/guest/proofs.ts',
       '    (isKeptRunning(vm) && isUnfinished(vmi) && others.every(isOver))',
       'false',
     ),
@@ -246,7 +246,7 @@ export const MUTATIONS: readonly LiveMutation[] = [
     'a user gives the run up by any value',
     ['L4'],
     edit(
-      'functions/domain/live/break-glass.ts',
+      'functions/live/run/break-glass.ts',
       'metadata.annotations?.[LIVE_ANNOTATION.breakGlass] === metadata.uid;',
       'metadata.annotations?.[LIVE_ANNOTATION.breakGlass] !== undefined;',
     ),
@@ -299,7 +299,7 @@ export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'a cancel that comes too late ends the run',
     ['L4'],
-    edit('functions/domain/live/standing-end.ts', 'return isLate ? undefined : end;', 'return end;'),
+    edit('functions/live/run/outcome.ts', 'return isLate ? undefined : end;', 'return end;'),
   ),
   mutation(
     'a hook counts as succeeded at once',

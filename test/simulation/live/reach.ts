@@ -1,6 +1,6 @@
 import { LIVE_KIND } from '../../../functions/domain/live/names.ts';
 import { FIELD_MANAGER } from '../../../functions/domain/names.ts';
-import type { LiveWrite } from '../../../functions/domain/live/decision.ts';
+import type { LiveWrite } from '../../../functions/live/run/decision.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type {
   Address,

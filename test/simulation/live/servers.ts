@@ -1,4 +1,4 @@
-import type { LiveWrite } from '../../../functions/domain/live/decision.ts';
+import type { LiveWrite } from '../../../functions/live/run/decision.ts';
 
 import { ApiError } from '../../../functions/kubernetes/errors.ts';
 import { FULL_MIGRATIONS, VMS } from '../../cluster/kubevirt/objects.ts';

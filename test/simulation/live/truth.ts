@@ -2,7 +2,7 @@ import type { TransferState } from '../../cluster/kubevirt/decentralized/node-st
 import type { Side } from '../../cluster/kubevirt/decentralized/sides.ts';
 import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
 import type { LauncherPod, Vmi } from '../../cluster/kubevirt/types.ts';
-import type { LiveWrite } from '../../../functions/domain/live/decision.ts';
+import type { LiveWrite } from '../../../functions/live/run/decision.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { DATA_VOLUMES, type Clusters } from './clusters.ts';
 

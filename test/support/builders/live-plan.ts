@@ -1,6 +1,6 @@
 import type { LiveCondition } from '../../../functions/domain/live/forklift.ts';
 import type { Claim } from '../../../functions/domain/live/kubevirt.ts';
-import type { PlanView, SourceView, TargetView, VmView } from '../../../functions/domain/live/plan-view.ts';
+import type { PlanView, SourceView, TargetView, VmView } from '../../../functions/live/findings/plan-view.ts';
 import type { KubeVirt } from '../../../functions/domain/objects.ts';
 import { aHost, aNetworkMap, aPlan, aProvider, aStorageMap, aVm, itsVmi } from './live.ts';
 import { metadata, seconds } from './object.ts';

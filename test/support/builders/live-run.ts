@@ -1,4 +1,4 @@
-import type { LiveWrite, StepDecision } from '../../../functions/domain/live/decision.ts';
+import type { LiveWrite, StepDecision } from '../../../functions/live/run/decision.ts';
 import type {
   Claim,
   DataVolume,
@@ -13,16 +13,16 @@ import {
   LIVE_LABEL,
   type LiveReason,
 } from '../../../functions/domain/live/names.ts';
-import { migrationIdOf, runLabels, vmimName } from '../../../functions/domain/live/run-names.ts';
-import { withRecord, type RunRecord } from '../../../functions/domain/live/run-record.ts';
+import { migrationIdOf, runLabels, vmimName } from '../../../functions/live/run/names.ts';
+import { withRecord, type RunRecord } from '../../../functions/live/run/record.ts';
 import type {
   HubSide,
   RecordedRun,
   RunSnapshot,
   SourceSide,
   TargetSide,
-} from '../../../functions/domain/live/run-snapshot.ts';
-import { standbyVm } from '../../../functions/domain/live/standby-vm.ts';
+} from '../../../functions/live/run/snapshot.ts';
+import { standbyVm } from '../../../functions/live/target/standby-vm.ts';
 import { KIND } from '../../../functions/domain/names.ts';
 import type { KubernetesObject, Namespace, Pod } from '../../../functions/domain/objects.ts';
 import { aNetworkMap, aPlan, aPlanMigration, aRecord, aStorageMap, aVm, itsVmi, RUN } from './live.ts';

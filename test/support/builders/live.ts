@@ -9,8 +9,8 @@ import type {
 import type { VirtualMachine, Vmi, VmTemplate } from '../../../functions/domain/live/kubevirt.ts';
 import { FORKLIFT_KIND, LIVE_FINALIZER, LIVE_KIND } from '../../../functions/domain/live/names.ts';
 import { KIND } from '../../../functions/domain/names.ts';
-import type { RunId } from '../../../functions/domain/live/run-names.ts';
-import type { RunRecord } from '../../../functions/domain/live/run-record.ts';
+import type { RunId } from '../../../functions/live/run/names.ts';
+import type { RunRecord } from '../../../functions/live/run/record.ts';
 import { build, metadata, seconds, withFinalizer, type Change } from './object.ts';
 
 const named = (name: string): { namespace: string; name: string } => ({ namespace: 'tenant', name });

@@ -1,5 +1,5 @@
 import type { KubernetesObject, ResourceList } from '../../../functions/domain/objects.ts';
-import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../../functions/kubernetes/errors.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import type { CrossStep } from '../../cluster/kubevirt/decentralized/node-steps.ts';

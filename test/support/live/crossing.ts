@@ -19,7 +19,7 @@ import {
   STORAGE_CLASSES,
   STORAGE_MAPS,
 } from '../../../functions/kubernetes/live-resources.ts';
-import { Remotes } from '../../../functions/kubernetes/remote.ts';
+import { Remotes } from '../../../functions/live/read/remote.ts';
 import { isAlreadyExists } from '../../../functions/kubernetes/errors.ts';
 import { KUBEVIRTS, NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { newLiveFunction } from '../../../functions/live/function.ts';

@@ -1,7 +1,7 @@
 import type { PlanMigration } from '../../../functions/domain/live/forklift.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS } from '../../../functions/kubernetes/live-resources.ts';
-import { found } from '../../../functions/live/found.ts';
+import { found } from '../../../functions/live/read/get.ts';
 import { askUntil } from '../eventually.ts';
 import type { Crossing } from './crossing.ts';
 

@@ -3,7 +3,7 @@ import { parseQuantity } from '../../../functions/domain/quantity.ts';
 import type { Rules } from '../../../functions/domain/snapshot.ts';
 import { viewOf } from '../../../functions/domain/view/view-of.ts';
 import type { ApiServer } from '../../../functions/kubernetes/cluster.ts';
-import { ignoreNotFound } from '../../../functions/cluster/snapshot.ts';
+import { ignoreNotFound } from '../../../functions/kubernetes/errors.ts';
 import { CLUSTER_VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import type { ClusterFacts } from '../../../kubectl/preflight/facts.ts';
 import { isGiveable, type OutcomeName, type VmOutcome } from '../../../kubectl/preflight/outcome.ts';

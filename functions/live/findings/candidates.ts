@@ -1,0 +1,27 @@
+import type { PlanVm } from '../../domain/live/forklift.ts';
+import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import { movedIn } from '../guest/has-moved.ts';
+import type { PlanView, VmView } from './plan-view.ts';
+import { shownName } from '../run/describe.ts';
+
+/** One VM of a plan that is found and has not moved yet. */
+export interface Candidate extends VmView {
+  readonly vm: VirtualMachine;
+  readonly name: string;
+  readonly targetName: string;
+}
+
+/** How the plan names it. */
+export const labelOf = ({ id, namespace, name }: PlanVm): string =>
+  name ? `${namespace ?? ''}/${name}` : (id ?? '');
+
+/** VMs that have moved are where they shall be. */
+export const candidatesOf = ({ plan, sourceCluster }: PlanView): Candidate[] =>
+  plan.spec.vms.flatMap((entry, index) => {
+    const seen = sourceCluster?.vms[index];
+    const [vm] = seen?.found ?? [];
+    if (seen === undefined || vm === undefined || movedIn(plan, { id: vm.metadata.uid }) !== undefined)
+      return [];
+    const name = shownName(vm);
+    return [{ ...seen, vm, name, targetName: entry.targetName || vm.metadata.name }];
+  });

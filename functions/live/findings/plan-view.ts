@@ -1,0 +1,63 @@
+import type { KubeVirt, Namespace, Pod, ResourceQuota, Vmmrq } from '../../domain/objects.ts';
+import type { Hook, NetworkMap, Plan, Provider, StorageMap } from '../../domain/live/forklift.ts';
+import type { Claim, VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
+import type { FoundResources } from '../target/resources.ts';
+
+/** What a plan refers to, as read. An object that does not exist is undefined. */
+export interface PlanView {
+  readonly plan: Plan;
+  readonly source: Provider | undefined;
+  readonly destination: Provider | undefined;
+  readonly networks: NetworkMap | undefined;
+  readonly storage: StorageMap | undefined;
+  /** By namespace/name. */
+  readonly hooks: ReadonlyMap<string, Hook>;
+  /** Service accounts that the hooks need, and that the namespace of the plan lacks. */
+  readonly missingAccounts: ReadonlySet<string>;
+  /** Undefined: its provider is not Ready, so nothing is known of its VMs. */
+  readonly sourceCluster: SourceView | undefined;
+  readonly targetCluster: TargetView | undefined;
+  /** The pods that run each VM on the source, by its uid; empty where the target namespace has no quota. */
+  readonly pods: ReadonlyMap<string, readonly Pod[]>;
+  /** Instance types and preferences that VMs name, by the uid of the VM; `hidden`: the account may not read them on the source. */
+  readonly instanceTypes: ReadonlyMap<string, FoundResources | 'hidden'>;
+  /** Service accounts that VMs mount, and that the target namespace lacks, by the uid of the VM. */
+  readonly missingMounts: ReadonlyMap<string, readonly string[]>;
+  /** Labels for the CPU of a guest that no node of the target has together, by the uid of its VM. */
+  readonly missingCpus: ReadonlyMap<string, readonly string[]>;
+  /** The node of a guest that lacks labels about its CPU, by the uid of the VM. */
+  readonly unlabelledNodes: ReadonlyMap<string, string>;
+}
+
+interface ClusterView {
+  /** The uid of its namespace kube-system. */
+  readonly cluster: string;
+  readonly kubevirt: KubeVirt | undefined;
+}
+
+export interface SourceView extends ClusterView {
+  /** Of its API server: "v1.34.1". */
+  readonly version: string;
+  /** What each entry of spec.vms refers to, in its order. */
+  readonly vms: readonly VmView[];
+}
+
+export interface VmView {
+  /** Those that fit the entry: one, if all is well. */
+  readonly found: readonly VirtualMachine[];
+  readonly vmi: Vmi | undefined;
+  /** The claims of its volumes by name. */
+  readonly claims: ReadonlyMap<string, Claim>;
+}
+
+export interface TargetView extends ClusterView {
+  /** VMs of the target namespace by name. */
+  readonly vms: ReadonlyMap<string, VirtualMachine>;
+  /** The target namespace, if it has quotas. */
+  readonly namespace: Namespace | undefined;
+  readonly quotas: readonly ResourceQuota[];
+  /** Those that hold in the target namespace. Read where it has quotas. */
+  readonly vmmrqs: readonly Vmmrq[];
+  /** VMs of the whole cluster by their MAC addresses: `namespace/name`. */
+  readonly macs: ReadonlyMap<string, string>;
+}

@@ -1,0 +1,175 @@
+import { critical, has, withReady, type Finding } from '../../domain/live/conditions.ts';
+import type { NamedReference, Plan, Provider } from '../../domain/live/forklift.ts';
+import { LIVE_CONDITION, type LiveConditionType } from '../../domain/live/names.ts';
+import type { PlanView } from './plan-view.ts';
+import { shownName } from '../run/describe.ts';
+import { clusterFindings } from './clusters.ts';
+import { gitOpsFindings } from './gitops.ts';
+import { planHookFindings } from './hooks.ts';
+import { quotaFindings } from './quota.ts';
+import { vmFindings } from './vms.ts';
+import { candidatesOf } from './candidates.ts';
+import { nextCrashFindings } from './next-crash.ts';
+
+/**
+ * What keeps a plan from running, as Forklift says it (facts/cross-cluster.md §A1). VMs are not looked at while one of its migrations
+ * runs: what that does to them is no problem of the plan.
+ */
+export function planFindings(view: PlanView): readonly Finding[] {
+  const { plan } = view;
+  const isExecuting = has(plan.status, LIVE_CONDITION.executing);
+  const inNamespace = namespace(view);
+  const findings = [
+    ...providers(view),
+    ...inNamespace,
+    ...maps(view),
+    ...(inNamespace.length === 0 ? networksOfTarget(view) : []),
+    ...clusterFindings(view),
+    ...planHookFindings(view),
+    ...(isExecuting ? [] : ofVms(view)),
+  ];
+  return withReady(findings, 'The migration plan is ready.');
+}
+
+function ofVms(view: PlanView): Finding[] {
+  const candidates = candidatesOf(view);
+  return [
+    ...vmFindings(view),
+    ...quotaFindings(view, candidates),
+    ...nextCrashFindings(candidates),
+    ...gitOpsFindings(candidates),
+  ];
+}
+
+/** Of an archived plan, as Forklift says it: nothing else of it is looked at. */
+export const ARCHIVED: readonly Finding[] = [
+  {
+    ...{ type: LIVE_CONDITION.archived, category: 'Advisory', reason: 'UserRequested' },
+    message: 'The migration plan has been archived.',
+  },
+];
+
+const SIDES = [
+  {
+    side: 'source',
+    notValid: LIVE_CONDITION.sourceProviderNotValid,
+    notReady: LIVE_CONDITION.sourceProviderNotReady,
+  },
+  {
+    side: 'destination',
+    notValid: LIVE_CONDITION.destinationProviderNotValid,
+    notReady: LIVE_CONDITION.destinationProviderNotReady,
+  },
+] as const;
+
+const providers = ({ plan, ...view }: PlanView): Finding[] =>
+  SIDES.flatMap(({ side, notValid, notReady }) => {
+    const provider = view[side];
+    const message = `The ${side} provider is not valid.`;
+    if (!isSet(plan.spec.provider[side]))
+      return critical(notValid, 'NotSet', { message, suggestion: `Set spec.provider.${side}.` });
+    if (provider === undefined)
+      return critical(notValid, 'NotFound', { message, suggestion: `Create the Provider of the ${side}.` });
+    if (provider.spec.type !== 'openshift')
+      return critical(notValid, 'TypeNotValid', { message, suggestion: 'Use a provider of type openshift.' });
+    return has(provider.status, LIVE_CONDITION.ready) ? [] : notReadyProvider(notReady, provider);
+  });
+
+const notReadyProvider = (type: LiveConditionType, { metadata }: Provider): Finding => ({
+  type,
+  category: 'Critical',
+  message: 'The provider does not have the Ready condition.',
+  suggestion: `See the conditions of Provider ${metadata.name}.`,
+});
+
+const isSet = (reference: NamedReference | undefined): boolean => (reference?.name ?? '') !== '';
+
+const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+function namespace({ plan, sourceCluster, targetCluster }: PlanView): Finding[] {
+  const message = 'Target namespace is not valid.';
+  const { targetNamespace = '' } = plan.spec as Partial<Plan['spec']>;
+  const type = LIVE_CONDITION.namespaceNotValid;
+  if (targetNamespace === '')
+    return [critical(type, 'NotSet', { message, suggestion: 'Set spec.targetNamespace.' })];
+  if (!NAMESPACE.test(targetNamespace))
+    return [
+      critical(type, 'NotValid', { message, suggestion: 'Use the name of a namespace, such as tenant-a.' }),
+    ];
+  const isSame = sourceCluster !== undefined && sourceCluster.cluster === targetCluster?.cluster;
+  const already = (sourceCluster?.vms ?? [])
+    .flatMap(({ found }) => found)
+    .filter(({ metadata }) => isSame && metadata.namespace === targetNamespace);
+  if (already.length === 0) return [];
+  return [
+    critical(type, 'NotValid', {
+      message,
+      suggestion: 'The VMs are in this namespace of this cluster already: choose another one.',
+      items: already.map(shownName),
+    }),
+  ];
+}
+
+function maps({ plan, networks, storage }: PlanView): Finding[] {
+  const { network, storage: storageRef } = (plan.spec as Partial<Plan['spec']>).map ?? {};
+  return [
+    ...mapFinding({ name: 'Network', reference: network, map: networks }, [
+      LIVE_CONDITION.networkMapRefNotValid,
+      LIVE_CONDITION.networkMapNotReady,
+    ]),
+    ...mapFinding({ name: 'Storage', reference: storageRef, map: storage }, [
+      LIVE_CONDITION.storageRefNotValid,
+      LIVE_CONDITION.storageMapNotReady,
+    ]),
+  ];
+}
+
+interface MapOfPlan {
+  readonly name: string;
+  readonly reference: NamedReference | undefined;
+  readonly map: PlanView['networks'] | PlanView['storage'];
+}
+
+function mapFinding(
+  { name, reference, map }: MapOfPlan,
+  [notValid, notReady]: readonly [LiveConditionType, LiveConditionType],
+): Finding[] {
+  const message = `Map.${name} is not valid.`;
+  const kind = `${name}Map`;
+  if (!isSet(reference))
+    return [
+      critical(notValid, 'NotSet', {
+        message,
+        suggestion: `Set spec.map.${name.toLowerCase()} to a ${kind}.`,
+      }),
+    ];
+  if (map === undefined)
+    return [
+      critical(notValid, 'NotFound', { message, suggestion: `Create the ${kind} ${reference?.name ?? ''}.` }),
+    ];
+  if (has(map.status, LIVE_CONDITION.ready)) return [];
+  return [
+    {
+      type: notReady,
+      category: 'Critical',
+      message: `Map.${name} does not have Ready condition.`,
+      suggestion: `See the conditions of ${kind} ${map.metadata.name}.`,
+    },
+  ];
+}
+
+/** VMs may use networks of their own namespace and of default. */
+function networksOfTarget({ plan, networks }: PlanView): Finding[] {
+  const { targetNamespace } = plan.spec;
+  const elsewhere = (networks?.spec.map ?? [])
+    .filter(({ destination }) => destination.type === 'multus')
+    .filter(({ destination: { namespace = '' } }) => ![targetNamespace, 'default'].includes(namespace));
+  return elsewhere.map(({ destination: { namespace = '', name = '' } }) =>
+    critical(LIVE_CONDITION.destinationNadNotValid, 'NotValid', {
+      message:
+        `Destination NAD ${namespace}/${name} must be in either the target namespace (${targetNamespace}) or the default ` +
+        'namespace.',
+      suggestion: 'Map to a NetworkAttachmentDefinition of one of these namespaces.',
+    }),
+  );
+}

@@ -1,0 +1,129 @@
+import { findingOf, type Finding } from '../../domain/live/conditions.ts';
+import { claimOfDataVolume, fillingOf, missingToFill } from '../target/filling.ts';
+import { hasMoved } from '../guest/has-moved.ts';
+import { LIVE_CONDITION } from '../../domain/live/names.ts';
+import type { PlanView, TargetView } from './plan-view.ts';
+import { runSettings } from '../run/settings.ts';
+import { chargedBy, fitOf, overQuota, podsOnTarget, receiving, type Needed } from '../target/quota.ts';
+import { neededVolumes, storageEntryOf } from '../target/volumes.ts';
+import { sizeOf } from '../../domain/live/kubevirt.ts';
+import type { Amount } from '../../domain/quantity.ts';
+import { reserve } from '../../domain/quota/headroom.ts';
+import { claimOfSize, keepsState, STATE_CLAIM } from '../../domain/sizing/claims.ts';
+import type { Candidate } from './candidates.ts';
+
+/** What one VM needs in the quotas of the target namespace. */
+interface VmNeeds {
+  /** From now on. */
+  readonly kept: Needed;
+  /** Besides, while CDI fills each of its DataVolumes. */
+  readonly filling: readonly Needed[];
+}
+
+/**
+ * Which VMs the quotas of the target namespace have no room for, after those before it in the plan that fit. No such VM keeps the
+ * plan from running: room may come, and those that fit move.
+ */
+export function quotaFindings(view: PlanView, candidates: readonly Candidate[]): Finding[] {
+  const { targetCluster } = view;
+  if (targetCluster === undefined || targetCluster.quotas.length === 0) return [];
+  const givers = receiving(targetCluster.vmmrqs)
+    .map(({ metadata }) => metadata.name)
+    .join(', ');
+  const why = (kind: Lack['kind']): string =>
+    kind === 'given' ? `, which ${givers} would give once allowOverQuota is set` : '';
+  const all = lacks(view, targetCluster, candidates);
+  const texts = (isLetIn: boolean): string[] =>
+    all
+      .filter(({ kind }) => (kind === 'let-in') === isLetIn)
+      .map(({ name, missing, kind }) => `${name}: ${missing}${why(kind)}`);
+  return [
+    ...findingOf(texts(false), {
+      ...{ type: LIVE_CONDITION.overQuota, category: 'Warn', reason: 'NotEnough' },
+      message:
+        'The quotas of the target namespace have no room for these VMs, after those before them that fit.',
+      suggestion:
+        'Increase the quotas; or, for pods that shall be over their quota for good, let a VMMRQ in ' +
+        `${view.plan.spec.targetNamespace} with allowReceive give it, and set allowOverQuota: "true" in the settings of the destination. ` +
+        NEEDS_MTQ,
+    }),
+    ...findingOf([...texts(true), ...movedOver(view, targetCluster)], {
+      ...{ type: LIVE_CONDITION.restartWouldBeRefused, category: 'Warn', reason: 'NotEnough' },
+      message: 'These VMs are over their quota for good, or would be: only a VMMRQ lets them in.',
+      suggestion: `Increase the quotas before such a VM is restarted. ${NEEDS_MTQ}`,
+    }),
+  ];
+}
+
+/** Whether it runs on another cluster is not known here (docs/adr/0034). */
+const NEEDS_MTQ = 'A VMMRQ lets pods in only while mtq runs on the destination too.';
+
+/** The VMs that have moved into a namespace that is over its quotas now, of a plan with others that are still to move. */
+function movedOver({ plan }: PlanView, { quotas, vms }: TargetView): string[] {
+  const over = overQuota(quotas);
+  if (over === '') return [];
+  return (plan.status?.migration?.vms ?? [])
+    .filter(hasMoved)
+    .map(({ name = '', newName = name }) => newName)
+    .filter((name) => vms.has(name))
+    .map((name) => `${plan.spec.targetNamespace}/${name}: ${over}`);
+}
+
+/** A VM that has no room. */
+interface Lack {
+  readonly name: string;
+  /** `given`: a VMMRQ gives it, which the destination does not allow; `let-in`: it does. `filling`: only while CDI fills its volumes. */
+  readonly kind: 'refused' | 'given' | 'let-in' | 'filling';
+  readonly missing: string;
+}
+
+function lacks(view: PlanView, target: TargetView, candidates: readonly Candidate[]): Lack[] {
+  const { quotas, vmmrqs } = target;
+  const settings = { source: view.source?.spec.settings, destination: view.destination?.spec.settings };
+  const given = runSettings(settings).allowOverQuota ? 'let-in' : 'given';
+  const reserved = new Map<string, Map<string, Amount>>();
+  const room = { quotas, vmmrqs, reserved };
+  return candidates.flatMap((candidate): Lack[] => {
+    const needs = needsOf(candidate, view, target);
+    if (needs === undefined) return [];
+    const { kept, filling } = needs;
+    const { name } = candidate;
+    const { missing, isLetIn } = fitOf(kept, room);
+    if (missing !== undefined && !isLetIn) return [{ name, kind: 'refused', missing }];
+    const filled = missingToFill(filling, { pods: [], claims: kept.claims }, room);
+    const isIn = missing === undefined || given === 'let-in';
+    if (isIn) for (const quota of quotas) reserve(reserved, quota, chargedBy(quota, kept));
+    return [
+      ...(missing === undefined ? [] : [{ name, kind: given, missing } as const]),
+      ...(filled === undefined ? [] : [{ name, kind: 'filling', missing: filled } as const]),
+    ];
+  });
+}
+
+/** undefined: it does not run, which is another problem. */
+function needsOf(
+  { vm, vmi, claims }: Candidate,
+  { storage, pods: podsOf }: PlanView,
+  { namespace, quotas, kubevirt }: TargetView,
+): VmNeeds | undefined {
+  const running = podsOf.get(vm.metadata.uid) ?? [];
+  if (running.length === 0 || vmi === undefined || namespace === undefined) return undefined;
+  const pods = podsOnTarget(running, vmi, { namespace, quotas, kubevirt });
+  const volumes = neededVolumes(vm).flatMap(({ name, isDataVolume }) => {
+    const claim = claims.get(name);
+    const entry = storage && storageEntryOf(claim?.spec.storageClassName ?? '', storage);
+    const asked = claim && sizeOf(claim);
+    if (entry === undefined || asked === undefined) return [];
+    const { storageClass, volumeMode } = entry.destination;
+    const ofDataVolume = { storage: asked, storageClass, volumeMode };
+    return [
+      {
+        isDataVolume,
+        claim: isDataVolume ? claimOfDataVolume(ofDataVolume) : claimOfSize(asked, storageClass),
+      },
+    ];
+  });
+  const filling = volumes.filter(({ isDataVolume }) => isDataVolume).map(({ claim }) => fillingOf([claim]));
+  const state = keepsState(vmi) ? [STATE_CLAIM] : [];
+  return { kept: { pods, claims: [...volumes.map(({ claim }) => claim), ...state] }, filling };
+}

@@ -1,0 +1,216 @@
+import { differencesOf } from '../target/differences.ts';
+import { findingOf, type Finding, type Problem } from '../../domain/live/conditions.ts';
+import { cpuProblems } from './cpu.ts';
+import { LIVE_CONDITION, LIVE_LABEL } from '../../domain/live/names.ts';
+import type { PlanView } from './plan-view.ts';
+import { isNoSecret, resourceProblems, resourcesOf, TYPES_HIDDEN } from '../target/resources.ts';
+import { movedBy } from '../run/record.ts';
+import { podNetworks, unmappedNetworks } from '../target/standby-vm.ts';
+import { fixedDisks, neededVolumes, storageEntryOf } from '../target/volumes.ts';
+import { candidatesOf, labelOf, type Candidate } from './candidates.ts';
+import { identityFindings } from './identities.ts';
+
+/** Problems of the plan's VMs: one condition for each kind, with the VMs that have it. */
+export function vmFindings(view: PlanView): Finding[] {
+  const { plan, sourceCluster } = view;
+  const unnamed = plan.spec.vms.filter(({ id = '', name = '' }) => id === '' && name === '');
+  const references = findingOf(unnamed.map(labelOf), {
+    type: LIVE_CONDITION.vmRefNotValid,
+    reason: 'NotSet',
+    message: 'Either `ID` or `Name` required.',
+    suggestion: 'Name each VM of spec.vms.',
+  });
+  if (sourceCluster === undefined) return references;
+  const candidates = candidatesOf(view);
+  return [
+    ...references,
+    ...identityFindings(view, candidates),
+    ...CHECKS.flatMap((check) => checked(check, candidates, view)),
+  ];
+}
+
+/** One kind of problem: what of a VM has it, in words; '' where the VM itself is all there is to say. */
+interface Check extends Problem {
+  readonly problemsOf: (candidate: Candidate, view: PlanView) => readonly string[];
+}
+
+const checked = (
+  { problemsOf, ...text }: Check,
+  candidates: readonly Candidate[],
+  view: PlanView,
+): Finding[] =>
+  findingOf(
+    candidates.flatMap((candidate) =>
+      problemsOf(candidate, view).map((problem) =>
+        problem === '' ? candidate.name : `${candidate.name}: ${problem}`,
+      ),
+    ),
+    text,
+  );
+
+const when = (isSo: boolean): readonly string[] => (isSo ? [''] : []);
+
+const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+const CHECKS: readonly Check[] = [
+  {
+    type: LIVE_CONDITION.targetNameNotValid,
+    reason: 'NotValid',
+    message: 'Target VM name does not comply with DNS1123 RFC.',
+    suggestion: "Use lower-case letters, digits and '-' in targetName.",
+    problemsOf: ({ targetName }) => (NAME.test(targetName) ? [] : [targetName]),
+  },
+  {
+    type: LIVE_CONDITION.vmAlreadyExists,
+    reason: 'NotUnique',
+    message: 'Target VM already exists.',
+    suggestion: 'Delete it on the target, or set targetName in the plan.',
+    problemsOf: ({ targetName }, { targetCluster, plan }) => {
+      const there = targetCluster?.vms.get(targetName);
+      return when(there !== undefined && there.metadata.labels?.[LIVE_LABEL.plan] !== plan.metadata.uid);
+    },
+  },
+  {
+    type: LIVE_CONDITION.vmNetworksNotMapped,
+    reason: 'NotValid',
+    message: 'VM has unmapped networks.',
+    suggestion: 'Map them to multus networks of the target in the NetworkMap.',
+    problemsOf: ({ vm }, { networks }) => (networks === undefined ? [] : unmappedNetworks(vm, networks)),
+  },
+  {
+    type: LIVE_CONDITION.vmPodNetworks,
+    reason: 'NotValid',
+    message: 'VM has more than one interface mapped to the pod network.',
+    suggestion: 'Map all but one of these networks to multus networks of the target.',
+    problemsOf: ({ vm }, { networks }) => {
+      const onPod = networks === undefined ? [] : podNetworks(vm, networks);
+      return onPod.length > 1 ? [`networks ${onPod.join(', ')}`] : [];
+    },
+  },
+  {
+    type: LIVE_CONDITION.vmStorageNotMapped,
+    reason: 'NotValid',
+    message: 'VM has unmapped storage.',
+    suggestion: 'Add their storage classes to the StorageMap, by source.name.',
+    problemsOf: unmappedStorage,
+  },
+  {
+    type: LIVE_CONDITION.vmPowerState,
+    reason: 'NotSupported',
+    message: 'VM power state is incompatible with the selected migration type.',
+    suggestion: 'Start the VMs, but not those that a run moves.',
+    // A run that has not ended with it may have left its newest data on the target.
+    problemsOf: ({ vm, vmi }) => (vmi?.status?.phase === 'Running' ? [] : [movedBy(vm) ?? '']),
+  },
+  {
+    type: LIVE_CONDITION.vmMigrationType,
+    reason: 'NotSupported',
+    message: 'VM is incompatible with the selected migration type.',
+    suggestion:
+      'Change the named disks, and restart the VMs. See also their conditions StorageLiveMigratable, and LiveMigratable of their VMIs.',
+    problemsOf: ({ vm, vmi }) => [
+      ...fixedDisks(vm),
+      ...(vm.status?.conditions ?? [])
+        .filter(({ type, status }) => type === 'StorageLiveMigratable' && status !== 'True')
+        .map(({ message = '' }) => message),
+      // Volumes that cannot be shared are copied (facts/cross-cluster.md §C4).
+      ...(vmi?.status?.conditions ?? [])
+        .filter(({ type, status }) => type === 'LiveMigratable' && status === 'False')
+        .filter(({ reason }) => reason !== 'DisksNotLiveMigratable')
+        .map(({ message = '' }) => message),
+    ],
+  },
+  {
+    type: LIVE_CONDITION.vmRestartRequired,
+    reason: 'NotSupported',
+    message: 'VM has been changed since it started.',
+    suggestion: 'Restart the VMs, or undo the changes.',
+    problemsOf: differences('VMRestartRequired'),
+  },
+  {
+    type: LIVE_CONDITION.volumeNotPersisted,
+    reason: 'NotSupported',
+    message: 'VM has volumes that only its VMI knows.',
+    suggestion: 'Add the volumes to the VMs, or remove them.',
+    problemsOf: differences('VolumeNotPersisted'),
+  },
+  {
+    type: LIVE_CONDITION.instanceTypeDiffers,
+    category: 'Warn',
+    reason: 'NotValid',
+    message: 'VM has an instance type or a preference that is not known to be the same on the target.',
+    suggestion: 'Make them the same, or these VMs will fail.',
+    problemsOf: ({ vm }, { instanceTypes }) => {
+      const named = instanceTypes.get(vm.metadata.uid);
+      if (named === 'hidden') return [TYPES_HIDDEN];
+      return named === undefined ? [] : resourceProblems(resourcesOf(vm).filter(isNoSecret), named);
+    },
+  },
+  {
+    type: LIVE_CONDITION.serviceAccountNotValid,
+    reason: 'NotFound',
+    message: 'VM mounts a ServiceAccount that is not in the target namespace.',
+    suggestion: 'Create it there, or take the volume out of these VMs.',
+    problemsOf: ({ vm }, { missingMounts }) => missingMounts.get(vm.metadata.uid) ?? [],
+  },
+  {
+    type: LIVE_CONDITION.cpuDiffers,
+    category: 'Warn',
+    reason: 'NotValid',
+    message: 'VM has a CPU that the target does not have, or would have another one there.',
+    suggestion: 'Let the VMs name a cpu.model that nodes of both clusters have, or add such nodes.',
+    problemsOf: cpuProblems,
+  },
+  {
+    type: LIVE_CONDITION.cpuNotKnown,
+    category: 'Warn',
+    reason: 'NotSet',
+    message: 'VM runs on a node without labels about its CPU, for which KubeVirt of the target waits.',
+    suggestion:
+      'Let virt-handler label these nodes: see that it runs there, and that no annotation node-labeller.kubevirt.io/skip-node keeps ' +
+      'it from that.',
+    problemsOf: ({ vm }, { unlabelledNodes }) => {
+      const node = unlabelledNodes.get(vm.metadata.uid);
+      return node === undefined ? [] : [`node ${node}`];
+    },
+  },
+  {
+    type: LIVE_CONDITION.macConflicts,
+    reason: 'NotValid',
+    message: 'VM has MAC address conflicts.',
+    suggestion: 'Give the named VMs of the target other MAC addresses.',
+    problemsOf: macConflicts,
+  },
+];
+
+function unmappedStorage({ vm, claims }: Candidate, { storage }: PlanView): string[] {
+  if (storage === undefined) return [];
+  return neededVolumes(vm).flatMap(({ volume, name }) => {
+    const storageClass = claims.get(name)?.spec.storageClassName ?? '';
+    return storageEntryOf(storageClass, storage) === undefined
+      ? [`volume ${volume} (storage class ${storageClass || 'unknown'})`]
+      : [];
+  });
+}
+
+function differences(wanted: string): Check['problemsOf'] {
+  return ({ vm, vmi }) =>
+    vmi === undefined
+      ? []
+      : differencesOf(vm, vmi)
+          .filter(({ kind }) => kind === wanted)
+          .map(({ message }) => message);
+}
+
+/** Not with itself: within one cluster the VM has its addresses already. */
+function macConflicts({ vmi, name }: Candidate, { targetCluster }: PlanView): string[] {
+  const interfaces = vmi?.spec.domain.devices?.interfaces ?? [];
+  const addresses = [
+    ...interfaces.map(({ macAddress }) => macAddress),
+    ...(vmi?.status?.interfaces ?? []).map(({ mac }) => mac),
+  ];
+  return [...new Set(addresses)].flatMap((address) => {
+    const other = address === undefined ? undefined : targetCluster?.macs.get(address.toLowerCase());
+    return other === undefined || other === name ? [] : [`${address ?? ''} is ${other}'s too`];
+  });
+}

@@ -1,0 +1,170 @@
+import { isFinal } from '../../domain/migration.ts';
+import { DONE, wait, write, type LiveWrite, type StepDecision } from '../run/decision.ts';
+import { LIMIT_MS, timeOf } from '../run/deadlines.ts';
+import type { MigrationState, Vmi, Vmim } from '../../domain/live/kubevirt.ts';
+import { LIVE_REASON } from '../../domain/live/names.ts';
+import { hasTargetPod } from './proofs.ts';
+import type { RecordedRun, SourceSide, TargetSide } from '../run/snapshot.ts';
+
+/** Phases of a source VMIM that has not met its target, which goes at once when it is deleted. */
+const APART: readonly string[] = ['', 'Synchronizing'];
+/** Phases in which it waits for the target's launcher, and never goes without one (facts/cross-cluster.md §C6). */
+const WAITING: readonly string[] = ['Pending', 'Scheduling', 'Scheduled', 'PreparingTarget', 'TargetReady'];
+
+/**
+ * Takes back the VMIMs of every attempt; done when all are gone. Deleting one does not tell the other cluster. While the guest is
+ * copied the source's goes first: without the target's alone the copy would go on. Before that the target's goes first: without it no
+ * launcher comes, and the source's is then stuck until its finalizers are taken away, which is safe because nothing runs for it. Once
+ * the target's node has the launcher, the target's waits for the source when it is deleted, and tells the source nothing more (C6): so
+ * the source may begin first, and is stopped then.
+ */
+export function abort(snapshot: RecordedRun): StepDecision {
+  const { source, target } = snapshot;
+  const all = [...source.vmims, ...target.vmims].map(({ metadata }) => metadata.name);
+  const decisions = [...new Set(all)].map((name) => abortPair(name, snapshot));
+  return decisions.find(({ kind }) => kind !== 'done') ?? DONE;
+}
+
+/** Nothing is left but VMIMs on the target that wait for a source that never began: they go with the VM there. */
+export const isLeftToTarget = (snapshot: RecordedRun): boolean =>
+  snapshot.source.vmims.length === 0 &&
+  !mayCopy(snapshot) &&
+  snapshot.target.vmims.every((vmim) => isOverdue(vmim, snapshot.target));
+
+/**
+ * Whether the source's node sends the guest, or may begin to by what it knows. The phases of the VMIMs say less: they are written later.
+ * A source that knows no address of the target's node hears of none any more, once the target's VMIM is being deleted.
+ */
+function mayCopy({ source, target }: RecordedRun): boolean {
+  const [sending, receiving] = [source, target].map(({ vmi }) => openState(vmi));
+  return (
+    hasBegun(sending) ||
+    hasBegun(receiving) ||
+    (sending?.targetNodeAddress ?? '') !== '' ||
+    receiving?.targetNodeDomainDetected === true
+  );
+}
+
+/** Of a migration that has not ended. */
+function openState(vmi: Vmi | undefined): MigrationState | undefined {
+  const state = vmi?.status?.migrationState;
+  return state?.completed === true ? undefined : state;
+}
+
+const hasBegun = (state: MigrationState | undefined): boolean => (state?.startTimestamp ?? '') !== '';
+
+interface Pair {
+  readonly sent: Vmim;
+  readonly received: Vmim | undefined;
+}
+
+function abortPair(name: string, snapshot: RecordedRun): StepDecision {
+  const { source, target } = snapshot;
+  const [sent, received] = [source, target].map(({ vmims }) =>
+    vmims.find(({ metadata }) => metadata.name === name),
+  );
+  const forgotten = hasTargetPod(target)
+    ? undefined
+    : (forget('source', sent, source) ?? forget('target', received, target));
+  if (forgotten !== undefined) return forgotten;
+  if (sent === undefined) return removeBoth(sent, received);
+  const phase = sent.status?.phase ?? '';
+  if (isFinal(sent) || APART.includes(phase)) return removeBoth(sent, received);
+  return WAITING.includes(phase) ? abortWaiting({ sent, received }, snapshot) : remove('source', sent);
+}
+
+function abortWaiting({ sent, received }: Pair, snapshot: RecordedRun): StepDecision {
+  const { source, target } = snapshot;
+  if (hasBegun(openState(source.vmi))) return remove('source', sent);
+  if (mayCopy(snapshot)) return isGoing(sent) ? waiting(sent) : COPY_BEGINS;
+  if (received !== undefined && !isOverdue(received, target)) return abortReceived(received, snapshot);
+  if (!isGoing(sent)) return remove('source', sent);
+  const mayBegin = received === undefined && hasTargetPod(target);
+  return isOverdue(sent, source) && !mayBegin ? removeFinalizers('source', sent) : waiting(sent);
+}
+
+const COPY_BEGINS = wait(
+  LIVE_REASON.aborting,
+  'waiting until the copy begins, which can be stopped only then',
+);
+
+/** The target's first, unless its node has the launcher and the source may hear of that soon. */
+const abortReceived = (received: Vmim, snapshot: RecordedRun): StepDecision =>
+  !isGoing(received) && !isFinal(received) && isHandedOver(received, snapshot) && isPatient(snapshot)
+    ? COPY_BEGINS
+    : remove('target', received);
+
+const isHandedOver = ({ metadata }: Vmim, { target }: RecordedRun): boolean =>
+  target.vmi?.status?.migrationState?.migrationUid === metadata.uid && hasTargetPod(target);
+
+/** Since the run goes back, or else since the launcher was created. */
+function isPatient({ record, hub, target }: RecordedRun): boolean {
+  const [pod] = target.pods;
+  return hub.now - timeOf(record.end?.at ?? pod?.metadata.creationTimestamp) < LIMIT_MS.silence;
+}
+
+function removeBoth(sent: Vmim | undefined, received: Vmim | undefined): StepDecision {
+  const left = [
+    ...(sent === undefined ? [] : [{ on: 'source' as const, vmim: sent }]),
+    ...(received === undefined ? [] : [{ on: 'target' as const, vmim: received }]),
+  ];
+  const [first] = left;
+  if (first === undefined) return DONE;
+  const due = left.filter(({ vmim }) => !isGoing(vmim));
+  const writes = due.map(({ on, vmim }): LiveWrite => ({ verb: 'delete', on, object: vmim }));
+  return writes.length === 0 ? waiting(first.vmim) : write(`deleting ${names(due)}`, ...writes);
+}
+
+const names = (of: readonly { readonly vmim: Vmim }[]): string =>
+  of.map(({ vmim }) => vmim.metadata.name).join(', ');
+
+const remove = (on: 'source' | 'target', vmim: Vmim): StepDecision =>
+  isGoing(vmim)
+    ? waiting(vmim)
+    : write(`deleting ${vmim.metadata.name} on the ${on}`, { verb: 'delete', on, object: vmim });
+
+const isGoing = ({ metadata }: Vmim): boolean => metadata.deletionTimestamp !== undefined;
+
+const waiting = ({ metadata }: Vmim): StepDecision =>
+  wait(LIVE_REASON.aborting, `waiting until KubeVirt has removed the VMIM ${metadata.name}`);
+
+/** Being deleted for longer than KubeVirt needs for one that it can remove. */
+const isOverdue = ({ metadata }: Vmim, { now }: Pick<SourceSide, 'now'>): boolean =>
+  now - timeOf(metadata.deletionTimestamp) > LIMIT_MS.stuckVmim;
+
+/**
+ * KubeVirt looks no more at a VMIM that is being deleted when its VMI is gone; the next VMI of that name could not be migrated. Before the
+ * cut-over a launcher on the target may still have the guest.
+ */
+export const forget = (
+  on: 'source' | 'target',
+  vmim: Vmim | undefined,
+  side: SourceSide | TargetSide,
+): StepDecision | undefined =>
+  side.vmi === undefined && vmim !== undefined && isOverdue(vmim, side)
+    ? removeFinalizers(on, vmim)
+    : undefined;
+
+/** Of VMIMs that are over: done when none is left whose VMI is gone. */
+export function forgetAll({ source, target }: RecordedRun): StepDecision {
+  const sides = [
+    ['source', source],
+    ['target', target],
+  ] as const;
+  const left = sides.flatMap(([on, side]) =>
+    side.vmi === undefined ? side.vmims.map((vmim) => forget(on, vmim, side) ?? waiting(vmim)) : [],
+  );
+  return left.find(({ kind }) => kind === 'write') ?? left[0] ?? DONE;
+}
+
+const removeFinalizers = (on: 'source' | 'target', vmim: Vmim): StepDecision =>
+  write(`taking the finalizers of ${vmim.metadata.name} away, which KubeVirt never removes`, {
+    verb: 'replace',
+    on,
+    object: withoutFinalizers(vmim),
+  });
+
+export const withoutFinalizers = (vmim: Vmim): Vmim => ({
+  ...vmim,
+  metadata: { ...vmim.metadata, finalizers: [] },
+});

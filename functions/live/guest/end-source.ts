@@ -1,0 +1,164 @@
+import { forget } from './abort.ts';
+import { runsOnTarget } from './cut-over.ts';
+import { LIMIT_MS, timeOf } from '../run/deadlines.ts';
+import { DONE, wait, write, type LiveWrite, type StepDecision, type Wait } from '../run/decision.ts';
+import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import { LIVE_REASON } from '../../domain/live/names.ts';
+import { isOver, isStartRequested, isUp, receiverOf, strategyOwners, vmimOf, writtenAt } from './proofs.ts';
+import { strategyOf, withRecord, withStrategy } from '../run/record.ts';
+import type { RecordedRun, RunSnapshot } from '../run/snapshot.ts';
+import { shownName } from '../run/describe.ts';
+
+/**
+ * Turns the source VM off for good, once its guest has arrived on the target; done when it is proved off. KubeVirt does not see to it
+ * in all cases: after a restart of its synchronization controller it starts the VM again from its old disks (recorded:
+ * cross-leader-change-split). The VM is halted before its VMI goes, or KubeVirt would create another one.
+ */
+export function endSource(snapshot: RecordedRun): StepDecision {
+  const { source, record } = snapshot;
+  const { vm, vmi } = source;
+  if (vmi !== undefined && vmi.metadata.uid !== record.vmi && !isTargetUp(snapshot))
+    return wait(
+      LIVE_REASON.sourceStartedAgain,
+      `the VM ${shownName(vm)} was started again on the source, from disks that are out of date, and the one on the target does ` +
+        'not run: find out who started it, and stop one of them by hand',
+    );
+  if (vm.spec.running ?? vm.spec.runStrategy !== 'Halted') return halt(snapshot);
+  return forgetRequests(snapshot) ?? keepOff(snapshot);
+}
+
+/**
+ * A restart that is requested during the transfer is carried out after it only: KubeVirt would start the VM from its old disks, also one that
+ * is Halted (vm.go, syncRunStrategy). undefined: no start is requested.
+ */
+export function forgetRequests({ source: { vm } }: RecordedRun): StepDecision | undefined {
+  const forgetting = withoutRequests(vm);
+  if (forgetting === undefined) return undefined;
+  return write(`taking the start off that is requested of the VM ${shownName(vm)} on the source`, forgetting);
+}
+
+type Replace = Extract<LiveWrite, { readonly verb: 'replace' }>;
+
+/** By the version that was read, so that a halt in the same decision finds a newer one, and is made by the next reading. */
+function withoutRequests(vm: VirtualMachine): Replace | undefined {
+  if (!isStartRequested(vm)) return undefined;
+  const { stateChangeRequests: _requests, ...status } = vm.status ?? {};
+  const object: VirtualMachine = { ...vm, status };
+  return { verb: 'replace', on: 'source', object, subresource: 'status' };
+}
+
+function keepOff(snapshot: RecordedRun): StepDecision {
+  const decision = removeVmi(snapshot);
+  if (decision.kind === 'write') return decision;
+  const resting = restsOff(snapshot);
+  return resting.kind === 'done' ? decision : resting;
+}
+
+/** Done when no owner has started the VM again for a while; one that is known to have done so is recorded. */
+const restsOff = (snapshot: RecordedRun): StepDecision =>
+  noteOwner(snapshot) ?? waitForOwner(snapshot, LIMIT_MS.staysOff) ?? DONE;
+
+/** Since the VM was on as the run knows it: once it has halted, it was started and halted again, which is two writes of its spec more. */
+function noteOwner(snapshot: RecordedRun): StepDecision | undefined {
+  const { source, record } = snapshot;
+  if (specWrites(snapshot) < 3) return undefined;
+  const generation = (source.vm.metadata.generation ?? 0) - 1;
+  const undone = { at: new Date(source.now).toISOString(), by: 'unknown' };
+  return write('recording that an owner has started the VM on the source again', {
+    verb: 'replace',
+    on: 'source',
+    object: withRecord(source.vm, { ...record, generation, undone }),
+  });
+}
+
+/** In one write with the record, so that a later change back is known as somebody else's. */
+function halt(snapshot: RecordedRun): StepDecision {
+  const { source, record } = snapshot;
+  const { vm } = source;
+  const waiting = waitForOwner(snapshot, LIMIT_MS.haltAgain);
+  if (waiting !== undefined) return waiting;
+  const by = strategyOwners(vm).join(', ') || 'unknown';
+  const undone = { at: new Date(source.now).toISOString(), by };
+  const isUndone = isStartedAgain(snapshot);
+  const { generation } = vm.metadata;
+  const halted = { ...record, halted: true as const, generation, ...(isUndone && { undone }) };
+  const forgetting = withoutRequests(vm);
+  return write(
+    `halting the VM ${shownName(vm)} on the source${isUndone ? ' again' : ''}`,
+    // Before the halt, which must not wait for a right that is missing.
+    ...(forgetting === undefined ? [] : [{ ...forgetting, isOptional: true as const }]),
+    { verb: 'replace', on: 'source', object: withRecord(withStrategy(vm, 'Halted'), halted) },
+  );
+}
+
+/** KubeVirt mostly halts it first, so an owner may undo that before the run has halted it: two writes of the spec. */
+const isStartedAgain = (snapshot: RecordedRun): boolean =>
+  snapshot.record.halted === true || specWrites(snapshot) >= 2;
+
+/** As now while the VM is on as the run knows it: two edits of something else during the transfer would else count as a start. */
+export function generationOn({ source: { vm, vmi }, record }: RecordedRun): number | undefined {
+  const isOn = strategyOf(vm) !== undefined && vmi?.metadata.uid === record.vmi && isUp(vmi);
+  return isOn ? vm.metadata.generation : record.generation;
+}
+
+/** Since the run saw the VM on. Times in managedFields do not count them: any edit by the same manager changes its time. */
+const specWrites = ({ source: { vm }, record }: RecordedRun): number =>
+  (vm.metadata.generation ?? 0) - (record.generation ?? Infinity);
+
+/**
+ * For so long after an owner has started the VM again: one that does so without end is no end of the run, and is reported once. It is halted
+ * again all the same, because two copies must not run. undefined: none has, or long ago.
+ */
+function waitForOwner(
+  { source: { vm, now }, record: { undone } }: RecordedRun,
+  ms: number,
+): Wait | undefined {
+  if (undone === undefined || now - Math.max(timeOf(undone.at), writtenAt(vm)) >= ms) return undefined;
+  return wait(
+    LIVE_REASON.sourceStartedAgain,
+    `an owner (field manager ${undone.by}) has started the VM ${shownName(vm)} on the source again, whose guest has left, and it was ` +
+      'halted again: set it to Halted there too, such as in the repository of a GitOps tool',
+  );
+}
+
+/** By its uid: the guest of this VMI has left. Of another one only while the guest runs on the target. */
+function removeVmi(snapshot: RecordedRun): StepDecision {
+  const { vmi } = snapshot.source;
+  if (vmi === undefined) return removeVmim(snapshot);
+  if (vmi.metadata.deletionTimestamp !== undefined)
+    return wait(LIVE_REASON.endingSource, 'waiting until KubeVirt has removed the VMI on the source');
+  return write(`deleting the VMI ${vmi.metadata.name} on the source, whose guest has left`, {
+    verb: 'delete',
+    on: 'source',
+    object: vmi,
+  });
+}
+
+/** KubeVirt deletes it after its VMI. One that has not ended keeps KubeVirt's finalizers then, and would keep the run from its end. */
+function removeVmim({ source, record, run }: RecordedRun): StepDecision {
+  const sent = vmimOf(source.vmims, run, record.attempt);
+  if (sent === undefined) return DONE;
+  const waiting = wait(LIVE_REASON.endingSource, 'waiting until KubeVirt has removed the VMIM on the source');
+  return forget('source', sent, source) ?? waiting;
+}
+
+/** Whether the guest runs on the target now. */
+export const isTargetUp = (snapshot: RunSnapshot): boolean =>
+  receiverOf(snapshot) !== undefined && runsOnTarget(snapshot.target);
+
+/**
+ * Done when somebody has done by hand what the message asks for: the VM on the target is gone, or it runs and the one on the source stays off.
+ * undefined: nobody has.
+ */
+export function settle(run: RecordedRun): StepDecision | undefined {
+  const { source, target } = run;
+  if (![...source.vmims, ...target.vmims].every(isOver)) return undefined;
+  if (isTargetUp(run)) return isOff(source.vm) && source.vmi === undefined ? restsOff(run) : undefined;
+  // One on the target that is only off may have the newest data.
+  const isGone = target.vm === undefined && target.vmi === undefined && target.pods.length === 0;
+  return isGone ? DONE : undefined;
+}
+
+/** Whether KubeVirt leaves the VM off, by its spec. */
+export const isOff = ({ spec }: VirtualMachine): boolean =>
+  spec.runStrategy === 'Halted' || spec.running === false;

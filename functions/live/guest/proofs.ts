@@ -1,0 +1,195 @@
+import { isDone, isFinal } from '../../domain/migration.ts';
+import { FIELD_MANAGER } from '../../domain/names.ts';
+import type { Pod } from '../../domain/objects.ts';
+import { isMigrationTarget, isReceiver, ownStateOf } from './cut-over.ts';
+import { timeOf } from '../run/deadlines.ts';
+import type { VirtualMachine, Vmi, Vmim } from '../../domain/live/kubevirt.ts';
+import { KUBEVIRT_MANAGER } from '../../domain/live/names.ts';
+import { isOfRun, vmimName, type RunId } from '../run/names.ts';
+import { strategyOf, type RunRecord } from '../run/record.ts';
+import type { RecordedRun, RunSnapshot, SourceSide, TargetSide } from '../run/snapshot.ts';
+
+/** The VMIM of an attempt on one side; undefined: there is none. */
+export const vmimOf = (vmims: readonly Vmim[], run: RunId, attempt: number): Vmim | undefined =>
+  vmims.find(({ metadata }) => metadata.name === vmimName(run, attempt));
+
+/** The VM on the target, if this run made it. */
+export const receiverOf = ({ run, target: { vm } }: RunSnapshot): VirtualMachine | undefined =>
+  vm !== undefined && isOfRun(vm, run) ? vm : undefined;
+
+/** Gone, or at its end. */
+export const isOver = (vmim: Vmim | undefined): boolean => vmim === undefined || isFinal(vmim);
+
+/**
+ * Whether the guest runs on the source: the VMI by itself does not prove it, because a VMI whose guest has left may say Running for
+ * ever (facts/cross-cluster.md §C6). So its launcher must run, and no migration of this run may have completed or be under way.
+ */
+export function isSourceAlive({ source, record }: RecordedRun): boolean {
+  const { vmi, vmims, pods } = source;
+  if (!isUp(vmi)) return false;
+  const state = ownStateOf(vmi, record.before);
+  const hasLeft = state?.completed === true && state.failed !== true;
+  return !hasLeft && vmims.every(isOver) && pods.some(isRunning);
+}
+
+/** KubeVirt has not halted the VM of one that is up: it does that once the VMI has ended. */
+export const isUp = (vmi: Vmi | undefined): boolean =>
+  vmi?.status?.phase === 'Running' && vmi.metadata.deletionTimestamp === undefined;
+
+const isRunning = ({ metadata, status }: Pod): boolean =>
+  status?.phase === 'Running' && metadata.deletionTimestamp === undefined;
+
+/** Whether a launcher is on the target that may have the guest, or is about to receive it. */
+export const hasTargetPod = ({ pods }: Pick<TargetSide, 'pods'>): boolean => pods.some((pod) => !isDone(pod));
+
+/** Proof that no launcher was ever created on the target, so no guest was ever there. */
+export function neverHadLauncher({ target: { vmi, pods }, record }: RecordedRun): boolean {
+  if (pods.length > 0) return false;
+  // A VMI that went away may have had one.
+  if (vmi === undefined) return record.attempt === 0;
+  return isReceiving(vmi, record) && isMigrationTarget(vmi) && !namesLauncher(vmi);
+}
+
+/** Whether the VMI is the one that the attempts were for. */
+export const isReceiving = ({ metadata }: Vmi, { attempt, receiver }: RunRecord): boolean =>
+  attempt === 0 || metadata.ownerReferences?.some(({ uid }) => uid === receiver) === true;
+
+function namesLauncher({ status }: Vmi): boolean {
+  const { targetPod, targetState } = status?.migrationState ?? {};
+  const names = [targetPod, targetState?.pod, ...Object.keys(status?.activePods ?? {})];
+  return names.some((name) => name !== undefined);
+}
+
+/**
+ * Whether KubeVirt itself halted the source VM because its launcher died during a migration of this run that never reached its
+ * cut-over. KubeVirt deletes the VMI and the VMIM with it, so the proof is on the target: its migration has failed, its VMI waits
+ * again, and no launcher is there (recorded: cross-source-fails).
+ */
+export const isHaltedByMigration = (snapshot: RecordedRun): boolean =>
+  isHaltedByKubeVirt(snapshot) && hasGivenUp(snapshot);
+
+/** Whether KubeVirt itself halted the source VM, which says nothing of where the guest is. Who did is in its managed fields. */
+export const isHaltedByKubeVirt = ({ source }: RecordedRun): boolean =>
+  source.vmims.every(isOver) &&
+  (source.vmi === undefined ? isHaltedBy(source.vm, KUBEVIRT_MANAGER) : isKeptDown(source, source.vmi));
+
+/** KubeVirt has halted the VM, and its VMI is still there. Beside `running` the VMI may stay for good (isKeptDown). */
+export const isGoingDown = ({ vm, vmi }: RecordedRun['source']): boolean =>
+  vm.spec.running === undefined && vmi !== undefined && isHaltedBy(vm, KUBEVIRT_MANAGER);
+
+/**
+ * Whether the VMI stays as it ended, so that KubeVirt neither halts the VM nor starts it again. It wants to halt a VM of the older form
+ * and cannot: a run strategy beside `running` is an error, which its webhook refuses (recorded: cross-source-running-true;
+ * facts/cross-cluster.md §C7). After a migration that ended before it began it waits for that one's end (isUnfinished). Also of a VMI that
+ * has started since the run began: a call that stands still may create the source's VMIM for it.
+ */
+function isKeptDown({ vm, others }: RecordedRun['source'], vmi: Vmi): boolean {
+  const hasEnded = ['Succeeded', 'Failed'].includes(vmi.status?.phase ?? '');
+  if (!hasEnded || vmi.metadata.deletionTimestamp !== undefined) return false;
+  return (
+    (isOfOldForm(vm) && hasFailedState(vmi)) ||
+    (isKeptRunning(vm) && isUnfinished(vmi) && others.every(isOver))
+  );
+}
+
+const isOfOldForm = (vm: VirtualMachine): boolean =>
+  vm.spec.running === true && (vm.spec.runStrategy === undefined || isHaltedBy(vm, KUBEVIRT_MANAGER));
+
+/**
+ * Whether KubeVirt halts the VM at its next crash or restart, which it else would start again: that is its rule after a failed migration
+ * between clusters, until another migration has replaced the state (recorded: cross-failed-then-source-crashes). By the same rule it keeps
+ * the strategy RerunOnFailure (recorded: cross-rerunonfailure).
+ */
+export const isHaltedByNextCrash = ({ vm, vmi }: Pick<SourceSide, 'vm' | 'vmi'>): boolean =>
+  isKeptRunning(vm) && hasFailedState(vmi);
+
+/** Whether KubeVirt does not start the VM again after its next crash or restart: it halts the VM, or does nothing (isUnfinished). */
+export const isDownByNextCrash = ({ vm, vmi, vmims, others }: SourceSide): boolean =>
+  isKeptRunning(vm) && (hasFailedState(vmi) || (isUnfinished(vmi) && [...vmims, ...others].every(isOver)));
+
+/**
+ * The same of the VM on the target, once its guest is there: a KubeVirt that keeps both sides of the state takes it for one whose guest has
+ * left (facts/cross-cluster.md §C7). Its main clears them (virt-handler, finalCleanup).
+ */
+export function isDownByNextCrashThere({ vm, vmi }: Pick<TargetSide, 'vm' | 'vmi'>): boolean {
+  const { sourceState, targetState } = ownStateOf(vmi, undefined) ?? {};
+  const isBetweenClusters =
+    (sourceState?.syncAddress === undefined) !== (targetState?.syncAddress === undefined);
+  return isKeptRunning(vm) && isBetweenClusters;
+}
+
+const isKeptRunning = (vm: VirtualMachine | undefined): boolean =>
+  vm !== undefined && ['Always', 'running'].includes(strategyOf(vm) ?? '');
+
+/** The last migration between clusters that the VMI knows has failed. */
+function hasFailedState(vmi: Vmi | undefined): boolean {
+  const state = ownStateOf(vmi, undefined);
+  return state?.completed === true && state.failed === true;
+}
+
+/**
+ * A migration between clusters is in the VMI's state, and nobody has ended it: virt-handler does so only once it has begun, and KubeVirt
+ * waits for that (vm.go, syncRunStrategy: "decentralized migration not completed, adding to queue"; recorded: cross-unreachable).
+ */
+function isUnfinished(vmi: Vmi | undefined): boolean {
+  const state = ownStateOf(vmi, undefined);
+  return state?.targetState?.syncAddress !== undefined && state.completed !== true;
+}
+
+/** The target waits for a guest again that never came. */
+function hasGivenUp(snapshot: RecordedRun): boolean {
+  const { target, record, run } = snapshot;
+  const receiver = receiverOf(snapshot);
+  if (receiver === undefined || !isReceiver(receiver)) return false;
+  if (hasTargetPod(target) || !isWaiting(target.vmi) || !isReceiving(target.vmi, record)) return false;
+  const hasFailed = vmimOf(target.vmims, run, record.attempt)?.status?.phase === 'Failed';
+  return hasFailed || neverHadLauncher(snapshot);
+}
+
+/** The target may still give up, and prove it so. */
+export const mayGiveUp = ({ target }: RunSnapshot): boolean =>
+  hasTargetPod(target) || !target.vmims.every(isOver) || (target.vmi !== undefined && !isWaiting(target.vmi));
+
+const isWaiting = (vmi: Vmi | undefined): vmi is Vmi =>
+  vmi?.status?.phase === 'WaitingForSync' && isMigrationTarget(vmi);
+
+/** Whether this writer, and no other, set the VM to Halted. */
+function isHaltedBy(vm: VirtualMachine, manager: string): boolean {
+  if (vm.spec.runStrategy !== 'Halted') return false;
+  const owners = strategyOwners(vm);
+  return owners.length > 0 && owners.every((owner) => owner === manager);
+}
+
+/** Who set the VM's run strategy as it is: the names of their field managers. */
+export const strategyOwners = ({ metadata }: VirtualMachine): string[] =>
+  (metadata.managedFields ?? []).flatMap(({ fieldsV1, manager = 'unknown' }) =>
+    fieldsV1?.['f:spec']?.['f:runStrategy'] === undefined ? [] : [manager],
+  );
+
+/**
+ * When the run wrote the VM last, by the clock of its API server, milliseconds: a call may stand still between its reading and its write.
+ * -Infinity: nobody knows.
+ */
+export const writtenAt = ({ metadata }: VirtualMachine): number =>
+  Math.max(
+    ...(metadata.managedFields ?? []).flatMap(({ manager, time }) =>
+      manager === FIELD_MANAGER && time !== undefined ? [timeOf(time)] : [],
+    ),
+  );
+
+/** Whether KubeVirt starts the VM by itself, or keeps it running. */
+export const isWantedRunning = ({ vm, vmi }: Pick<SourceSide, 'vm' | 'vmi'>): boolean =>
+  isKeptRunning(vm) ||
+  (vm?.spec.runStrategy === 'Once' && vmi === undefined) ||
+  (vm?.spec.runStrategy === 'RerunOnFailure' && !isDown(vm, vmi));
+
+/**
+ * Whether a VM that runs again only on failure has been stopped, or has shut down. After a failure KubeVirt adds a start request before it
+ * deletes the VMI. The VM is read before its VMI, so its own status has to say that it is Stopped (recorded: cross-rerunonfailure).
+ */
+const isDown = ({ status }: VirtualMachine, vmi: Vmi | undefined): boolean =>
+  vmi === undefined && status?.printableStatus === 'Stopped' && !isStartRequested({ status });
+
+/** By a user, also as a part of a restart, or by KubeVirt itself. */
+export const isStartRequested = ({ status }: Pick<VirtualMachine, 'status'>): boolean =>
+  (status?.stateChangeRequests ?? []).some(({ action }) => action === 'Start');

@@ -1,0 +1,34 @@
+import { hasArrived, marksOf } from './cut-over.ts';
+import { generationOn } from './end-source.ts';
+import { MARK } from '../../domain/live/names.ts';
+import { isReceiving, receiverOf, vmimOf } from './proofs.ts';
+import { withMarks, type RunRecord } from '../run/record.ts';
+import type { RecordedRun } from '../run/snapshot.ts';
+
+/**
+ * The record with the marks that are seen now, and whether the guest has arrived; undefined: nothing is new. An arrival is believed of the
+ * VM that the attempts are for, because the source goes by it: somebody may have made another one with its labels. A mark keeps everything
+ * as it is.
+ */
+export function withSeenMarks(run: RecordedRun): RunRecord | undefined {
+  const { source, target, record, hub } = run;
+  const receiver = receiverOf(run);
+  const vmi = receiver === undefined ? undefined : target.vmi;
+  const isAnother = vmi !== undefined && record.receiver !== undefined && !isReceiving(vmi, record);
+  const seen = { vm: receiver, vmi, vmim: vmimOf(target.vmims, run.run, record.attempt) };
+  const { before } = record;
+  const wasReady = record.marks.some(({ mark }) => mark === MARK.guestReady);
+  return withMarks(
+    { ...record, generation: generationOn(run) },
+    {
+      marks: marksOf({ source, target: seen, before }),
+      hasArrived: hasArrived({
+        source,
+        target: { ...seen, vmi: isAnother ? undefined : vmi },
+        before,
+        wasReady,
+      }),
+    },
+    new Date(hub.now).toISOString(),
+  );
+}

@@ -1,0 +1,79 @@
+import { expect, test } from '@jest/globals';
+import { aPlan, aPlanMigration, aProvider, held } from '../../../test/support/builders/live.ts';
+import { atVersion, seconds, withUid } from '../../../test/support/builders/object.ts';
+import type { PlanMigration } from '../../domain/live/forklift.ts';
+import { LIVE_ANNOTATION } from '../../domain/live/names.ts';
+import { isClosed } from '../run/state.ts';
+import type { KubernetesObject } from '../../domain/objects.ts';
+import type { Cluster } from '../../kubernetes/cluster.ts';
+import { ApiError } from '../../kubernetes/errors.ts';
+import type { FoundProvider } from '../read/providers.ts';
+import { close, hold, release } from './finalizers.ts';
+
+const stored = (_type: unknown, object: KubernetesObject): Promise<object> => Promise.resolve({ object });
+const HUB = { replace: stored } as unknown as Cluster;
+
+test.each([
+  ['is the owner of its Migration', 'tenant', ['uid-of-plan']],
+  ['in another namespace is not: Kubernetes would delete the Migration', 'plans', []],
+])('a Plan %s', async (_what, namespace, owners) => {
+  const plan = aPlan((one) => ({ ...one, metadata: { ...one.metadata, namespace } }));
+  const { migration } = await hold({ migration: aPlanMigration(), plan, providers: {} as never }, HUB);
+  const { ownerReferences = [] } = migration.metadata;
+  expect(ownerReferences.map(({ uid }) => uid)).toEqual(owners);
+});
+
+const HELD_PLAN = aPlan(held);
+const HELD_MIGRATION = aPlanMigration(held, atVersion('7'));
+const OTHER = aPlanMigration(held, withUid('uid-of-other'));
+const OVER: PlanMigration = {
+  ...OTHER,
+  metadata: { ...OTHER.metadata, annotations: { [LIVE_ANNOTATION.over]: OTHER.metadata.uid } },
+  status: { completed: seconds(0) },
+};
+
+test.each<[string, readonly PlanMigration[], readonly string[]]>([
+  ['lets go of its Plan first', [HELD_MIGRATION], ['Plan', 'Migration']],
+  ['keeps the Plan of another run', [HELD_MIGRATION, OTHER], ['Migration']],
+  ['lets go of the Plan of one that is over too', [HELD_MIGRATION, OVER], ['Plan', 'Migration']],
+])('a run that is over %s', async (_what, items, writes) => {
+  const written: string[] = [];
+  const hub = {
+    list: () => Promise.resolve({ items }),
+    get: ({ kind }: { readonly kind: string }) =>
+      Promise.resolve({ object: kind === 'Plan' ? HELD_PLAN : HELD_MIGRATION }),
+    replace: ({ kind }: { readonly kind: string }, object: KubernetesObject) => {
+      written.push(kind);
+      return Promise.resolve({ object });
+    },
+  } as unknown as Cluster;
+  const log = (): void => undefined;
+  await release({ migration: HELD_MIGRATION, plan: HELD_PLAN, providers: [] }, { hub, log } as never);
+  expect(written).toEqual(writes);
+});
+
+test('a run is over by the version that was shown', async () => {
+  const closed = await close({ ...HELD_MIGRATION, status: { completed: seconds(0) } }, HUB);
+  expect(closed.metadata.resourceVersion).toBe('7');
+  expect(isClosed(closed)).toBe(true);
+});
+
+const NOT_REACHED = { secret: undefined, secretObject: undefined, cluster: undefined, allowLoopback: false };
+
+test('where Secrets may not be read, the advice names those of the Providers that go, and of no other', async () => {
+  const advice: unknown[] = [];
+  const get = ({ kind }: { readonly kind: string }): Promise<object> =>
+    Promise.resolve({ object: kind === 'Plan' ? aPlan() : aProvider() });
+  const list = ({ kind }: { readonly kind: string }): Promise<object> =>
+    kind === 'Secret'
+      ? Promise.reject(new ApiError('list', { code: 403, reason: 'Forbidden' }, new Date()))
+      : Promise.resolve({ items: kind === 'Migration' ? [OTHER] : [] });
+  const log = (_level: string, _message: string, { secrets }: { readonly secrets: string }): void => {
+    advice.push(secrets);
+  };
+  const [needed, own] = [aProvider('source'), aProvider('own')];
+  const providers = [needed, own].map((provider): FoundProvider => ({ ...NOT_REACHED, provider }));
+  const hub = { get, list, replace: stored } as unknown as Cluster;
+  await release({ migration: undefined, plan: undefined, providers }, { hub, log } as never);
+  expect(advice).toEqual(['own']);
+});

@@ -1,0 +1,217 @@
+import type { Plan, PlanMigration, Provider } from '../../domain/live/forklift.ts';
+import { FORKLIFT_KIND, LIVE_ANNOTATION, LIVE_FINALIZER, LIVE_LABEL } from '../../domain/live/names.ts';
+import { named } from '../../domain/live/reference.ts';
+import { isClosed, isHeld, isLive, isUnderWay, needsPlan } from '../run/state.ts';
+import type { KubernetesObject, OwnerReference } from '../../domain/objects.ts';
+import type { Cluster, ResourceType } from '../../kubernetes/cluster.ts';
+import type { Log } from '../../runtime/log.ts';
+import { PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS } from '../../kubernetes/live-resources.ts';
+import { found, ifAllowed } from '../read/get.ts';
+import type { FoundProvider } from '../read/providers.ts';
+import type { LiveContext } from '../context.ts';
+import { OPEN_MIGRATIONS } from '../read/listed-forklift.ts';
+import type { PlanProviders } from '../read/plan-view.ts';
+import { isHost } from '../findings/providers.ts';
+
+/** What a run needs until its end. */
+export interface Held {
+  readonly migration: PlanMigration;
+  readonly plan: Plan;
+  readonly providers: PlanProviders;
+}
+
+/** Each once. */
+export const providersIn = ({ source, destination }: PlanProviders): FoundProvider[] =>
+  [
+    source,
+    source?.provider.metadata.uid === destination?.provider.metadata.uid ? undefined : destination,
+  ].filter((provider) => provider !== undefined);
+
+/** The Providers and their Secrets. */
+export const accessOf = (providers: PlanProviders): KubernetesObject[] =>
+  providersIn(providers).flatMap(({ provider, secretObject }) => [
+    provider,
+    ...(secretObject === undefined ? [] : [secretObject]),
+  ]);
+
+/**
+ * Holds all of them, the Migration first, so that a deletion is a cancel. In each event again: another run that has ended may have let one
+ * go that it took for its own alone. Resolves with the versions that are held; rejects with a conflict where one has changed.
+ */
+export async function hold({ migration, plan, providers }: Held, hub: Cluster): Promise<Held> {
+  const held: Held = {
+    migration: await holdOne(hub, PLAN_MIGRATIONS, ownedBy(migration, plan)),
+    plan: await holdOne(hub, PLANS, plan),
+    providers,
+  };
+  for (const { provider, secretObject } of providersIn(providers)) {
+    await holdOne(hub, PROVIDERS, provider);
+    if (secretObject !== undefined) await holdOne(hub, SECRETS, secretObject);
+  }
+  return held;
+}
+
+/** An object that is being deleted takes no finalizer any more. */
+async function holdOne<T extends KubernetesObject>(
+  hub: Cluster,
+  type: ResourceType<T>,
+  object: T,
+): Promise<T> {
+  const { finalizers = [], deletionTimestamp } = object.metadata;
+  if (isHeld(object) || deletionTimestamp !== undefined) return object;
+  const metadata = { ...object.metadata, finalizers: [...finalizers, LIVE_FINALIZER] };
+  return (await hub.replace(type, { ...object, metadata })).object;
+}
+
+/**
+ * As in Forklift: a Migration goes with its Plan. Kubernetes deletes what has an owner in another namespace. A run that has started gets
+ * no other owner, by which it would follow a Plan that has replaced its own (stop.ts).
+ */
+function ownedBy(migration: PlanMigration, { metadata: { name, uid, namespace } }: Plan): PlanMigration {
+  const { ownerReferences = [] } = migration.metadata;
+  const isElsewhere = migration.metadata.namespace !== namespace;
+  const hasStarted = migration.status?.started !== undefined;
+  if (isElsewhere || hasStarted || ownerReferences.some((owner) => owner.uid === uid)) return migration;
+  const owner: OwnerReference = { ...FORKLIFT_KIND.plan, name, uid };
+  return { ...migration, metadata: { ...migration.metadata, ownerReferences: [...ownerReferences, owner] } };
+}
+
+interface Released {
+  /** undefined: it is gone, or let go. */
+  readonly migration: PlanMigration | undefined;
+  /** undefined: it is gone. */
+  readonly plan: Plan | undefined;
+  /** Each once. */
+  readonly providers: readonly FoundProvider[];
+}
+
+/**
+ * Says on the Migration that its run is over, before anything that it needs is released. By the version that this call has shown: another
+ * call may have shown since then that something else, or nothing, is left over. Rejects with a conflict then. Resolves with it.
+ */
+export async function close(shown: PlanMigration, hub: Cluster): Promise<PlanMigration> {
+  const { metadata } = shown;
+  const annotations = { ...metadata.annotations, [LIVE_ANNOTATION.over]: metadata.uid };
+  return (await hub.replace(PLAN_MIGRATIONS, { ...shown, metadata: { ...metadata, annotations } })).object;
+}
+
+/** Lets go of what no other run needs, the Migration last. Rejects with a conflict where one has changed. */
+export async function release(
+  { migration, plan, providers: released }: Released,
+  { hub, log }: Releasing,
+): Promise<void> {
+  const { items } = await hub.list(OPEN_MIGRATIONS, {});
+  const isOwn = ({ metadata }: PlanMigration): boolean => metadata.uid === migration?.metadata.uid;
+  // One whose finalizer a user took off goes on all the same.
+  const others = await withPlans(
+    items.filter((other) => !isOwn(other) && !isClosed(other) && (isHeld(other) || isUnderWay(other))),
+    hub,
+  );
+  // Forklift's own runs are under way too.
+  const plans = others.flatMap(([other, one]) => (one !== undefined && isLive(other, one) ? one : []));
+  // Only its Plan says which Providers a run needs: while that is gone, it may be any.
+  if (!others.some(([other, one]) => one === undefined && needsPlan(other)))
+    await releaseProviders(released, { needed: new Set(plans.flatMap(providersOf)), hub, log });
+  if (plan !== undefined && !plans.some(({ metadata }) => metadata.uid === plan.metadata.uid))
+    await letGo(hub, PLANS, plan);
+  if (migration !== undefined) await letGo(hub, PLAN_MIGRATIONS, migration);
+}
+
+/** Each with its Plan; undefined: that is gone. */
+const withPlans = (
+  migrations: readonly PlanMigration[],
+  hub: Cluster,
+): Promise<[PlanMigration, Plan | undefined][]> =>
+  Promise.all(
+    migrations.map(async (migration) => {
+      const { namespace = '' } = migration.metadata;
+      const at = { namespace, ...named(migration.spec.plan) };
+      return [migration, at.name === '' ? undefined : await found(hub.get(PLANS, at))];
+    }),
+  );
+
+type Releasing = Pick<LiveContext, 'hub' | 'log'>;
+
+interface Needed extends Releasing {
+  /** By other runs: namespaces and names of Providers. */
+  readonly needed: ReadonlySet<string>;
+}
+
+async function releaseProviders(read: readonly FoundProvider[], how: Needed): Promise<void> {
+  const { needed, hub } = how;
+  const providers = read.filter(({ provider }) => !needed.has(keyOf(provider)));
+  for (const secret of await heldSecrets(providers, how)) await letGo(hub, SECRETS, secret);
+  for (const { provider } of providers) await letGo(hub, PROVIDERS, provider);
+}
+
+const providersOf = ({ spec: { provider }, metadata }: Plan): string[] =>
+  [provider.source, provider.destination].map((reference) => {
+    const { namespace = metadata.namespace ?? '', name } = named(reference);
+    return `${namespace}/${name}`;
+  });
+
+const keyOf = ({ metadata }: Provider): string => `${metadata.namespace ?? ''}/${metadata.name}`;
+
+/**
+ * The Secrets of these providers that no provider of another run has. A provider may have got another one during the run, also one that
+ * does not exist, and the run holds what it had before.
+ */
+async function heldSecrets(
+  providers: readonly FoundProvider[],
+  { needed, hub, log }: Needed,
+): Promise<KubernetesObject[]> {
+  const own = providers.flatMap(({ secretObject }) => secretObject ?? []);
+  const namespaces = new Set(providers.map(({ provider }) => provider.metadata.namespace ?? ''));
+  const held = await Promise.all(
+    [...namespaces].map(async (namespace) => {
+      const [all, secrets] = await Promise.all([
+        hub.list(PROVIDERS, { namespace }),
+        ifAllowed(hub.list(SECRETS, { namespace, labelSelector: `${LIVE_LABEL.provider}=true` }), undefined),
+      ]);
+      if (secrets === undefined) sayWhatStays(namespace, providers, log);
+      const ofOthers = all.items.filter((provider) => needed.has(keyOf(provider)));
+      const isNeeded = ({ metadata }: KubernetesObject): boolean =>
+        ofOthers.some(({ spec }) => spec.secret?.name === metadata.name);
+      const ofProviders = own.filter(({ metadata }) => metadata.namespace === namespace);
+      // Those of the providers may have been read before they were held.
+      const each = new Map(
+        [...(secrets?.items ?? []).filter(isHeld), ...ofProviders].map((one) => [one.metadata.uid, one]),
+      );
+      return [...each.values()].filter((secret) => !isNeeded(secret));
+    }),
+  );
+  return held.flat();
+}
+
+/** The Role that allows it is gone before a Secret with a finalizer where their namespace is deleted. Nothing else names the Secret then. */
+function sayWhatStays(namespace: string, providers: readonly FoundProvider[], log: Log): void {
+  const secrets = providers
+    .filter(({ provider }) => provider.metadata.namespace === namespace && !isHost(provider))
+    .map(({ provider }) => named(provider.spec.secret ?? {}).name);
+  if (secrets.length === 0) return;
+  log(
+    'warn',
+    `no Role lets live read Secrets of namespace ${namespace}: take the finalizer ${LIVE_FINALIZER} off these by hand`,
+    { secrets: [...new Set(secrets)].join(', ') },
+  );
+}
+
+async function letGo<T extends KubernetesObject>(
+  hub: Cluster,
+  type: ResourceType<T>,
+  { metadata: { namespace = '', name } }: T,
+): Promise<void> {
+  const current = await found(hub.get(type, { namespace, name }));
+  if (current !== undefined) await drop(hub, type, current);
+}
+
+/** By the version that was read. */
+async function drop<T extends KubernetesObject>(
+  hub: Cluster,
+  type: ResourceType<T>,
+  object: T,
+): Promise<void> {
+  if (!isHeld(object)) return;
+  const finalizers = (object.metadata.finalizers ?? []).filter((each) => each !== LIVE_FINALIZER);
+  await hub.replace(type, { ...object, metadata: { ...object.metadata, finalizers } });
+}

@@ -1,0 +1,192 @@
+import { has } from '../../domain/live/conditions.ts';
+import type { NamedReference, Plan, PlanMigration } from '../../domain/live/forklift.ts';
+import { FORKLIFT_KIND, LIVE_CONDITION, LIVE_KIND } from '../../domain/live/names.ts';
+import { named } from '../../domain/live/reference.ts';
+import {
+  hasEnded,
+  isArchived,
+  isHeld,
+  isHeldBack,
+  isLookedAt,
+  isMigrationAsSeen,
+  isOfPlan,
+  isOfUse,
+  isOverQuota,
+  isPlanAsSeen,
+  isPlanLookedAt,
+  isToCheck,
+  isUnderWay,
+  isWaiting,
+} from '../run/state.ts';
+import type { LiveRequest } from '../../eventing/live-events.ts';
+import type { KubernetesObject } from '../../domain/objects.ts';
+import type { Reader, ResourceType } from '../../kubernetes/cluster.ts';
+import {
+  HOOKS,
+  NETWORK_MAPS,
+  PLAN_MIGRATIONS,
+  PLANS,
+  PROVIDERS,
+  STORAGE_MAPS,
+} from '../../kubernetes/live-resources.ts';
+import { readProviders } from './start.ts';
+import {
+  checkHook,
+  checkNetworkMap,
+  checkPlan,
+  checkProvider,
+  checkStorageMap,
+  isForkliftHere,
+  showArchived,
+} from '../plan/check.ts';
+import { checkMoved } from '../plan/check-moved.ts';
+import { readProvider, type FoundProvider } from '../read/providers.ts';
+import type { LiveContext } from '../context.ts';
+import { found } from '../read/get.ts';
+import { providersIn, release } from './finalizers.ts';
+import { OPEN_MIGRATIONS, plansThatName } from '../read/listed-forklift.ts';
+import type { MigrationAt } from './reconcile.ts';
+
+/** Looks at what the event is about, and resolves with the Migrations that may go on by it. */
+export async function wake(request: LiveRequest, context: LiveContext): Promise<readonly MigrationAt[]> {
+  const { kind } = request;
+  if (kind === FORKLIFT_KIND.migration.kind) return ofMigration(request, context);
+  if (kind === FORKLIFT_KIND.plan.kind) return ofPlan(request, context);
+  const referred = REFERRED.find(({ type }) => type.kind === kind);
+  if (referred !== undefined) return ofReferred(request, referred, context);
+  return unfinished(context.hub, (migration) => concerns(migration, request));
+}
+
+/** What plans name. */
+interface Referred {
+  readonly type: ResourceType<KubernetesObject & { status?: { observedGeneration?: number } }>;
+  readonly check: (at: MigrationAt, context: LiveContext) => Promise<unknown>;
+}
+
+const REFERRED: readonly Referred[] = [
+  { type: PROVIDERS, check: ofProvider },
+  { type: STORAGE_MAPS, check: (at, context) => checkStorageMap(at, context) },
+  { type: NETWORK_MAPS, check: (at, context) => checkNetworkMap(at, context) },
+  { type: HOOKS, check: checkHook },
+];
+
+/**
+ * What a run writes into the statuses of its Migration and Plan comes back as events of them, which say nothing new. One that is over
+ * lets others begin.
+ */
+async function ofMigration(
+  { namespace, name, isChange }: LiveRequest,
+  context: LiveContext,
+): Promise<readonly MigrationAt[]> {
+  const { hub } = context;
+  const at = { namespace, name };
+  if (!isChange) return [at];
+  const migration = await found(hub.get(PLAN_MIGRATIONS, at));
+  if (migration !== undefined && !hasEnded(migration)) return isMigrationAsSeen(migration) ? [] : [at];
+  if (migration?.spec.plan.name) await checkAgain({ namespace, ...named(migration.spec.plan) }, context);
+  return unfinished(hub, isWaiting);
+}
+
+/** A plan of which no run is under way any more: its VMs were not looked at meanwhile. */
+async function checkAgain(at: NamedReference, context: LiveContext): Promise<void> {
+  const plan = await found(context.hub.get(PLANS, named(at)));
+  if (plan !== undefined) await checkIdle(plan, context);
+}
+
+async function checkIdle(plan: Plan, context: LiveContext): Promise<void> {
+  if (isHeldBack(plan)) return releaseDeleted(plan, context);
+  const check = checkOf(plan);
+  if (check !== undefined && !(await isForkliftHere(context.hub))) await check(plan, context);
+}
+
+/** How a plan is looked at of which no run is under way; undefined: it is not. */
+function checkOf(plan: Plan): ((plan: Plan, context: LiveContext) => Promise<unknown>) | undefined {
+  if (isArchived(plan)) return showArchived;
+  if (isToCheck(plan)) return checkPlan;
+  return isOverQuota(plan) ? checkMoved : undefined;
+}
+
+/** A late call may hold it, which read the Migration before another one released everything: then nobody else releases it. */
+async function releaseDeleted(plan: Plan, context: LiveContext): Promise<void> {
+  const { items } = await context.hub.list(OPEN_MIGRATIONS, {});
+  // One whose finalizer a user took off goes on all the same.
+  if (items.some((migration) => isOfPlan(migration, plan) && isUnderWay(migration))) return;
+  const providers = providersIn(await readProviders(plan, context));
+  await release({ migration: undefined, plan, providers }, context);
+}
+
+async function ofPlan(
+  { namespace, name, isChange }: LiveRequest,
+  context: LiveContext,
+): Promise<readonly MigrationAt[]> {
+  const at = { namespace, name };
+  const plan = await found(context.hub.get(PLANS, at));
+  if (plan === undefined)
+    return unfinished(context.hub, (migration) => isOfPlan(migration, { metadata: at }));
+  if ((plan.spec.type !== 'live' && !isHeld(plan)) || (isChange && isPlanAsSeen(plan))) return [];
+  // What `live` itself says of the plan comes back as an event too.
+  const isNew = !isChange || !isPlanLookedAt(plan);
+  if (isNew) await checkIdle(plan, context);
+  const mayGoOn = isNew || has(plan.status, LIVE_CONDITION.ready);
+  return unfinished(
+    context.hub,
+    (migration) =>
+      isOfPlan(migration, plan) && (mayGoOn || !has(migration.status, LIVE_CONDITION.planNotReady)),
+  );
+}
+
+async function ofProvider(at: MigrationAt, context: LiveContext): Promise<void> {
+  await releaseHeldBack(await checkProvider(at, context), context);
+}
+
+/** No run needs it any more, or the last one releases it. */
+async function releaseHeldBack(read: FoundProvider | undefined, context: LiveContext): Promise<void> {
+  if (read !== undefined && isHeldBack(read.provider))
+    await release({ migration: undefined, plan: undefined, providers: [read] }, context);
+}
+
+/**
+ * A provider, a map or a hook: checked by itself, then with each plan that names it. Not again where only its status has changed: what a
+ * server answers goes there, so one that answers differently each time would be asked without end.
+ */
+async function ofReferred(
+  { namespace, name, isChange }: LiveRequest,
+  { type, check }: Referred,
+  context: LiveContext,
+): Promise<readonly MigrationAt[]> {
+  const { hub } = context;
+  const at = { namespace, name };
+  if (await isForkliftHere(hub)) return [];
+  const object = isChange ? await found(hub.get(type, at)) : undefined;
+  if (object !== undefined && isLookedAt(object)) {
+    // A Provider that a call has checked, and has not come to release.
+    if (isHeldBack(object)) await releaseHeldBack(await readProvider(at, context), context);
+    return [];
+  }
+  await check(at, context);
+  const { items: plans } = await hub.list(plansThatName(at), {});
+  for (const { metadata } of plans) {
+    const plan = await found(hub.get(PLANS, metadata));
+    // Its type may have changed since it was listed: then it is Forklift's.
+    if (plan?.spec.type === 'live' && isOfUse(plan)) await checkPlan(plan, context);
+  }
+  return unfinished(hub, (migration) => plans.some((plan) => isOfPlan(migration, plan)));
+}
+
+/** What a run makes is named after its Migration's uid; the VM, its VMI and its volumes after the VM. */
+function concerns({ metadata, status }: PlanMigration, { kind, name }: LiveRequest): boolean {
+  if (name.startsWith(`live-${metadata.uid}-`)) return true;
+  const isNamedByVm =
+    kind.startsWith(LIVE_KIND.vm.kind) &&
+    (status?.vms ?? []).some((vm) => vm.name === name || vm.targetName === name);
+  return isNamedByVm || kind === LIVE_KIND.dataVolume.kind;
+}
+
+/** Those that run, or wait for their turn. */
+async function unfinished(
+  hub: Reader,
+  isMeant: (migration: PlanMigration) => boolean,
+): Promise<readonly MigrationAt[]> {
+  const { items } = await hub.list(OPEN_MIGRATIONS, {});
+  return items.filter(isMeant).map(({ metadata: { namespace = '', name } }) => ({ namespace, name }));
+}

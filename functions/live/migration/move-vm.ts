@@ -1,0 +1,284 @@
+import { missingRights } from '../plan/missing-rights.ts';
+import { breakGlassCommand } from '../run/break-glass.ts';
+import { LIMIT_MS } from '../run/deadlines.ts';
+import { wait, type NewObject, type Side } from '../run/decision.ts';
+import type {
+  NetworkMap,
+  Plan,
+  PlanMigration,
+  PlanVm,
+  StorageMap,
+  VmStatus,
+} from '../../domain/live/forklift.ts';
+import { isNew } from '../steps/hook.ts';
+import { LIVE_REASON } from '../../domain/live/names.ts';
+import { requesterOf } from '../../domain/live/requester.ts';
+import {
+  cannot,
+  rightsToCopy,
+  rightsToCreate,
+  rightsToMove,
+  rightsToUse,
+  type Hosts,
+  type Right,
+} from '../plan/rights.ts';
+import { hookName, type RunId } from '../run/names.ts';
+import { isPastCutOver, recordIn } from '../run/record.ts';
+import type { HookView, HubSide, RunSettings, RunSnapshot, Stop } from '../run/snapshot.ts';
+import { shownSince } from '../run/waiting-since.ts';
+import { named } from '../../domain/live/reference.ts';
+import type { KubernetesObject } from '../../domain/objects.ts';
+import type { ApiServer, Reader, ResourceType } from '../../kubernetes/cluster.ts';
+import { describeError } from '../../kubernetes/errors.ts';
+import {
+  CONFIG_MAPS,
+  HOOKS,
+  JOBS,
+  PLAN_MIGRATIONS,
+  VIRTUAL_MACHINES,
+} from '../../kubernetes/live-resources.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { apply, type Applied } from './apply.ts';
+import { decide, type RunDecision } from '../steps/decide.ts';
+import { found } from '../read/get.ts';
+import { misplaced } from './wrong-namespace.ts';
+import { readRun, type ClusterIds } from '../read/run.ts';
+import { BEGINNING, COPYING } from '../steps/itinerary.ts';
+import { takeBack } from './withdraw-late-record.ts';
+
+/** What the VMs of a Migration have in common. */
+export interface Run {
+  readonly plan: Plan;
+  readonly migration: PlanMigration;
+  readonly storage: StorageMap;
+  readonly networks: NetworkMap;
+  readonly settings: RunSettings;
+  readonly blockers: readonly string[];
+  /** Which of the two clusters is the hub's own, where `live` has rights of its own. */
+  readonly hosts: Hosts;
+  /** What the clusters were when the run began. */
+  readonly ids: ClusterIds;
+  /** The hub's, and its clock's milliseconds when the Migration was read. */
+  readonly hubId: string;
+  readonly now: number;
+  readonly clusters: Readonly<Record<Side, ApiServer>>;
+}
+
+/** One of its VMs, found on the source. */
+export interface RunVm {
+  /** As in the plan, with id, namespace and name. */
+  readonly entry: PlanVm;
+  readonly shown: VmStatus | undefined;
+  /** Why it is to end; left out: it is not. */
+  readonly stop?: Stop | undefined;
+}
+
+export interface Moved {
+  readonly entry: PlanVm;
+  /** undefined: nothing is known. */
+  readonly snapshot?: RunSnapshot;
+  readonly decision: RunDecision;
+  /** The time was over before the VM had to wait. */
+  readonly isMoreDue: boolean;
+}
+
+/** Of a VM that has not begun. */
+export const FIRST_STEP = 'Validate';
+
+/**
+ * For so long one VM goes on in one event, milliseconds: the answer to the Broker must come in time. What was read is written however long
+ * that took, because each write has its precondition: a slow cluster would else never get one.
+ */
+const BUDGET_MS = 8_000;
+/** Readings in a row after which others still write the same object. */
+const MAX_CHANGES = 5;
+
+/** Reads, decides and writes, until the VM has to wait or is at its end. Never rejects: a cluster that does not answer is a wait. */
+export async function move(vm: RunVm, run: Run, clock: Clock): Promise<Moved> {
+  const { entry } = vm;
+  try {
+    return await moveOn(vm, run, clock);
+  } catch (error) {
+    const message = `nothing is known, so nothing is done: ${describeError(error)}`;
+    return { entry, decision: unknown(message, run.migration), isMoreDue: false };
+  }
+}
+
+/** Nothing is done, on either side. The step that is shown stays. */
+export const unknown = (message: string, migration: PlanMigration): RunDecision => ({
+  ...wait(
+    LIVE_REASON.clusterUnknown,
+    `${message}. Only if a cluster is gone for good: ${breakGlassCommand(migration)}`,
+  ),
+  step: FIRST_STEP,
+});
+
+async function moveOn(vm: RunVm, run: Run, clock: Clock): Promise<Moved> {
+  const { entry } = vm;
+  const began = clock.elapsed();
+  let refused: string | undefined;
+  let isFirst = true;
+  for (let changes = 0; ;) {
+    const snapshot = await readSnapshot(vm, run, refused);
+    const decision = decide(snapshot);
+    if (decision.kind !== 'write') return { entry, snapshot, decision, isMoreDue: false };
+    const applied = await send({ snapshot, decision }, run);
+    // What is shown is about the first write.
+    const isLong = isFirst && isRefusedForLong(snapshot);
+    isFirst = false;
+    const before = refused;
+    refused = refusalIn(applied);
+    if (refused !== undefined && !isLong) {
+      const waiting = { ...wait(LIVE_REASON.refused, textOf({ refused, before }, run)), step: decision.step };
+      return { entry, snapshot, decision: waiting, isMoreDue: false };
+    }
+    changes = applied.kind === 'changed' ? changes + 1 : 0;
+    if (changes > MAX_CHANGES) return { entry, snapshot, decision, isMoreDue: false };
+    // What has been refused for long is decided by the next reading of this event.
+    const isLate = refused === undefined && clock.elapsed() - began > BUDGET_MS;
+    if (isLate) return { entry, snapshot, decision, isMoreDue: true };
+  }
+}
+
+/** `before`: the write that the run ends because of. Its record cannot be written either then. */
+const textOf = (
+  { refused, before }: { readonly refused: string; readonly before: string | undefined },
+  { migration }: Run,
+): string =>
+  before === undefined
+    ? refused
+    : `${refused}. The run cannot end while this is refused: allow it, or ${breakGlassCommand(migration)}`;
+
+const refusalIn = (applied: Applied): string | undefined =>
+  applied.kind === 'refused' ? applied.message : undefined;
+
+interface Due {
+  readonly snapshot: RunSnapshot;
+  readonly decision: Extract<RunDecision, { kind: 'write' }>;
+}
+
+/**
+ * Rejects where the Migration has changed and the VM has no record: its end is shown before its record is taken off, so the Migration
+ * may have been read before that end, and the VM after it.
+ */
+async function send({ snapshot, decision }: Due, run: Run): Promise<Applied> {
+  const { migration, clusters } = run;
+  const { vm } = snapshot.source;
+  const message = await notAllowed({ snapshot, decision }, run);
+  if (message !== undefined) return { kind: 'refused', message };
+  const isUnrecorded = recordIn(snapshot) === undefined;
+  if (isUnrecorded && !(await isAsRead(migration, PLAN_MIGRATIONS, clusters.hub))) throw hasChanged();
+  const isDeleting = decision.writes.some(({ verb }) => verb === 'delete');
+  // What is to be deleted was read after the record: by now it may be of a new run, and have the guest.
+  if (isDeleting && vm !== undefined && !(await isAsRead(vm, VIRTUAL_MACHINES, clusters.source)))
+    return { kind: 'changed' };
+  const applied = await apply(decision.writes, clusters);
+  const { entry } = snapshot.hub;
+  const isRecorded = isUnrecorded && applied.kind === 'written';
+  if (isRecorded && (await takeBack({ migration, entry, ...decision }, clusters))) throw hasChanged();
+  return applied;
+}
+
+const hasChanged = (): Error => new Error('the Migration has changed: read again');
+
+async function isAsRead<T extends KubernetesObject>(
+  { metadata: { namespace = '', name, resourceVersion } }: T,
+  type: ResourceType<T>,
+  cluster: Reader,
+): Promise<boolean> {
+  const now = await found(cluster.get(type, { namespace, name }));
+  return now?.metadata.resourceVersion === resourceVersion;
+}
+
+/**
+ * Why what is due must not be written; undefined: it may. The user had the rights when the run began: by now the VM may name more, its
+ * record may say another namespace, and the Plan may be another one of its name.
+ */
+async function notAllowed(due: Due, run: Run): Promise<string | undefined> {
+  const elsewhere = misplaced(due.decision.writes, run.plan);
+  if (elsewhere !== undefined) return elsewhere;
+  const rights = rightsDue(due, run);
+  if (rights.length === 0) return undefined;
+  const requester = requesterOf(run.migration);
+  if (requester === undefined) return 'nobody is known to have created the Migration';
+  const missing = await missingRights(run.clusters.hub, requester, rights);
+  return missing.length === 0 ? undefined : cannot(requester.user, missing);
+}
+
+/** For what begins or is made. A run that only goes back needs none. */
+function rightsDue({ snapshot, decision }: Due, { hosts, plan }: Run): Right[] {
+  const { entry } = snapshot.hub;
+  const { vm } = snapshot.source;
+  const isBeginning = decision.step === BEGINNING.name && recordIn(snapshot) === undefined;
+  const made = (on: Side): NewObject[] =>
+    decision.writes.flatMap((one) => (one.verb === 'create' && one.on === on ? one.object : []));
+  const ofVm: Plan = { ...plan, spec: { ...plan.spec, vms: [entry] } };
+  return [
+    ...(isBeginning || made('source').length + made('target').length > 0 ? rightsToUse(plan) : []),
+    ...(isBeginning ? rightsToMove(ofVm, hosts) : []),
+    ...(made('hub').length > 0 ? rightsToMove(ofVm, NO_HOSTS) : []),
+    ...(hosts.isTarget ? rightsToCreate(made('target')) : []),
+    ...(hosts.isSource && vm !== undefined && decision.step === COPYING.name ? rightsToCopy(vm) : []),
+  ];
+}
+
+/** What is left are the rights of hooks. */
+const NO_HOSTS: Hosts = { isSource: false, isTarget: false };
+
+/**
+ * Whether the VM has shown for long that a write is refused; time in which a cluster did not answer counts. Past its cut-over, as long as
+ * the source has to be proved off.
+ */
+function isRefusedForLong(snapshot: RunSnapshot): boolean {
+  const { hub } = snapshot;
+  const record = recordIn(snapshot);
+  const isPast = record !== undefined && isPastCutOver(record);
+  const limitMs = isPast ? hub.settings.sourceMs : LIMIT_MS.refused;
+  return hub.now - shownSince(hub, LIVE_REASON.refused) > limitMs;
+}
+
+async function readSnapshot(
+  { entry, shown, stop }: RunVm,
+  run: Run,
+  refused: string | undefined,
+): Promise<RunSnapshot> {
+  const { id = '', namespace = '', name = '' } = entry;
+  const { plan, migration, clusters } = run;
+  const runId: RunId = { plan: plan.metadata.uid, migration: migration.metadata.uid, vm: id };
+  const hub: HubSide = {
+    now: run.now,
+    cluster: run.hubId,
+    ...{ plan, migration, entry },
+    storage: run.storage,
+    networks: run.networks,
+    settings: run.settings,
+    // Before the record (hook-step.ts).
+    hooks: await readHooks(clusters.hub, { entry, run: runId, plan }),
+    stop,
+    status: shown,
+    refused,
+    blockers: run.blockers,
+  };
+  return readRun({ run: runId, at: { namespace, name }, hub, clusters, ids: run.ids });
+}
+
+interface Hooked {
+  readonly entry: PlanVm;
+  readonly run: RunId;
+  readonly plan: Plan;
+}
+
+function readHooks(hub: Reader, { entry, run, plan }: Hooked): Promise<HookView[]> {
+  const { namespace = '' } = plan.metadata;
+  return Promise.all(
+    (entry.hooks ?? []).map(async ({ step, hook }): Promise<HookView> => {
+      const made = { namespace, name: hookName(run, step) };
+      const [object, job] = await Promise.all([
+        found(hub.get(HOOKS, { namespace, ...named(hook) })),
+        found(hub.get(JOBS, made)),
+      ]);
+      if (job === undefined || !isNew(job)) return { step, hook: object, job };
+      return { step, hook: object, job, files: await found(hub.get(CONFIG_MAPS, made)) };
+    }),
+  );
+}

@@ -1,0 +1,292 @@
+import { has, isBlocking } from '../../domain/live/conditions.ts';
+import type { Plan, PlanMigration, PlanVm, VmStatus } from '../../domain/live/forklift.ts';
+import { isGivenUp } from '../run/break-glass.ts';
+import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
+import { hasOutbox } from '../run/outbox.ts';
+import { recordIn } from '../run/record.ts';
+import { hasEnded, isClosed, isHeld, isLive } from '../run/state.ts';
+import { runSettings } from '../run/settings.ts';
+import { isSameVm, stopOf } from '../run/stop.ts';
+import { named } from '../../domain/live/reference.ts';
+import type { ApiServer } from '../../kubernetes/cluster.ts';
+import { isConflict } from '../../kubernetes/errors.ts';
+import { NETWORK_MAPS, PLAN_MIGRATIONS, PLANS, STORAGE_MAPS } from '../../kubernetes/live-resources.ts';
+import { NAMESPACES } from '../../kubernetes/resources.ts';
+import { begin, done, hostsOf, letGo, notBegun, readProviders, type PassResult } from './start.ts';
+import { checkPlan, isForkliftHere } from '../plan/check.ts';
+import type { LiveContext } from '../context.ts';
+import { endedBefore } from './skip-ended-vm.ts';
+import { found } from '../read/get.ts';
+import { giveUp } from './abandon.ts';
+import { accessOf, close, hold, providersIn, release, type Held } from './finalizers.ts';
+import { move, unknown, type Moved, type Run, type RunVm } from './move-vm.ts';
+import type { ClusterIds } from '../read/run.ts';
+import { postRest, showRun, type Pair } from './write-status.ts';
+import { isUnknown } from '../status/vm.ts';
+import { clustersOf, isAnyOff, releaseVms, withLeftRecord } from './remove-records.ts';
+import { startWatcher } from './scale-watcher.ts';
+import { releaseAll, withoutPlan } from './plan-gone.ts';
+
+export interface MigrationAt {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Another process writes the same Migration. */
+const MAX_CONFLICTS = 3;
+
+/** Brings a Migration on as far as it goes now. Rejects where the hub does not answer: the Broker brings the event again. */
+export async function passMigration(at: MigrationAt, context: LiveContext): Promise<PassResult> {
+  for (let conflicts = 0; ; conflicts += 1) {
+    try {
+      return await pass(at, context);
+    } catch (error) {
+      if (!isConflict(error) || conflicts === MAX_CONFLICTS) throw error;
+    }
+  }
+}
+
+async function pass(at: MigrationAt, context: LiveContext): Promise<PassResult> {
+  const { hub } = context;
+  const migration = await found(hub.get(PLAN_MIGRATIONS, at));
+  if (migration === undefined) return done('the Migration is gone');
+  const { spec } = migration;
+  if (hasEnded(migration)) return afterEnd(migration, context);
+  const plan = spec.plan.name
+    ? await found(hub.get(PLANS, { namespace: at.namespace, ...named(spec.plan) }))
+    : undefined;
+  if (isClosed(migration)) return afterClose({ migration, plan }, context);
+  if (plan === undefined) return withoutPlan(migration, context);
+  if (!isLive(migration, plan)) return ofOtherType(migration, context);
+  return isUnderWay({ migration, plan })
+    ? goOn({ migration, plan }, context)
+    : begin({ migration, plan }, context);
+}
+
+async function afterEnd(migration: PlanMigration, context: LiveContext): Promise<PassResult> {
+  if (hasOutbox(migration)) await postRest(migration, context);
+  return done('the Migration has ended');
+}
+
+/** The process that has closed it did not come to release all, or has not come to it yet. */
+async function afterClose(
+  { migration, plan }: { readonly migration: PlanMigration; readonly plan: Plan | undefined },
+  context: LiveContext,
+): Promise<PassResult> {
+  // One that is being deleted goes with the last finalizer.
+  if (hasOutbox(migration)) await postRest(migration, context);
+  await (plan === undefined ? releaseAll(migration, context) : letGo({ migration, plan }, context));
+  return done('the Migration has ended');
+}
+
+/** One that was created with the finalizer, from a copy, would never go. */
+async function ofOtherType(migration: PlanMigration, context: LiveContext): Promise<PassResult> {
+  if (isHeld(migration)) await release({ migration, plan: undefined, providers: [] }, context);
+  return done('the plan is not for live migrations');
+}
+
+/**
+ * The plan shows the run too, and its VMs cannot change from then on: before, it may be another one than was checked. One that is to end
+ * follows no plan.
+ */
+function isUnderWay(pair: Pair): boolean {
+  const { migration, plan } = pair;
+  const { metadata, status } = migration;
+  if (status?.started === undefined) return false;
+  const isShown = (plan.status?.migration?.history ?? []).some((run) => run.migration.uid === metadata.uid);
+  const isMoving = (status.vms ?? []).some(({ started }) => started !== undefined);
+  return isShown || isMoving || isToEnd(pair);
+}
+
+const isToEnd = ({ migration, plan }: Pair): boolean =>
+  [migration, plan].some(({ metadata }) => metadata.deletionTimestamp !== undefined) ||
+  plan.spec.archived === true ||
+  plan.spec.type !== 'live';
+
+/** Moves every VM as far as it goes, shows it, and at the end of all lets go of everything. */
+async function goOn({ migration, plan: read }: Pair, context: LiveContext): Promise<PassResult> {
+  const { hub, log } = context;
+  const plan = await checkedAgain(read, context);
+  const providers = await readProviders(plan, context);
+  const held = await hold({ migration, plan, providers }, hub);
+  const vms = vmsOf(held);
+  const [decided] = await Promise.all([moveAll(vms, held, context), startWatcher(migration, context)]);
+  const ended = new Map(
+    vms.filter(({ shown }) => shown.completed !== undefined).map(({ entry, shown }) => [entry, shown]),
+  );
+  const again = await releaseVms(
+    decided.filter(({ entry }) => ended.has(entry)),
+    held,
+    context,
+  );
+  const moved = decided.map((one) => withLeftRecord(one, again.get(one), ended.get(one.entry)));
+  for (const { entry, decision } of moved) {
+    if (isUnknown(decision))
+      log('warn', decision.message, { migration: migration.metadata.name, vm: entry.name });
+  }
+  const shown = await showRun(held, moved, context);
+  if (moved.some(isHeldUp)) await checkUnlessForklifts(shown.plan, context);
+  const first = await releaseVms(
+    decided.filter(({ entry }) => !ended.has(entry)),
+    held,
+    context,
+  );
+  const isOver = moved.every(
+    ({ decision }) => decision.kind === 'ended' && (isGivenUp(migration) || decision.leftovers.length === 0),
+  );
+  const isUnrecorded = decided.some((one) => !ended.has(one.entry) && isUnrecordedEnd(one));
+  // What is refused is listed by the next pass.
+  if ([...first.values()].some(({ kind }) => kind !== 'written') || isAnyOff(again) || isUnrecorded)
+    return { message: 'the records of the VMs are to be looked at again', isMoreDue: true };
+  if (!isOver) return stillOpen(moved, migration);
+  await release(
+    { ...shown, migration: await close(shown.migration, hub), providers: providersIn(held.providers) },
+    context,
+  );
+  return done('the Migration has ended');
+}
+
+/** Another call may have begun it before the end was shown. After that, none does that looks at the Migration (docs/adr/0031). */
+const isUnrecordedEnd = ({ decision, snapshot }: Moved): boolean =>
+  decision.kind === 'ended' && snapshot?.source.vm !== undefined && recordIn(snapshot) === undefined;
+
+function vmsOf(held: Held): (RunVm & { readonly shown: VmStatus })[] {
+  const access = accessOf(held.providers);
+  return (held.migration.status?.vms ?? []).map((shown) => {
+    const entry = entryOf(shown, held.plan);
+    return { shown, entry, stop: stopOf(entry, { ...held, access }) };
+  });
+}
+
+/** While VMs move, no event has the plan checked: a cluster that did not answer may do so now, by a renewed token too. */
+async function checkedAgain(plan: Plan, context: LiveContext): Promise<Plan> {
+  const { executing, sourceProviderNotReady, destinationProviderNotReady } = LIVE_CONDITION;
+  const isBlind = [sourceProviderNotReady, destinationProviderNotReady].some((type) =>
+    has(plan.status, type),
+  );
+  return isBlind && has(plan.status, executing) ? checkUnlessForklifts(plan, context) : plan;
+}
+
+/** Forklift, where it was installed during the run, checks its plans itself: the two would undo each other's conditions. */
+const checkUnlessForklifts = async (plan: Plan, context: LiveContext): Promise<Plan> =>
+  (await isForkliftHere(context.hub)) ? plan : (await checkPlan(plan, context)).plan;
+
+/** Why no VM begins now. Forklift, which may be there since the run began, would run the plan too. */
+async function blockersOf({ migration, plan }: Held, hub: ApiServer): Promise<string[]> {
+  const mayBegin = (migration.status?.vms ?? []).some(({ started }) => started === undefined);
+  const forklift = mayBegin && (await isForkliftHere(hub)) ? [FORKLIFT_IS_HERE] : [];
+  return [
+    ...forklift,
+    ...(plan.status?.conditions ?? []).filter(isBlocking).map((each) => each.message ?? each.type),
+  ];
+}
+
+const FORKLIFT_IS_HERE = 'Forklift was installed, so it runs the live plans: mtq begins no VM';
+
+/** Whether Providers and Plan are to say what is wrong. */
+const isHeldUp = ({ decision }: Moved): boolean =>
+  isUnknown(decision) || (decision.kind === 'wait' && decision.reason === LIVE_REASON.planNotReady);
+
+/** A VM that has ended makes room for one that waits for its turn. */
+function stillOpen(moved: readonly Moved[], { status }: PlanMigration): PassResult {
+  const isWaitingForTurn = moved.some(
+    ({ decision }) => decision.kind === 'wait' && decision.reason === LIVE_REASON.waitingToStart,
+  );
+  const hasRoom = moved.some(({ entry, decision }) => {
+    const shown = status?.vms?.find((vm) => isSameVm(vm, entry));
+    return decision.kind === 'ended' && shown?.completed === undefined;
+  });
+  const open = moved.filter(({ decision }) => decision.kind !== 'ended' || decision.leftovers.length > 0);
+  return {
+    message: open.map(({ entry, decision }) => `${entry.name ?? ''}: ${decision.message}`).join('; '),
+    isMoreDue: moved.some(({ isMoreDue }) => isMoreDue) || (isWaitingForTurn && hasRoom),
+  };
+}
+
+/** The plan's entry, with what was found on the source when the run began. */
+const entryOf = (shown: VmStatus, { spec }: Plan): PlanVm => {
+  const entry = spec.vms.find((each) => isSameVm(each, shown)) ?? {};
+  const { id, namespace, name } = shown;
+  return { ...entry, ...(id && { id }), ...(namespace && { namespace }), ...(name && { name }) };
+};
+
+/** What a cluster that does not answer keeps open ends where a user has given it up. */
+async function moveAll(vms: readonly RunVm[], held: Held, context: LiveContext): Promise<Moved[]> {
+  const run = await runOf(held, context);
+  const moved =
+    typeof run === 'string'
+      ? vms.map(({ entry }) => ({ entry, decision: unknown(run, held.migration), isMoreDue: false }))
+      : await moveInTurn(vms, run, context);
+  const now = context.clock.now().getTime();
+  return moved.map((one, index) => {
+    const shown = vms[index]?.shown;
+    return shown === undefined ? one : { ...one, decision: giveUp(one.decision, { ...held, shown, now }) };
+  });
+}
+
+/** A VM that has begun goes on whatever the limit is; one that is not to begin any more needs no turn. */
+async function moveInTurn(
+  vms: readonly RunVm[],
+  run: Run,
+  { clock, maxVmsInFlight: max }: Pick<LiveContext, 'clock' | 'maxVmsInFlight'>,
+): Promise<Moved[]> {
+  const hasBegun = ({ shown }: RunVm): boolean => shown?.started !== undefined;
+  const isInFlight = ({ shown }: RunVm): boolean =>
+    shown?.started !== undefined && shown.completed === undefined;
+  const room = Math.max(0, max - vms.filter(isInFlight).length);
+  const next = new Set(vms.filter((vm) => !hasBegun(vm)).slice(0, room));
+  const message = `Waiting to start migration: in-flight limit reached (max ${String(max)}).`;
+  return Promise.all(
+    vms.map(async (vm): Promise<Moved> => {
+      const mayMove = hasBegun(vm) || next.has(vm) || vm.stop !== undefined;
+      const decision = mayMove ? await endedBefore(vm, run) : notBegun(message);
+      return decision === undefined ? move(vm, run, clock) : { entry: vm.entry, decision, isMoreDue: false };
+    }),
+  );
+}
+
+/** A text: why the clusters are not asked. */
+async function runOf(held: Held, { hub }: LiveContext): Promise<Run | string> {
+  const { migration, plan, providers } = held;
+  const clusters = clustersOf(held, hub);
+  const ids = idsOf(migration);
+  if (ids === undefined)
+    return `the annotation ${LIVE_ANNOTATION.clusters} of the Migration, which says the two clusters, was removed`;
+  if (clusters === undefined)
+    return 'a provider is gone, or something of its Secret is wrong: see the conditions of the Providers';
+  const [{ object, date }, maps, blockers] = await Promise.all([
+    hub.get(NAMESPACES, { name: 'kube-system' }),
+    readMaps(plan, hub),
+    blockersOf(held, hub),
+  ]);
+  return {
+    ...{ plan, migration, clusters, ids, ...maps, blockers },
+    settings: runSettings({
+      source: providers.source?.provider.spec.settings,
+      destination: providers.destination?.provider.spec.settings,
+    }),
+    hosts: hostsOf(providers),
+    hubId: object.metadata.uid,
+    now: date.getTime(),
+  };
+}
+
+/** What the clusters were when the run began. */
+function idsOf({ metadata }: PlanMigration): ClusterIds | undefined {
+  const [source, target] = metadata.annotations?.[LIVE_ANNOTATION.clusters]?.split(' ') ?? [];
+  return source === undefined || target === undefined ? undefined : { source, target };
+}
+
+/** A map that is gone maps nothing: what needs it says so. */
+async function readMaps(
+  { metadata, spec }: Plan,
+  hub: ApiServer,
+): Promise<Pick<Run, 'storage' | 'networks'>> {
+  const { namespace = '' } = metadata;
+  const none = { metadata, spec: { provider: spec.provider, map: [] } };
+  const [storage, networks] = await Promise.all([
+    found(hub.get(STORAGE_MAPS, { namespace, ...named(spec.map.storage) })),
+    found(hub.get(NETWORK_MAPS, { namespace, ...named(spec.map.network) })),
+  ]);
+  return { storage: storage ?? none, networks: networks ?? none };
+}

@@ -1,0 +1,261 @@
+import { writeEvents } from '../../cluster/report.ts';
+import { missingRights } from '../plan/missing-rights.ts';
+import { critical, has, type Finding } from '../../domain/live/conditions.ts';
+import { timeOf } from '../run/deadlines.ts';
+import { wait } from '../run/decision.ts';
+import type { Plan, PlanMigration, PlanVm } from '../../domain/live/forklift.ts';
+import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_FINALIZER, LIVE_REASON } from '../../domain/live/names.ts';
+import type { SourceView } from '../findings/plan-view.ts';
+import { requesterOf } from '../../domain/live/requester.ts';
+import { migrationBefore, queuedBehind } from '../run/queue.ts';
+import { isHeld } from '../run/state.ts';
+import {
+  cannot,
+  RIGHT_TO_MAKE_NAMESPACE,
+  rightsToCopy,
+  rightsToMake,
+  rightsToMove,
+  rightsToUse,
+  type Hosts,
+  type Right,
+} from '../plan/rights.ts';
+import { named } from '../../domain/live/reference.ts';
+import { EVENT_REASON, REASON } from '../../domain/names.ts';
+import type { KubernetesObject } from '../../domain/objects.ts';
+import type { Reader } from '../../kubernetes/cluster.ts';
+import { FORKLIFT_CONTROLLERS, PLAN_MIGRATIONS, REVIEWS } from '../../kubernetes/live-resources.ts';
+import { NAMESPACES } from '../../kubernetes/resources.ts';
+import { checkPlan, forkliftControllers } from '../plan/check.ts';
+import { readProvider, type FoundProvider } from '../read/providers.ts';
+import type { LiveContext } from '../context.ts';
+import type { RunDecision } from '../steps/decide.ts';
+import { found } from '../read/get.ts';
+import { hold, providersIn, release } from './finalizers.ts';
+import { OPEN_MIGRATIONS } from '../read/listed-forklift.ts';
+import { FIRST_STEP } from './move-vm.ts';
+import type { PlanProviders } from '../read/plan-view.ts';
+import type { ClusterIds } from '../read/run.ts';
+import { showProblem, showRun, type Pair } from './write-status.ts';
+import { shownVm } from '../status/report.ts';
+import type { DecidedVm } from '../status/vm.ts';
+import { isHost } from '../findings/providers.ts';
+
+/** What one event brought about. */
+export interface PassResult {
+  readonly message: string;
+  /** The next event is to come at once. */
+  readonly isMoreDue: boolean;
+}
+
+export const done = (message: string): PassResult => ({ message, isMoreDue: false });
+
+/** Checks the plan, holds what the run needs, and then writes which VMs move: before anything is written on their clusters. */
+export async function begin(pair: Pair, context: LiveContext): Promise<PassResult> {
+  const { migration, plan } = pair;
+  const cannot = await notNow(pair, context);
+  if (cannot !== undefined) return cannot;
+  const checked = await checkPlan(plan, context);
+  const { sourceCluster, targetCluster } = checked.view ?? {};
+  if (!checked.isReady || sourceCluster === undefined || targetCluster === undefined)
+    return notReady(pair, context);
+  const providers = await readProviders(checked.plan, context);
+  if (providersIn(providers).some(({ provider }) => provider.metadata.deletionTimestamp !== undefined))
+    return notReady(pair, context);
+  const vms = sourceCluster.vms.flatMap(({ found }) => found);
+  const refused = await refusal({ migration, plan: checked.plan, providers, vms }, context);
+  if (refused !== undefined) {
+    await showProblem(migration, refused, context);
+    return done(refused.message ?? 'not allowed');
+  }
+  const ids = { source: sourceCluster.cluster, target: targetCluster.cluster };
+  const between = betweenClusters(migration, ids);
+  const held = await hold({ migration: between, plan: checked.plan, providers }, context.hub);
+  const runs = runsOf({ migration, plan: checked.plan }, sourceCluster);
+  await showRun({ ...held, refers: checked.view }, runs, context);
+  return { message: `the run of ${String(runs.length)} VMs begins`, isMoreDue: true };
+}
+
+/** The VMs that have not moved yet, in an earlier run. */
+const runsOf = ({ migration, plan }: Pair, { vms }: SourceView): DecidedVm[] =>
+  plan.spec.vms.flatMap((entry, index) => {
+    const hasMoved = shownVm(plan, migration, entry) !== undefined;
+    return hasMoved ? [] : [toBegin(entry, vms[index]?.found[0]?.metadata)];
+  });
+
+interface Requested extends Pair {
+  readonly providers: PlanProviders;
+  /** On the source. */
+  readonly vms: readonly VirtualMachine[];
+}
+
+/** What the user who created the Migration may not do: the run would do it with rights that the user lacks. */
+async function refusal(
+  { migration, plan, providers, vms }: Requested,
+  { hub }: LiveContext,
+): Promise<Finding | undefined> {
+  const refuse = (message: string, suggestion: string): Finding =>
+    critical(LIVE_CONDITION.notAllowed, 'Forbidden', { message, suggestion });
+  const requester = (await isReviewed(migration, hub)) ? requesterOf(migration) : undefined;
+  if (requester === undefined)
+    return refuse(
+      'Nobody is known to have created the migration.',
+      'Create it again while the guard reviews live migrations (config/components/live-migration).',
+    );
+  const hosts = hostsOf(providers);
+  const rights = [
+    ...rightsToUse(plan),
+    ...rightsToMove(plan, hosts),
+    ...(hosts.isSource ? vms.flatMap(rightsToCopy) : []),
+    ...(hosts.isTarget ? await rightsInTarget({ plan, vms }, hub) : []),
+  ];
+  const missing = await missingRights(hub, requester, rights);
+  if (missing.length === 0) return undefined;
+  return refuse(cannot(requester.user, missing), 'Give the user these rights, and create it again.');
+}
+
+/** Before the webhook was there, every creator of a Migration could name another user in its annotation. */
+async function isReviewed({ metadata }: PlanMigration, hub: Reader): Promise<boolean> {
+  const reviews = await found(hub.get(REVIEWS.type, REVIEWS.at));
+  return (
+    reviews !== undefined && timeOf(reviews.metadata.creationTimestamp) <= timeOf(metadata.creationTimestamp)
+  );
+}
+
+export const hostsOf = ({ source, destination }: PlanProviders): Hosts => {
+  const isHub = (of: FoundProvider | undefined): boolean => of !== undefined && isHost(of.provider);
+  return { isSource: isHub(source), isTarget: isHub(destination) };
+};
+
+async function rightsInTarget({ plan, vms }: Pick<Requested, 'plan' | 'vms'>, hub: Reader): Promise<Right[]> {
+  const { targetNamespace: name } = plan.spec;
+  const namespace = await found(hub.get(NAMESPACES, { name }));
+  const toMake = namespace === undefined ? [RIGHT_TO_MAKE_NAMESPACE] : [];
+  return [...toMake, ...rightsToMake(vms, name)];
+}
+
+async function notReady({ migration, plan }: Pair, context: LiveContext): Promise<PassResult> {
+  const finding = critical(LIVE_CONDITION.planNotReady, 'NotFound', {
+    message: 'The `plan` does not have Ready condition.',
+    suggestion: `See the conditions of Plan ${plan.metadata.name}.`,
+  });
+  await showProblem(migration, finding, context);
+  return done('the plan is not Ready');
+}
+
+/** A provider that leads to another cluster later would make all objects seem gone. */
+function betweenClusters(migration: PlanMigration, { source, target }: ClusterIds): PlanMigration {
+  const annotations = {
+    ...migration.metadata.annotations,
+    [LIVE_ANNOTATION.clusters]: `${source} ${target}`,
+  };
+  const { finalizers = [] } = migration.metadata;
+  // One that was created with the finalizer, from a copy, would not be written.
+  const others = finalizers.filter((finalizer) => finalizer !== LIVE_FINALIZER);
+  return { ...migration, metadata: { ...migration.metadata, annotations, finalizers: others } };
+}
+
+/** With the uid, by which the VM is known from here on. */
+function toBegin(
+  entry: PlanVm,
+  vm: { readonly uid: string; readonly namespace?: string; readonly name: string } | undefined,
+): DecidedVm {
+  const { uid: id = entry.id, namespace = entry.namespace, name = entry.name } = vm ?? {};
+  const known = { ...(id && { id }), ...(namespace && { namespace }), ...(name && { name }) };
+  return { entry: { ...entry, ...known }, decision: notBegun('the run begins') };
+}
+
+/** Of a VM that does not move yet. */
+export const notBegun = (message: string): RunDecision => ({
+  ...wait(LIVE_REASON.waitingToStart, message),
+  step: FIRST_STEP,
+});
+
+/** It is being deleted, or its plan is; or it has failed before it began. */
+const isAtEnd = ({ migration, plan }: Pair): boolean =>
+  migration.status?.completed !== undefined ||
+  [migration, plan].some(({ metadata }) => metadata.deletionTimestamp !== undefined);
+
+/**
+ * What an interrupted beginning holds. First the Migration loses its clusters, by the version that was read: another call may be about to
+ * show that the run has begun, and one of the two has a conflict then. Rejects with it.
+ */
+async function takeBackBeginning({ migration, plan }: Pair, context: LiveContext): Promise<void> {
+  if (!isHeld(migration)) return;
+  const { [LIVE_ANNOTATION.clusters]: _, ...annotations } = migration.metadata.annotations ?? {};
+  const metadata = { ...migration.metadata, annotations };
+  const { object } = await context.hub.replace(PLAN_MIGRATIONS, { ...migration, metadata });
+  await letGo({ migration: object, plan }, context);
+}
+
+/** What holds the Migration, its Plan and its Providers, if no other run needs it. */
+export async function letGo({ migration, plan }: Pair, context: LiveContext): Promise<void> {
+  if (!isHeld(migration)) return;
+  const providers = providersIn(await readProviders(plan, context));
+  await release({ migration, plan, providers }, context);
+}
+
+/** Why no run of the plan begins any more; undefined: one may. */
+function endOf({ spec, status }: Plan): Finding | undefined {
+  if (spec.archived === true)
+    return critical(LIVE_CONDITION.planNotReady, 'Archived', {
+      message: 'The `plan` is archived.',
+      suggestion: 'Create another plan, or set spec.archived of this one to false.',
+    });
+  if (!has(status, LIVE_CONDITION.succeeded)) return undefined;
+  return critical(LIVE_CONDITION.planNotReady, 'Succeeded', {
+    message: 'The `plan` has moved its VMs already.',
+    suggestion: 'Create another plan for other VMs.',
+  });
+}
+
+/** Why the run does not begin. Where it never will, what an interrupted beginning holds is released. */
+async function notNow({ migration, plan }: Pair, context: LiveContext): Promise<PassResult | undefined> {
+  const { hub } = context;
+  if (isAtEnd({ migration, plan })) {
+    await takeBackBeginning({ migration, plan }, context);
+    return done('it ended before it began');
+  }
+  const [forklift] = await forkliftControllers(hub);
+  if (forklift !== undefined) return leaveTo(forklift, context);
+  const never = endOf(plan);
+  if (never !== undefined) {
+    await takeBackBeginning({ migration: await showProblem(migration, never, context), plan }, context);
+    return done(never.message ?? 'the plan has ended');
+  }
+  if (migration.status?.started !== undefined) return undefined;
+  const { items } = await hub.list(OPEN_MIGRATIONS, {});
+  const first = migrationBefore(migration, plan, items);
+  if (first === undefined) return undefined;
+  // What it leaves over is not in the list.
+  const whole = await found(hub.get(PLAN_MIGRATIONS, first.metadata));
+  await showProblem(migration, queuedBehind(whole ?? first), context);
+  return done(`waiting for the end of Migration ${first.metadata.name}`);
+}
+
+/** Says so once, where an admin looks. */
+async function leaveTo(
+  { metadata: { namespace = '', name, uid } }: KubernetesObject,
+  { hub: cluster, clock, log }: LiveContext,
+): Promise<PassResult> {
+  const { apiVersion, kind } = FORKLIFT_CONTROLLERS;
+  const message = 'Forklift is installed, so it runs the live plans too: mtq leaves them to it';
+  log('warn', message, { controller: name });
+  await writeEvents({ cluster, clock, log }, [
+    {
+      ...{ on: { apiVersion, kind, namespace, name, uid }, type: 'Normal', message, key: uid },
+      ...{ reason: EVENT_REASON.leftToForklift, because: REASON.reported },
+    },
+  ]);
+  return done('Forklift runs the plans');
+}
+
+/** Each as it is now; undefined: it is gone. */
+export async function readProviders({ spec, metadata }: Plan, context: LiveContext): Promise<PlanProviders> {
+  const { namespace = '' } = metadata;
+  const [source, destination] = await Promise.all([
+    readProvider({ namespace, ...named(spec.provider.source) }, context),
+    readProvider({ namespace, ...named(spec.provider.destination) }, context),
+  ]);
+  return { source, destination };
+}

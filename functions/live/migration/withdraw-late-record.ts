@@ -1,0 +1,65 @@
+import type { LiveWrite, Side } from '../run/decision.ts';
+import type { PlanMigration, PlanVm } from '../../domain/live/forklift.ts';
+import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import { LIVE_ANNOTATION } from '../../domain/live/names.ts';
+import { withoutRecord } from '../run/record.ts';
+import { hasNothingLeft, isClosed } from '../run/state.ts';
+import { isSameVm } from '../run/stop.ts';
+import type { ApiServer, Reader } from '../../kubernetes/cluster.ts';
+import { PLAN_MIGRATIONS, VIRTUAL_MACHINES } from '../../kubernetes/live-resources.ts';
+import { apply } from './apply.ts';
+import { found } from '../read/get.ts';
+
+/** Attempts after lost races: KubeVirt writes the status of the VM. */
+const ATTEMPTS = 5;
+
+interface Recorded {
+  readonly migration: PlanMigration;
+  readonly entry: PlanVm;
+  /** What was written, where there was no record. */
+  readonly writes: readonly LiveWrite[];
+}
+
+/**
+ * Takes the first record of a run off its VM where the end was shown before it was written: nothing would go on with it. Who begins looks at
+ * the Migration after its record, and who ends without a record looks at the VM after that end, so that one of them sees both
+ * (docs/adr/0031). Resolves with whether it was too late.
+ */
+export async function takeBack(
+  { migration, entry, writes }: Recorded,
+  clusters: Readonly<Record<Side, ApiServer>>,
+): Promise<boolean> {
+  const vm = recordedIn(writes);
+  if (vm === undefined || !(await isTooLate({ migration, entry }, clusters.hub))) return false;
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const written = await found(clusters.source.get(VIRTUAL_MACHINES, placeOf(vm)));
+    if (written === undefined || textOf(written) !== textOf(vm)) return true;
+    const without = { verb: 'replace', on: 'source', object: withoutRecord(written) } as const;
+    const applied = await apply([without], clusters);
+    if (applied.kind !== 'changed') return true;
+  }
+  return true;
+}
+
+/** The end of the VM is shown, or the run is over, or the Migration is gone. One of its name may have replaced it. */
+async function isTooLate(
+  { migration, entry }: Pick<Recorded, 'migration' | 'entry'>,
+  hub: Reader,
+): Promise<boolean> {
+  const now = await found(hub.get(PLAN_MIGRATIONS, placeOf(migration)));
+  if (now?.metadata.uid !== migration.metadata.uid || isClosed(now)) return true;
+  return hasNothingLeft(now.status?.vms?.find((one) => isSameVm(one, entry)));
+}
+
+/** The source VM with its first record. */
+const recordedIn = (writes: readonly LiveWrite[]): VirtualMachine | undefined =>
+  writes.find(({ on, object }) => on === 'source' && object.kind === VIRTUAL_MACHINES.kind)?.object as
+    VirtualMachine | undefined;
+
+const placeOf = ({ metadata: { namespace = '', name } }: PlanMigration | VirtualMachine) => ({
+  namespace,
+  name,
+});
+
+const textOf = ({ metadata }: VirtualMachine): string | undefined =>
+  metadata.annotations?.[LIVE_ANNOTATION.run];

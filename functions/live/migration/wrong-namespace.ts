@@ -1,0 +1,22 @@
+import type { LiveWrite } from '../run/decision.ts';
+import type { Plan } from '../../domain/live/forklift.ts';
+
+/**
+ * Which of these writes would make something on the target outside the Plan's namespace; undefined: none. The record says where a run goes
+ * on, and who may edit the VM may edit its record.
+ */
+export function misplaced(
+  writes: readonly LiveWrite[],
+  { spec: { targetNamespace } }: Plan,
+): string | undefined {
+  for (const { verb, on, object } of writes) {
+    // What has no namespace is one.
+    const { name, namespace = name } = object.metadata;
+    if (verb === 'create' && on === 'target' && namespace !== targetNamespace)
+      return (
+        `the record of the VM names namespace ${namespace} of the target, and the Plan ${targetNamespace}: one of them was changed, ` +
+        `so ${object.kind ?? ''} ${name} is not made`
+      );
+  }
+  return undefined;
+}

@@ -1,0 +1,142 @@
+import { describe, expect, test } from '@jest/globals';
+import { aPlan, aVm } from '../../../test/support/builders/live.ts';
+import { KIND } from '../../domain/names.ts';
+import type { Plan, PlanVm } from '../../domain/live/forklift.ts';
+import { LIVE_KIND } from '../../domain/live/names.ts';
+import {
+  describeRight,
+  RIGHT_TO_MAKE_NAMESPACE,
+  rightsToCopy,
+  rightsToCreate,
+  rightsToMake,
+  rightsToMove,
+  rightsToUse,
+  rightToUse,
+  type Hosts,
+} from './rights.ts';
+
+const WEB: PlanVm = { namespace: 'vms', name: 'web' };
+const HOOKED: PlanVm = { ...WEB, hooks: [{ step: 'PreHook', hook: { name: 'hook' } }] };
+const plan = (...vms: PlanVm[]): Plan => aPlan((one) => ({ ...one, spec: { ...one.spec, vms } }));
+const REMOTE: Hosts = { isSource: false, isTarget: false };
+
+describe('to run a plan takes rights in its own cluster', () => {
+  test.each<[string, Plan, Hosts, string[]]>([
+    ['none where both clusters are others', plan(WEB), REMOTE, []],
+    [
+      'to what is taken away',
+      plan(WEB),
+      { ...REMOTE, isSource: true },
+      ['get', 'update', 'delete'].map((verb) => `${verb} virtualmachines.kubevirt.io/web in namespace vms`),
+    ],
+    [
+      'to what is made',
+      plan(WEB, { ...WEB, name: 'db' }),
+      { ...REMOTE, isTarget: true },
+      [
+        'create virtualmachines.kubevirt.io in namespace target',
+        'create datavolumes.cdi.kubevirt.io in namespace target',
+        'create persistentvolumeclaims in namespace target',
+      ],
+    ],
+    [
+      'to pods and to the hook, whose playbook its pod gets',
+      plan(WEB, HOOKED),
+      REMOTE,
+      ['create pods in namespace tenant', 'get hooks.forklift.konveyor.io/hook in namespace tenant'],
+    ],
+    [
+      'to a hook of an empty namespace: the plan’s',
+      plan({ ...WEB, hooks: [{ step: 'PreHook', hook: { namespace: '', name: 'hook' } }] }),
+      REMOTE,
+      ['create pods in namespace tenant', 'get hooks.forklift.konveyor.io/hook in namespace tenant'],
+    ],
+    [
+      'to a hook of another namespace',
+      plan({ ...WEB, hooks: [{ step: 'PreHook', hook: { namespace: 'other', name: 'hook' } }] }),
+      REMOTE,
+      ['create pods in namespace tenant', 'get hooks.forklift.konveyor.io/hook in namespace other'],
+    ],
+  ])('%s', (_what, ...[of, hosts, wanted]) => {
+    expect(rightsToMove(of, hosts).map(describeRight)).toEqual(wanted);
+  });
+});
+
+const NAMING = aVm((one) => {
+  const { template } = one.spec;
+  const volumes = [
+    ...['init', 'network'].map((name) => ({ name, cloudInitNoCloud: { secretRef: { name } } })),
+    { name: 'config', configMap: { name: 'config' } },
+  ];
+  const instancetype = { kind: 'VirtualMachineInstancetype', name: 'small' };
+  const preference = { kind: 'VirtualMachineClusterPreference', name: 'linux' };
+  const spec = { ...template.spec, volumes };
+  return { ...one, spec: { ...one.spec, instancetype, preference, template: { ...template, spec } } };
+});
+
+test('to what a VM names, which is copied', () => {
+  expect(rightsToCopy(NAMING).map(describeRight)).toEqual([
+    'get secrets/init in namespace vms',
+    'get secrets/network in namespace vms',
+    'get configmaps/config in namespace vms',
+    'get virtualmachineinstancetypes.instancetype.kubevirt.io/small in namespace vms',
+  ]);
+});
+
+test('to make that in the target namespace', () => {
+  expect(rightsToMake([NAMING, NAMING], 'target').map(describeRight)).toEqual([
+    'create secrets in namespace target',
+    'create configmaps in namespace target',
+    'create virtualmachineinstancetypes.instancetype.kubevirt.io in namespace target',
+  ]);
+});
+
+test('to make the namespace is no right in one', () => {
+  expect(describeRight(RIGHT_TO_MAKE_NAMESPACE)).toBe('create namespaces');
+});
+
+test.each<[string, string, string[]]>([
+  [
+    'its ControllerRevision, which is what is copied',
+    'VirtualMachineInstancetype',
+    ['get controllerrevisions.apps/web-small-1 in namespace vms'],
+  ],
+  ['nothing of a cluster-wide one, which is not copied', 'VirtualMachineClusterInstancetype', []],
+])('of an instance type: to %s', (_what, kind, wanted) => {
+  const vm = aVm((one) => ({
+    ...one,
+    spec: { ...one.spec, instancetype: { kind, name: 'small', revisionName: 'web-small-1' } },
+  }));
+  expect(rightsToCopy(vm).map(describeRight)).toEqual(wanted);
+});
+
+test('to a provider is a verb of its own', () => {
+  expect(describeRight(rightToUse({ namespace: 'tenant', name: 'source' }))).toBe(
+    'use providers.forklift.konveyor.io/source in namespace tenant',
+  );
+});
+
+test('to both providers of a plan, once where they are the same', () => {
+  const { source } = aPlan().spec.provider;
+  const within = aPlan((one) => ({
+    ...one,
+    spec: { ...one.spec, provider: { source, destination: source } },
+  }));
+  const use = (name: string): string => `use providers.forklift.konveyor.io/${name} in namespace tenant`;
+  expect(rightsToUse(aPlan()).map(describeRight)).toEqual([use('source'), use('destination')]);
+  expect(rightsToUse(within).map(describeRight)).toEqual([use('source')]);
+});
+
+test('to make objects, each kind once, and none for VMIMs', () => {
+  const metadata = { namespace: 'target', name: 'web' };
+  const made = [LIVE_KIND.vm, LIVE_KIND.dataVolume, LIVE_KIND.dataVolume, KIND.migration];
+  const objects = [
+    ...made.map((kind) => ({ ...kind, metadata })),
+    { ...LIVE_KIND.namespace, metadata: { name: 'x' } },
+  ];
+  expect(rightsToCreate(objects).map(describeRight)).toEqual([
+    'create virtualmachines.kubevirt.io in namespace target',
+    'create datavolumes.cdi.kubevirt.io in namespace target',
+    'create namespaces',
+  ]);
+});

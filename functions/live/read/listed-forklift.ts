@@ -1,0 +1,70 @@
+import { CONDITION, METADATA, REFERENCE } from './listed-live.ts';
+import { named, OBJECT } from '../../cluster/listed.ts';
+import type { NamedReference, Plan, PlanMigration, VmStatus } from '../../domain/live/forklift.ts';
+import { LIVE_ANNOTATION, LIVE_FINALIZER } from '../../domain/live/names.ts';
+import { hasEnded, isHeld } from '../run/state.ts';
+import type { KubernetesObject } from '../../domain/objects.ts';
+import type { ListedType } from '../../kubernetes/cluster.ts';
+import { PLAN_MIGRATIONS, PLANS, PROVIDERS } from '../../kubernetes/live-resources.ts';
+import { PARSED, trimmed, type Keep } from '../../kubernetes/trim.ts';
+
+/*
+ * Lists of the whole cluster: any tenant may make any number of these, each as long as a request, and the runs of all others need the lists.
+ */
+
+const OPEN_MIGRATION: Keep<PlanMigration> = {
+  ...OBJECT,
+  metadata: {
+    ...METADATA,
+    creationTimestamp: true,
+    annotations: {
+      [LIVE_ANNOTATION.requester]: true,
+      [LIVE_ANNOTATION.over]: true,
+      [LIVE_ANNOTATION.breakGlass]: true,
+    },
+  },
+  spec: { plan: REFERENCE, cancel: false },
+  status: {
+    started: true,
+    completed: true,
+    conditions: [CONDITION],
+    vms: false,
+    ...{ observedGeneration: false, leftovers: false, outbox: false, progress: false, message: false },
+  },
+};
+
+/** Only `live` writes them, so their number is limited by the size of its own status. */
+const namesOf = ({ name, targetName }: VmStatus): VmStatus => ({ name, targetName }) as VmStatus;
+
+/** Migrations that run or may still begin: whose turn it is, what each needs, and of its VMs the names. */
+export const OPEN_MIGRATIONS: ListedType<PlanMigration> = {
+  ...PLAN_MIGRATIONS,
+  trim: (whole) => {
+    if (hasEnded(whole)) return undefined;
+    const finalizers = isHeld(whole) ? [LIVE_FINALIZER] : [];
+    const { object, size } = trimmed(OPEN_MIGRATION, {
+      ...whole,
+      metadata: { ...whole.metadata, finalizers },
+    });
+    const vms = (whole.status?.vms ?? []).map(namesOf);
+    const withNames = { ...object, status: { ...object.status, vms } };
+    return { object: withNames, size: size + PARSED * JSON.stringify(vms).length };
+  },
+};
+
+export const HELD_PROVIDERS = named(PROVIDERS, isHeld);
+
+/** Plans for live migrations that name this Provider, map or hook. */
+export const plansThatName = (at: Required<NamedReference>): ListedType<KubernetesObject> =>
+  named(PLANS, (plan) => plan.spec.type === 'live' && refersTo(plan, at));
+
+function refersTo({ spec, metadata }: Plan, { namespace, name }: Required<NamedReference>): boolean {
+  const { provider, map, vms } = spec as Partial<Plan['spec']>;
+  const references = [
+    ...[provider?.source, provider?.destination, map?.network, map?.storage],
+    ...(vms ?? []).flatMap(({ hooks = [] }) => hooks.map(({ hook }) => hook)),
+  ];
+  return references.some(
+    (one) => one !== undefined && one.name === name && (one.namespace || metadata.namespace) === namespace,
+  );
+}

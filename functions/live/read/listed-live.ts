@@ -1,0 +1,115 @@
+import { has } from '../../domain/live/conditions.ts';
+import type { LiveCondition, Plan, PlanMigration } from '../../domain/live/forklift.ts';
+import { LIVE_ANNOTATION, LIVE_CONDITION } from '../../domain/live/names.ts';
+import { vmsUnderWay } from '../run/state.ts';
+import type { ListedType } from '../../kubernetes/cluster.ts';
+import { PLAN_MIGRATIONS, PLANS } from '../../kubernetes/live-resources.ts';
+import { trimmed, type Keep } from '../../kubernetes/trim.ts';
+import { NAMED, OBJECT } from '../../cluster/listed.ts';
+
+/*
+ * Forklift's kinds as the guard and the watcher of other clusters keep them: which runs are under way, and what they move where. A
+ * tenant may make any number, each as long as a request.
+ */
+
+const MAX_BYTES = 16 * 1024;
+export const METADATA = { ...NAMED, finalizers: true } as const;
+export const REFERENCE = { namespace: true, name: true } as const;
+export const CONDITION: Keep<LiveCondition> = {
+  type: true,
+  status: true,
+  category: false,
+  reason: false,
+  message: false,
+  suggestion: false,
+  durable: false,
+  items: false,
+  lastTransitionTime: false,
+};
+const NO_ENTRY = { id: false, namespace: false, name: false, targetName: false, hooks: false } as const;
+const NO_STAGE = {
+  description: false,
+  started: false,
+  completed: false,
+  progress: false,
+  reason: false,
+  error: false,
+} as const;
+const NO_VM = { ...NO_ENTRY, newName: false, phase: false, error: false, pipeline: [false] } as const;
+
+const PLAN: Keep<Plan> = {
+  ...OBJECT,
+  metadata: METADATA,
+  spec: {
+    type: true,
+    archived: true,
+    targetNamespace: true,
+    provider: { source: REFERENCE, destination: REFERENCE },
+    map: false,
+    vms: false,
+    targetLabels: false,
+    targetNodeSelector: false,
+    targetAffinity: false,
+    serviceAccount: false,
+    description: false,
+  },
+  status: {
+    conditions: [CONDITION],
+    observedGeneration: false,
+    migration: {
+      vms: [{ ...NO_VM, started: false, completed: false, conditions: [CONDITION] }],
+      history: false,
+      started: false,
+      completed: false,
+      progress: false,
+      message: false,
+    },
+  },
+};
+
+/** Its conditions; of its VMs those that are over their quota. */
+export const LISTED_PLANS: ListedType<Plan> = {
+  ...PLANS,
+  trim: (whole) => {
+    const { status } = whole;
+    const { restartWouldBeRefused } = LIVE_CONDITION;
+    const vms = (status?.migration?.vms ?? []).filter((vm) => has(vm, restartWouldBeRefused));
+    const migration = { ...status?.migration, vms };
+    return trimmed(PLAN, { ...whole, status: { ...status, migration } }, MAX_BYTES);
+  },
+};
+
+const PLAN_MIGRATION: Keep<PlanMigration> = {
+  ...OBJECT,
+  metadata: { ...METADATA, annotations: { [LIVE_ANNOTATION.requester]: true } },
+  spec: { plan: REFERENCE, cancel: false },
+  status: {
+    started: true,
+    completed: true,
+    outbox: [{ id: true, type: false, time: false, subject: false, data: false }],
+    vms: [
+      {
+        ...{ id: false, hooks: false, phase: false, error: false, conditions: false },
+        ...{ namespace: true, name: true, newName: true, targetName: true, started: true, completed: true },
+        pipeline: [{ ...NO_STAGE, name: true, phase: true }],
+      },
+    ],
+    observedGeneration: false,
+    conditions: false,
+    leftovers: false,
+    progress: false,
+    message: false,
+  },
+};
+
+/** Of its VMs those under way, with the stages that run now. */
+export const LISTED_PLAN_MIGRATIONS: ListedType<PlanMigration> = {
+  ...PLAN_MIGRATIONS,
+  trim: (whole) => {
+    const vms = vmsUnderWay(whole).map((vm) => ({
+      ...vm,
+      pipeline: vm.pipeline.filter(({ phase }) => phase === 'Running'),
+    }));
+    return trimmed(PLAN_MIGRATION, { ...whole, status: { ...whole.status, vms } }, MAX_BYTES);
+  },
+};

@@ -1,0 +1,46 @@
+import { expect, test } from '@jest/globals';
+import { aSource, aTarget, aVmView } from '../../../test/support/builders/live-plan.ts';
+import { aPlan, aVm, RUN } from '../../../test/support/builders/live.ts';
+import { metadata } from '../../../test/support/builders/object.ts';
+import { LIVE_KIND } from '../../domain/live/names.ts';
+import type { Address, Reader, ResourceType } from '../../kubernetes/cluster.ts';
+import { ApiError } from '../../kubernetes/errors.ts';
+import { readDetails } from './plan-details.ts';
+
+/** Has every object, but answers so for a ControllerRevision. */
+const aCluster = (revision?: number): Reader =>
+  ({
+    get: ({ apiVersion, kind }: ResourceType, { name }: Address) =>
+      kind === LIVE_KIND.revision.kind && revision !== undefined
+        ? Promise.reject(new ApiError('get', { code: revision, details: { name } }, new Date(0)))
+        : Promise.resolve({ object: { apiVersion, kind, metadata: metadata(name) } }),
+    list: () => Promise.resolve({ items: [] }),
+  }) as unknown as Reader;
+
+const vm = aVm((one) => ({
+  ...one,
+  spec: {
+    ...one.spec,
+    instancetype: { kind: LIVE_KIND.instancetype.kind, name: 'large', revisionName: 'web-large-1' },
+  },
+}));
+const view = {
+  plan: aPlan(),
+  sourceCluster: aSource({ vms: [aVmView({ found: [vm] })] }),
+  targetCluster: aTarget(),
+};
+
+test.each<[string, number | undefined, unknown]>([
+  ['is there', undefined, { onSource: [], onTarget: [expect.anything()] }],
+  ['is gone', 404, { onSource: [], onTarget: [expect.anything()] }],
+  ['may not be read: the rest of the plan is known', 403, 'hidden'],
+])('the ControllerRevision of an instance type %s', async (_what, revision, wanted) => {
+  const { instanceTypes } = await readDetails(view, { source: aCluster(revision), target: aCluster() });
+  expect(instanceTypes.get(RUN.vm)).toEqual(wanted);
+});
+
+test('a source that answers with an error is unknown', async () => {
+  await expect(readDetails(view, { source: aCluster(500), target: aCluster() })).rejects.toMatchObject({
+    side: 'source',
+  });
+});

@@ -1,0 +1,89 @@
+import { has } from '../../domain/live/conditions.ts';
+import { LIVE_CONDITION } from '../../domain/live/names.ts';
+import type { PlanView, VmView } from '../findings/plan-view.ts';
+import { accountsOf, isNoSecret, resourcesOf } from '../target/resources.ts';
+import { runningPodsOf } from '../target/quota.ts';
+import { LISTED_PODS } from '../../cluster/listed.ts';
+import { PODS_OF_VMS } from '../../cluster/snapshot.ts';
+import type { Reader } from '../../kubernetes/cluster.ts';
+import { SERVICE_ACCOUNTS } from '../../kubernetes/live-resources.ts';
+import { found, ifAllowed } from './get.ts';
+import { readCpus, runningIn } from './cpus.ts';
+import { readResources, readSourceResources } from './resources.ts';
+import { orUnknown } from './unknown-cluster.ts';
+
+type Details = Pick<PlanView, 'pods' | 'instanceTypes' | 'missingMounts' | 'missingCpus' | 'unlabelledNodes'>;
+
+/** What is read about a plan's VMs only where both clusters answer, and only while they do not move. Rejects with UnknownCluster. */
+export async function readDetails(
+  { plan, sourceCluster, targetCluster }: Pick<PlanView, 'plan' | 'sourceCluster' | 'targetCluster'>,
+  { source, target }: Readonly<Record<'source' | 'target', Reader | undefined>>,
+): Promise<Details> {
+  const none: Details = {
+    ...{ pods: new Map(), instanceTypes: new Map() },
+    ...{ missingMounts: new Map(), missingCpus: new Map(), unlabelledNodes: new Map() },
+  };
+  if (source === undefined || target === undefined || has(plan.status, LIVE_CONDITION.executing)) return none;
+  if (sourceCluster === undefined || targetCluster === undefined) return none;
+  const { vms } = sourceCluster;
+  const [pods, instanceTypes, missingMounts, cpus] = await Promise.all([
+    targetCluster.quotas.length === 0 ? none.pods : orUnknown('source', readPods(vms, source)),
+    readNamed(vms, { source, target, namespace: plan.spec.targetNamespace }),
+    orUnknown('destination', readMissingMounts(vms, target, plan.spec.targetNamespace)),
+    readCpus(runningIn(vms), { source, target }),
+  ]);
+  return { pods, instanceTypes, missingMounts, ...cpus };
+}
+
+/** What the account may not read of the source is about these VMs, as in their run: the rest of the plan is known. */
+async function readNamed(
+  vms: readonly VmView[],
+  {
+    source,
+    target,
+    namespace,
+  }: { readonly source: Reader; readonly target: Reader; readonly namespace: string },
+): Promise<Details['instanceTypes']> {
+  const read = vms.map(async ({ found: [vm] }) => {
+    const named = vm === undefined ? [] : resourcesOf(vm).filter(isNoSecret);
+    if (vm === undefined || named.length === 0) return [];
+    const [onSource, onTarget] = await Promise.all([
+      orUnknown('source', ifAllowed(readSourceResources(source, vm.metadata.namespace ?? '', named), HIDDEN)),
+      orUnknown('destination', readResources(target, namespace, named)),
+    ]);
+    return [[vm.metadata.uid, onSource === HIDDEN ? HIDDEN : { onSource, onTarget }] as const];
+  });
+  return new Map((await Promise.all(read)).flat());
+}
+
+const HIDDEN = 'hidden' as const;
+
+/** Where the account may not look, nothing is known to be missing. */
+async function readMissingMounts(
+  vms: readonly VmView[],
+  target: Reader,
+  namespace: string,
+): Promise<Details['missingMounts']> {
+  const isMissing = async (name: string): Promise<boolean> =>
+    (await ifAllowed(found(target.get(SERVICE_ACCOUNTS, { namespace, name })), 'not known')) === undefined;
+  const read = vms.flatMap(({ found: [vm] }) =>
+    (vm === undefined ? [] : accountsOf(vm)).map(async (name) =>
+      (await isMissing(name)) ? [[vm?.metadata.uid ?? '', name] as const] : [],
+    ),
+  );
+  const missing = (await Promise.all(read)).flat();
+  return new Map(missing.map(([uid]) => [uid, missing.flatMap(([of, name]) => (of === uid ? [name] : []))]));
+}
+
+/** Of the VMs that run. */
+async function readPods(vms: readonly VmView[], cluster: Reader): Promise<Details['pods']> {
+  const running = runningIn(vms);
+  const namespaces = [...new Set(running.map(({ vmi }) => vmi.metadata.namespace ?? ''))];
+  const pods = await Promise.all(
+    namespaces.map((namespace) => cluster.list(LISTED_PODS, { namespace, labelSelector: PODS_OF_VMS })),
+  );
+  const podsIn = new Map(namespaces.map((namespace, index) => [namespace, pods[index]?.items ?? []]));
+  return new Map(
+    running.map(({ uid, vmi }) => [uid, runningPodsOf(vmi, podsIn.get(vmi.metadata.namespace ?? '') ?? [])]),
+  );
+}

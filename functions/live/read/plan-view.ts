@@ -1,0 +1,158 @@
+import type { Plan, PlanVm, VmReference } from '../../domain/live/forklift.ts';
+import { accountOf } from '../steps/hook-job.ts';
+import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
+import type { PlanView, SourceView, TargetView, VmView } from '../findings/plan-view.ts';
+import { neededVolumes } from '../target/volumes.ts';
+import { named } from '../../domain/live/reference.ts';
+import type { ApiServer, Reader } from '../../kubernetes/cluster.ts';
+import {
+  HOOKS,
+  NETWORK_MAPS,
+  SERVICE_ACCOUNTS,
+  STORAGE_MAPS,
+  VIRTUAL_MACHINES,
+  WHOLE_CLAIMS,
+  WHOLE_VMIS,
+} from '../../kubernetes/live-resources.ts';
+import { NAMESPACES, RESOURCE_QUOTAS } from '../../kubernetes/resources.ts';
+import type { FoundProvider } from './providers.ts';
+import { found, foundIfServed, ifAllowed, listedIfServed } from './get.ts';
+import { macsOf, NAMED_VMS, VMS_BY_MAC } from './listed-vms.ts';
+import { readDetails } from './plan-details.ts';
+import { keyed } from './source.ts';
+import { readKubeVirt, readVmmrqs } from './fit.ts';
+import { orUnknown } from './unknown-cluster.ts';
+
+/** The providers of a plan; a cluster that cannot be asked now is undefined. */
+export interface PlanProviders {
+  readonly source: FoundProvider | undefined;
+  readonly destination: FoundProvider | undefined;
+}
+
+/** What the plan refers to. Rejects with UnknownCluster, or where the hub does not answer. */
+export async function readPlanView(
+  plan: Plan,
+  { source, destination }: PlanProviders,
+  hub: Reader,
+): Promise<PlanView> {
+  const apis = { source: source?.cluster, target: destination?.cluster };
+  const [maps, { hooks, missingAccounts }, sourceCluster, targetCluster] = await Promise.all([
+    readMaps(plan, hub),
+    readHooks(plan, hub),
+    apis.source && orUnknown('source', readSourceView(plan, apis.source)),
+    apis.target && orUnknown('destination', readTargetView(plan, apis.target)),
+  ]);
+  return {
+    ...{ plan, source: source?.provider, destination: destination?.provider },
+    ...{ ...maps, hooks, missingAccounts, sourceCluster, targetCluster },
+    ...(await readDetails({ plan, sourceCluster, targetCluster }, apis)),
+  };
+}
+
+async function readMaps(
+  { metadata, spec }: Plan,
+  hub: Reader,
+): Promise<Pick<PlanView, 'networks' | 'storage'>> {
+  const { namespace = '' } = metadata;
+  const { network, storage } = (spec as Partial<Plan['spec']>).map ?? {};
+  const [networks, storageMap] = await Promise.all([
+    network?.name ? found(hub.get(NETWORK_MAPS, { namespace, ...named(network) })) : undefined,
+    storage?.name ? found(hub.get(STORAGE_MAPS, { namespace, ...named(storage) })) : undefined,
+  ]);
+  return { networks, storage: storageMap };
+}
+
+async function readHooks(plan: Plan, hub: Reader): Promise<Pick<PlanView, 'hooks' | 'missingAccounts'>> {
+  const { namespace = '' } = plan.metadata;
+  const references = plan.spec.vms.flatMap(({ hooks = [] }) => hooks).filter(({ hook }) => hook.name);
+  const all = await Promise.all(
+    references.map(({ hook }) => found(hub.get(HOOKS, { namespace, ...named(hook) }))),
+  );
+  const hooks = all.filter((hook) => hook !== undefined);
+  const accounts = new Set(hooks.flatMap((hook) => accountOf(hook, plan) ?? []));
+  const missing = await Promise.all(
+    [...accounts].map(async (name) => {
+      const account = found(hub.get(SERVICE_ACCOUNTS, { namespace, name }));
+      return (await ifAllowed(account, 'not known')) === undefined ? [name] : [];
+    }),
+  );
+  return {
+    hooks: new Map(
+      hooks.map((hook) => [`${hook.metadata.namespace ?? ''}/${hook.metadata.name}`, hook] as const),
+    ),
+    missingAccounts: new Set(missing.flat()),
+  };
+}
+
+async function readSourceView({ spec }: Plan, cluster: ApiServer): Promise<SourceView> {
+  const [id, kubevirt, version, vms] = await Promise.all([
+    readId(cluster),
+    readKubeVirt(cluster),
+    cluster.version(),
+    Promise.all(spec.vms.map((entry) => readVm(entry, cluster))),
+  ]);
+  return { cluster: id, kubevirt, version, vms };
+}
+
+async function readTargetView(
+  { spec: { targetNamespace = '' } }: { readonly spec: Partial<Plan['spec']> },
+  cluster: ApiServer,
+): Promise<TargetView> {
+  const where = { namespace: targetNamespace };
+  const isNamed = targetNamespace !== '';
+  const [id, kubevirt, vms, quotas, addressed] = await Promise.all([
+    readId(cluster),
+    readKubeVirt(cluster),
+    isNamed ? listedIfServed(cluster.list(NAMED_VMS, where)) : [],
+    isNamed ? cluster.list(RESOURCE_QUOTAS, where) : { items: [] },
+    listedIfServed(cluster.list(VMS_BY_MAC, {})),
+  ]);
+  const namespace =
+    quotas.items.length === 0 ? undefined : await found(cluster.get(NAMESPACES, { name: targetNamespace }));
+  return {
+    cluster: id,
+    kubevirt,
+    namespace,
+    quotas: quotas.items,
+    vmmrqs: namespace === undefined ? [] : await readVmmrqs(cluster, namespace),
+    vms: new Map(vms.map((vm) => [vm.metadata.name, vm])),
+    macs: new Map(
+      addressed.flatMap((vm) =>
+        macsOf(vm).map((mac) => [mac, `${vm.metadata.namespace ?? ''}/${vm.metadata.name}`] as const),
+      ),
+    ),
+  };
+}
+
+const readId = async (cluster: Reader): Promise<string> =>
+  (await cluster.get(NAMESPACES, { name: 'kube-system' })).object.metadata.uid;
+
+async function readVm(entry: PlanVm, cluster: Reader): Promise<VmView> {
+  const all = await findVms(entry, cluster);
+  const [vm] = all;
+  if (vm === undefined || all.length > 1) return { found: all, vmi: undefined, claims: new Map() };
+  const { namespace = '', name } = vm.metadata;
+  const names = [...new Set(neededVolumes(vm).map((volume) => volume.name))];
+  const [vmi, ...claims] = await Promise.all([
+    foundIfServed<Vmi>(cluster.get(WHOLE_VMIS, { namespace, name })),
+    ...names.map((claim) => found(cluster.get(WHOLE_CLAIMS, { namespace, name: claim }))),
+  ]);
+  return { found: all, vmi, claims: new Map(claims.flatMap((claim) => keyed(claim))) };
+}
+
+/** By namespace and name where both are given; else all VMs are looked through. */
+async function findVms({ id, namespace, name }: VmReference, cluster: Reader): Promise<VirtualMachine[]> {
+  if (!id && !name) return [];
+  if (namespace && name) {
+    const vm = await foundIfServed(cluster.get(VIRTUAL_MACHINES, { namespace, name }));
+    return vm === undefined || (id && vm.metadata.uid !== id) ? [] : [vm];
+  }
+  const all = await listedIfServed(cluster.list(NAMED_VMS, namespace ? { namespace } : {}));
+  const fitting = all.filter(({ metadata }) => (id ? metadata.uid === id : metadata.name === name));
+  const whole = await Promise.all(
+    fitting.map(({ metadata }) =>
+      found(cluster.get(VIRTUAL_MACHINES, { namespace: metadata.namespace ?? '', name: metadata.name })),
+    ),
+  );
+  return whole.filter((vm) => vm !== undefined);
+}

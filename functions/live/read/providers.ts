@@ -1,0 +1,88 @@
+import type { NamedReference, Provider } from '../../domain/live/forklift.ts';
+import { LIVE_CONDITION } from '../../domain/live/names.ts';
+import { named } from '../../domain/live/reference.ts';
+import type { ApiServer, Cluster } from '../../kubernetes/cluster.ts';
+import { ApiError, describeError } from '../../kubernetes/errors.ts';
+import { PROVIDERS, SECRETS, type Secret } from '../../kubernetes/live-resources.ts';
+import { NAMESPACES } from '../../kubernetes/resources.ts';
+import { found, ifAllowed } from './get.ts';
+import { isHost, providerFindings, type Answer, type ProviderView } from '../findings/providers.ts';
+import type { Reach } from './remote.ts';
+
+/** A provider, as read with its Secret. */
+export interface FoundProvider extends Pick<ProviderView, 'provider' | 'secret' | 'allowLoopback'> {
+  readonly secretObject: Secret | undefined;
+  /** undefined: something of the provider or its Secret is wrong, so nothing is asked. */
+  readonly cluster: ApiServer | undefined;
+}
+
+/** undefined: there is no such provider. Rejects where the hub does not answer. */
+export async function readProvider(
+  { namespace, name = '' }: NamedReference,
+  { hub, remotes }: Reach,
+): Promise<FoundProvider | undefined> {
+  if (name === '') return undefined;
+  const provider = await found(hub.get(PROVIDERS, { namespace: namespace ?? '', name }));
+  if (provider === undefined) return undefined;
+  const secretObject = isHost(provider) ? undefined : await readSecret(provider, hub);
+  const { allowLoopback } = remotes;
+  const secret = secretObject && secretViewOf(secretObject);
+  const view = { provider, secret, allowLoopback };
+  // The stored conditions may be old, and anybody with the right may have written them.
+  const isUsable = providerFindings({ ...view, answer: { kind: 'ok' } }).some(
+    ({ type }) => type === LIVE_CONDITION.ready,
+  );
+  const cluster = isUsable ? clusterOf(provider, secretObject, { hub, remotes }) : undefined;
+  return { ...view, secretObject, cluster };
+}
+
+/** Only of the provider's own namespace. */
+async function readSecret({ metadata, spec }: Provider, hub: Cluster): Promise<Secret | undefined> {
+  const { name, namespace = metadata.namespace } = named(spec.secret ?? {});
+  if (name === '' || namespace === undefined || namespace !== metadata.namespace) return undefined;
+  // The Role of a namespace that is being deleted is gone: then the cluster cannot be asked, and the run says so.
+  return ifAllowed(found(hub.get(SECRETS, { namespace, name })), undefined);
+}
+
+const textOf = ({ data = {} }: Secret, key: string): string | undefined => {
+  const content = data[key];
+  return content === undefined ? undefined : Buffer.from(content, 'base64').toString('utf8').trim();
+};
+
+const secretViewOf = (secret: Secret): NonNullable<ProviderView['secret']> => ({
+  labels: secret.metadata.labels ?? {},
+  hasToken: (textOf(secret, 'token') ?? '') !== '',
+  url: textOf(secret, 'url'),
+  isInsecure: textOf(secret, 'insecureSkipVerify') === 'true',
+});
+
+function clusterOf({ spec }: Provider, secret: Secret | undefined, { hub, remotes }: Reach): ApiServer {
+  if (secret === undefined) return hub;
+  return remotes.at({
+    url: spec.url ?? '',
+    token: textOf(secret, 'token') ?? '',
+    // Forklift's older Secrets have `cacert`.
+    ca: textOf(secret, 'ca.crt') ?? textOf(secret, 'cacert'),
+    isInsecure: textOf(secret, 'insecureSkipVerify') === 'true',
+  });
+}
+
+export type Asked =
+  | { readonly answer: Extract<Answer, { kind: 'ok' }>; readonly id: string }
+  | { readonly answer: Exclude<Answer, { kind: 'ok' }> };
+
+/** Asks the API server which cluster it is. Never rejects. */
+export async function ask(cluster: Cluster): Promise<Asked> {
+  try {
+    const { object } = await cluster.get(NAMESPACES, { name: 'kube-system' });
+    return { answer: { kind: 'ok' }, id: object.metadata.uid };
+  } catch (error) {
+    const kind = error instanceof ApiError ? (KIND_OF[error.code] ?? 'unreachable') : 'unreachable';
+    return { answer: { kind, message: describeError(error) } };
+  }
+}
+
+const KIND_OF: Readonly<Record<number, 'unauthorized' | 'forbidden'>> = {
+  401: 'unauthorized',
+  403: 'forbidden',
+};

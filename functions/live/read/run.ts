@@ -1,0 +1,48 @@
+import type { RunId } from '../run/names.ts';
+import type { HubSide, RunSnapshot } from '../run/snapshot.ts';
+import type { Reader } from '../../kubernetes/cluster.ts';
+import { readSourceCore, readSourceSide } from './source.ts';
+import { type VmAt } from './vmims.ts';
+import { readTargetSide } from './target.ts';
+
+/** Of the two clusters: uids of their namespaces kube-system. */
+export interface ClusterIds {
+  readonly source: string;
+  readonly target: string;
+}
+
+export interface RunRequest {
+  readonly run: RunId;
+  /** Of the VM on the source. */
+  readonly at: VmAt;
+  readonly hub: HubSide;
+  /** What they are, if the providers lead to the same clusters still. */
+  readonly ids: ClusterIds;
+  readonly clusters: { readonly source: Reader; readonly target: Reader };
+}
+
+/**
+ * One VM of a run on both clusters. The source is read first: from what is seen there the guest can only go to the target, which is seen
+ * after it. Rejects unless every read was answered: then nothing is known, and nothing may be written.
+ */
+export async function readRun({ run, at, hub, ids, clusters }: RunRequest): Promise<RunSnapshot> {
+  const core = await readSourceCore(clusters.source, at, run);
+  const { record, vm } = core;
+  const source = readSourceSide(clusters.source, core);
+  const planned = { namespace: hub.plan.spec.targetNamespace, name: hub.entry.targetName || at.name };
+  const target = readTargetSide(
+    clusters.target,
+    { run, record, vm, at: record?.target ?? planned, storage: hub.storage },
+    source,
+  );
+  const [sourceSide, targetSide] = await Promise.all([source, target]);
+  expectSame('source', sourceSide.cluster, ids.source);
+  expectSame('target', targetSide.cluster, record?.target.cluster ?? ids.target);
+  return { run, hub, source: sourceSide, target: targetSide };
+}
+
+/** On another cluster everything would seem to be gone. */
+function expectSame(side: string, found: string, wanted: string): void {
+  if (found !== wanted)
+    throw new Error(`the provider of the ${side} leads to another cluster than at the start`);
+}

@@ -1,0 +1,120 @@
+import type { Claim, VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
+import { isNoSecret, resourcesOf } from '../target/resources.ts';
+import type { RunId } from '../run/names.ts';
+import { isPastCutOver, recordIn, type RunRecord } from '../run/record.ts';
+import type { SourceSetup, SourceSide } from '../run/snapshot.ts';
+import { neededVolumes } from '../target/volumes.ts';
+import { isFinal } from '../../domain/migration.ts';
+import { KUBEVIRT } from '../../domain/names.ts';
+import type { Pod } from '../../domain/objects.ts';
+import { LISTED_PODS } from '../../cluster/listed.ts';
+import type { Reader } from '../../kubernetes/cluster.ts';
+import { VIRTUAL_MACHINES, VMIMS, WHOLE_CLAIMS, WHOLE_VMIS } from '../../kubernetes/live-resources.ts';
+import { NAMESPACES } from '../../kubernetes/resources.ts';
+import { found, ifAllowed } from './get.ts';
+import { readSourceResources } from './resources.ts';
+import { readVmims, type VmAt } from './vmims.ts';
+
+/** What decides which of the other objects are read. */
+export interface SourceCore extends Omit<SourceSide, 'setup' | 'pods' | 'attachments'> {
+  readonly record: RunRecord | undefined;
+}
+
+/** KubeVirt's label of a VMIM: its VMI. */
+const OF_VMI = 'kubevirt.io/vmi-name';
+
+/**
+ * The VM, its VMI and its VMIMs. The VM comes first, because its version is the precondition of what is written to it: then its VMI was
+ * as seen while the VM was as seen. Another VM that has its name by now is its successor.
+ */
+export async function readSourceCore(reader: Reader, at: VmAt, run: RunId): Promise<SourceCore> {
+  const [system, named] = await Promise.all([
+    reader.get(NAMESPACES, { name: 'kube-system' }),
+    found(reader.get(VIRTUAL_MACHINES, at)),
+  ]);
+  const vm = named?.metadata.uid === run.vm ? named : undefined;
+  const record = recordIn({ source: { vm }, run });
+  const [vmi, all, { vmims, taken }] = await Promise.all([
+    found(reader.get(WHOLE_VMIS, at)),
+    reader.list(VMIMS, { namespace: at.namespace, labelSelector: `${OF_VMI}=${at.name}` }),
+    readVmims(reader, at, { run, record }),
+  ]);
+  const own = new Set(vmims.map(({ metadata }) => metadata.uid));
+  return {
+    now: system.date.getTime(),
+    cluster: system.object.metadata.uid,
+    vm,
+    successor: vm === undefined ? named : undefined,
+    vmi: vm && vmi,
+    ...{ vmims, taken },
+    others: all.items.filter((vmim) => !own.has(vmim.metadata.uid) && !isFinal(vmim)),
+    record,
+  };
+}
+
+/** Whether volumes and the like are still to be made: until the first VMIM. */
+export const isSettingUp = (record: RunRecord | undefined): boolean =>
+  record === undefined || (record.attempt === 0 && record.end === undefined && !isPastCutOver(record));
+
+/** Whether the target's launcher may still be to come. */
+export const isLauncherToCome = (record: RunRecord | undefined): boolean =>
+  record !== undefined && record.attempt > 0 && record.end === undefined && !isPastCutOver(record);
+
+export async function readSourceSide(reader: Reader, { record, ...core }: SourceCore): Promise<SourceSide> {
+  const { vm, vmi } = core;
+  const launching = isLauncherToCome(record) ? vmi : undefined;
+  const [pods, attachments, setup] = await Promise.all([
+    vmi === undefined ? [] : readLaunchers(reader, vmi.metadata),
+    launching !== undefined && hasHotplugged(launching) ? readAttachments(reader, launching.metadata) : [],
+    vm !== undefined && isSettingUp(record) ? readSetup(reader, vm) : undefined,
+  ]);
+  return { ...core, pods, attachments, setup };
+}
+
+/** Whether volumes were plugged in while it ran: a pod of its own attaches these. */
+const hasHotplugged = ({ spec }: Vmi): boolean =>
+  (spec.volumes ?? []).some(
+    ({ dataVolume, persistentVolumeClaim }) => (dataVolume ?? persistentVolumeClaim)?.hotpluggable === true,
+  );
+
+/** Of all VMs of the namespace: only its owner tells whose one is. */
+async function readAttachments(
+  reader: Reader,
+  { namespace = '' }: { readonly namespace?: string },
+): Promise<readonly Pod[]> {
+  const labelSelector = `${KUBEVIRT.launcherLabel}=${KUBEVIRT.attachment}`;
+  return (await reader.list(LISTED_PODS, { namespace, labelSelector })).items;
+}
+
+/** The VMI's launchers. KubeVirt sets the label after it has copied the VMI's own. */
+async function readLaunchers(
+  reader: Reader,
+  { namespace = '', uid }: { readonly namespace?: string; readonly uid: string },
+): Promise<readonly Pod[]> {
+  const labelSelector = `${KUBEVIRT.launcherLabel}=${KUBEVIRT.launcher},${KUBEVIRT.createdBy}=${uid}`;
+  return (await reader.list(LISTED_PODS, { namespace, labelSelector })).items;
+}
+
+/** What may not be read does not hide the rest: a run says what to do, and can be canceled. */
+async function readSetup(reader: Reader, vm: VirtualMachine): Promise<SourceSetup> {
+  const { namespace = '' } = vm.metadata;
+  const names = [...new Set(neededVolumes(vm).map(({ name }) => name))];
+  const named = resourcesOf(vm);
+  const [claims, copies, types] = await Promise.all([
+    Promise.all(names.map((name) => found(reader.get(WHOLE_CLAIMS, { namespace, name })))),
+    ...[named.filter((each) => !isNoSecret(each)), named.filter(isNoSecret)].map((each) =>
+      ifAllowed(readSourceResources(reader, namespace, each), undefined),
+    ),
+  ]);
+  return {
+    claims: new Map(claims.flatMap((claim) => keyed(claim))),
+    resources: [...(copies ?? []), ...(types ?? [])],
+    forbidden: [
+      ...(copies === undefined ? (['of namespace'] as const) : []),
+      ...(types === undefined ? (['of cluster'] as const) : []),
+    ],
+  };
+}
+
+export const keyed = (claim: Claim | undefined): [string, Claim][] =>
+  claim === undefined ? [] : [[claim.metadata.name, claim]];

@@ -1,0 +1,229 @@
+import type { StorageMap } from '../../domain/live/forklift.ts';
+import type { ClaimProperties, DataVolume, VirtualMachine } from '../../domain/live/kubevirt.ts';
+import { LIVE_LABEL } from '../../domain/live/names.ts';
+import { isMadeBy, isNoSecret, keyOf, keyOfObject, resourcesOf } from '../target/resources.ts';
+import type { RunId } from '../run/names.ts';
+import { isPastCutOver, type RunRecord } from '../run/record.ts';
+import type { MadeObjects, SourceSide, TargetSetup, TargetSide } from '../run/snapshot.ts';
+import { isUnfilled } from '../target/filling.ts';
+import { hasTargetPod, vmimOf } from '../guest/proofs.ts';
+import { overQuota } from '../target/quota.ts';
+import { neededVolumes } from '../target/volumes.ts';
+import { KIND, KUBEVIRT } from '../../domain/names.ts';
+import type { KubernetesObject, Namespace, Pod } from '../../domain/objects.ts';
+import { LISTED_PODS } from '../../cluster/listed.ts';
+import type { Reader } from '../../kubernetes/cluster.ts';
+import {
+  DATA_VOLUMES,
+  STORAGE_PROFILES,
+  VIRTUAL_MACHINES,
+  WHOLE_CLAIMS,
+  WHOLE_VMIS,
+} from '../../kubernetes/live-resources.ts';
+import { NAMESPACES, RESOURCE_QUOTAS } from '../../kubernetes/resources.ts';
+import { found, foundIfServed, ifAllowed, listedIfServed } from './get.ts';
+import { FITS, readDataVolumes, readFit } from './fit.ts';
+import { COPIED, readResources } from './resources.ts';
+import { readIsQueued } from './slots.ts';
+import { isLauncherToCome, isSettingUp } from './source.ts';
+import { ofRun, readVmims, type VmAt } from './vmims.ts';
+
+/** What the target's part depends on. */
+export interface TargetRequest {
+  readonly run: RunId;
+  /** Of the VM there. */
+  readonly at: VmAt;
+  readonly record: RunRecord | undefined;
+  /** The VM on the source. */
+  readonly vm: VirtualMachine | undefined;
+  readonly storage: StorageMap;
+}
+
+type TargetCore = Omit<
+  TargetSide,
+  'setup' | 'fit' | 'launched' | 'isFilledLate' | 'isQueued' | 'over' | 'made'
+>;
+
+/** Everything on the target; what depends on the source's pods last. */
+export async function readTargetSide(
+  reader: Reader,
+  request: TargetRequest,
+  source: Promise<SourceSide>,
+): Promise<TargetSide> {
+  const { run, at, record } = request;
+  const { namespace: name } = at;
+  const [system, namespace, vm, vmi, { vmims, taken }] = await Promise.all([
+    reader.get(NAMESPACES, { name: 'kube-system' }),
+    found(reader.get(NAMESPACES, { name })),
+    found(reader.get(VIRTUAL_MACHINES, at)),
+    found(reader.get(WHOLE_VMIS, at)),
+    readVmims(reader, at, { run, record }),
+  ]);
+  const [launchers, over, setup, made] = await Promise.all([
+    readLaunchers(reader, at),
+    record?.arrivedAt === undefined ? '' : readOver(reader, name),
+    isSettingUp(record) && namespace !== undefined ? readSetup(reader, request) : undefined,
+    mayHaveMade(record) ? readMadeIn(namespace, reader, request) : undefined,
+  ]);
+  const core: TargetCore = {
+    now: system.date.getTime(),
+    cluster: system.object.metadata.uid,
+    ...{ namespace, vm, vmi, vmims, taken },
+    pods: launchers.filter((pod) => vmiNamesOf(pod).includes(at.name)),
+  };
+  const launching =
+    isLauncherToCome(record) && !hasTargetPod(core)
+      ? await readLaunching(reader, { request, core, launchers }, source)
+      : FITS;
+  return { ...core, over, setup, made, ...launching };
+}
+
+interface Launching {
+  readonly request: TargetRequest;
+  readonly core: TargetCore;
+  /** Of the whole namespace. */
+  readonly launchers: readonly Pod[];
+}
+
+/** What the launcher waits for. */
+async function readLaunching(
+  reader: Reader,
+  { request: { run, at, record }, core, launchers }: Launching,
+  source: Promise<SourceSide>,
+): Promise<Pick<TargetSide, 'fit' | 'launched' | 'isFilledLate' | 'isQueued'>> {
+  const { namespace, vm, vmims, now } = core;
+  const isQueued = await readIsQueued(reader, vmimOf(vmims, run, record?.attempt ?? 0), now);
+  const unfilled = await readUnfilled(reader, { run, record, vm, vmims }, source);
+  // A launcher is on a node once its volumes are bound, and filled where they waited for it: before, CDI may take more.
+  const scheduled = launchers.filter(({ spec }) => spec.nodeName !== undefined);
+  const launched = new Set(scheduled.flatMap(vmiNamesOf));
+  const fit =
+    namespace === undefined
+      ? FITS
+      : await readFit(reader, { at, namespace, unfilled, source: await source, launched });
+  return { ...fit, isFilledLate: unfilled.length > 0, isQueued };
+}
+
+/** A namespace that is not there has nothing, and nobody can give the right to look. */
+const readMadeIn = async (
+  namespace: Namespace | undefined,
+  reader: Reader,
+  request: TargetRequest,
+): Promise<MadeObjects> =>
+  namespace === undefined ? { volumes: [], unused: [] } : readMade(reader, request);
+
+/** The volumes that wait for the launcher, until both VMIMs that bring it are made. */
+async function readUnfilled(
+  reader: Reader,
+  { run, record, vm, vmims }: Pick<TargetRequest, 'run' | 'record'> & Pick<TargetCore, 'vm' | 'vmims'>,
+  source: Promise<SourceSide>,
+): Promise<readonly DataVolume[]> {
+  if (vm === undefined) return [];
+  const received = vmimOf(vmims, run, record?.attempt ?? 0);
+  if (received !== undefined && (await source).vmims.length > 0) return [];
+  return (await readDataVolumes(reader, run, vm)).filter(isUnfilled);
+}
+
+async function readLaunchers(reader: Reader, { namespace }: VmAt): Promise<readonly Pod[]> {
+  const labelSelector = `${KUBEVIRT.launcherLabel}=${KUBEVIRT.launcher}`;
+  return (await reader.list(LISTED_PODS, { namespace, labelSelector })).items;
+}
+
+/**
+ * The VMI that a launcher is of, also one that is gone: that none is there is a proof. Its owner is not the pod's to choose, its labels
+ * may have been.
+ */
+const vmiNamesOf = ({ metadata }: Pod): string[] =>
+  (metadata.ownerReferences ?? []).filter(({ kind }) => kind === KIND.vmi.kind).map(({ name }) => name);
+
+async function readSetup(
+  reader: Reader,
+  { at: { namespace }, vm, storage }: TargetRequest,
+): Promise<TargetSetup> {
+  const needed = vm === undefined ? [] : neededVolumes(vm);
+  const isWithoutMode = needed.some(({ isDataVolume }) => !isDataVolume);
+  const classes = storage.spec.map.map(({ destination }) => destination.storageClass);
+  const [volumes, named, quotas, profiles] = await Promise.all([
+    Promise.all(
+      needed.flatMap(({ name, isDataVolume }) => [
+        found(reader.get(WHOLE_CLAIMS, { namespace, name })),
+        isDataVolume
+          ? foundIfServed(reader.get(DATA_VOLUMES, { namespace, name }))
+          : Promise.resolve(undefined),
+      ]),
+    ),
+    readNamed(reader, namespace, vm),
+    reader.list(RESOURCE_QUOTAS, { namespace }),
+    Promise.all(
+      isWithoutMode ? classes.map((name) => foundIfServed(reader.get(STORAGE_PROFILES, { name }))) : [],
+    ),
+  ]);
+  const claimProperties = profiles.flatMap((profile): [string, readonly ClaimProperties[]][] =>
+    profile === undefined ? [] : [[profile.metadata.name, profile.status?.claimPropertySets ?? []]],
+  );
+  return {
+    volumes: volumes.filter((volume) => volume !== undefined),
+    ...named,
+    quotas: quotas.items,
+    claimProperties: new Map(claimProperties),
+  };
+}
+
+/** What the VM names. The right to read Secrets and ConfigMaps is given in each namespace. */
+async function readNamed(
+  reader: Reader,
+  namespace: string,
+  vm: VirtualMachine | undefined,
+): Promise<Pick<TargetSetup, 'resources' | 'isForbidden'>> {
+  const named = vm === undefined ? [] : resourcesOf(vm);
+  const secrets = named.filter((each) => !isNoSecret(each));
+  const [types, copies] = await Promise.all([
+    readResources(reader, namespace, named.filter(isNoSecret)),
+    ifAllowed(readResources(reader, namespace, secrets), undefined),
+  ]);
+  return copies === undefined
+    ? { resources: types, isForbidden: true }
+    : { resources: [...types, ...copies] };
+}
+
+/** Without a record it is unknown whether the run made anything: somebody may have removed it. */
+const mayHaveMade = (record: RunRecord | undefined): boolean =>
+  record === undefined || (record.end !== undefined && !isPastCutOver(record));
+
+const readOver = async (reader: Reader, namespace: string): Promise<string> =>
+  overQuota((await reader.list(RESOURCE_QUOTAS, { namespace })).items);
+
+/** What the run has made for this VM, and what of it no other VM uses. The Plan may be another one of its name than when it was made. */
+async function readMade(
+  reader: Reader,
+  { run, at: { namespace, name }, record, vm }: TargetRequest,
+): Promise<MadeObjects> {
+  const labelSelector = ofRun(run);
+  const [dataVolumes, claims, ...copies] = await Promise.all([
+    listedIfServed<KubernetesObject>(reader.list(DATA_VOLUMES, { namespace, labelSelector })),
+    reader.list(WHOLE_CLAIMS, { namespace, labelSelector }),
+    ...COPIED.map((type) => {
+      const copied = listedIfServed(reader.list(type, { namespace, labelSelector: LIVE_LABEL.plan }));
+      return mayHaveCopied(record, vm) ? copied : ifAllowed(copied, []);
+    }),
+  ]);
+  const made = copies.flat().filter((object) => isMadeBy(object, run));
+  const used = made.length === 0 ? new Set() : await readUsed(reader, { namespace, name });
+  const isUsed = (object: KubernetesObject): boolean => used.has(keyOfObject(object));
+  return {
+    volumes: [...dataVolumes, ...claims.items],
+    unused: made.filter((object) => !isUsed(object)),
+    used: made.filter(isUsed),
+  };
+}
+
+/** Whether Secrets were surely readable in the namespace when they were copied, so that a refusal now says nothing of them. */
+const mayHaveCopied = (record: RunRecord | undefined, vm: VirtualMachine | undefined): boolean =>
+  (record?.attempt ?? 0) > 0 && (vm === undefined || !resourcesOf(vm).every(isNoSecret));
+
+/** What other VMs of the namespace refer to. */
+async function readUsed(reader: Reader, { namespace, name }: VmAt): Promise<ReadonlySet<unknown>> {
+  const { items } = await reader.list(VIRTUAL_MACHINES, { namespace });
+  const others = items.filter(({ metadata }) => metadata.name !== name);
+  return new Set(others.flatMap(resourcesOf).map((each) => keyOf(each.kind, each.name)));
+}

@@ -1,0 +1,18 @@
+import { describeError } from '../../kubernetes/errors.ts';
+
+/** A cluster that can be asked refused something, or broke off: nothing can be said about the plan. */
+export class UnknownCluster extends Error {
+  override readonly name = 'UnknownCluster';
+  readonly side: 'source' | 'destination';
+
+  constructor(side: 'source' | 'destination', cause: unknown) {
+    super(describeError(cause), { cause });
+    this.side = side;
+  }
+}
+
+/** Rejects with UnknownCluster. */
+export const orUnknown = async <T>(side: 'source' | 'destination', read: Promise<T>): Promise<T> =>
+  read.catch((error: unknown) => {
+    throw new UnknownCluster(side, error);
+  });

@@ -1,0 +1,35 @@
+import { LIVE_LABEL } from '../../domain/live/names.ts';
+import { isVmimOf, vmimName, type RunId } from '../run/names.ts';
+import type { RunRecord } from '../run/record.ts';
+import type { OwnVmims } from '../run/snapshot.ts';
+import type { Reader } from '../../kubernetes/cluster.ts';
+import { VMIMS } from '../../kubernetes/live-resources.ts';
+import { found } from './get.ts';
+
+/** Selects what belongs to this VM of the run alone. */
+export const ofRun = ({ migration, vm }: RunId): string =>
+  `${LIVE_LABEL.migration}=${migration},${LIVE_LABEL.vm}=${vm}`;
+
+/**
+ * The run's VMIMs of one side. A tenant may take labels away, and a VMIM that seems to be gone is a proof that its migration is over: so
+ * the present one is also asked for by its name.
+ */
+export async function readVmims(
+  reader: Reader,
+  { namespace, name: vmi }: VmAt,
+  { run, record }: { readonly run: RunId; readonly record: RunRecord | undefined },
+): Promise<OwnVmims> {
+  const { items } = await reader.list(VMIMS, { namespace, labelSelector: ofRun(run) });
+  const { attempt = 0 } = record ?? {};
+  const name = vmimName(run, attempt);
+  const isListed = attempt === 0 || items.some(({ metadata }) => metadata.name === name);
+  const present = isListed ? undefined : await found(reader.get(VMIMS, { namespace, name }));
+  const all = present === undefined ? items : [...items, present];
+  const vmims = all.filter((vmim) => isVmimOf(run, vmi, vmim));
+  const taken = all.find((vmim) => attempt > 0 && vmim.metadata.name === name && !vmims.includes(vmim));
+  return { vmims, taken };
+}
+export interface VmAt {
+  readonly namespace: string;
+  readonly name: string;
+}

@@ -1,0 +1,37 @@
+import { has, saysWait } from '../../domain/live/conditions.ts';
+import type { VmStatus } from '../../domain/live/forklift.ts';
+import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
+import type { RecordedRun } from './snapshot.ts';
+import { isSameVm } from './stop.ts';
+
+/**
+ * The VM of the same run, of those before this one, whose launcher is about to come: where quotas count, only what is there can be
+ * counted. undefined: it is this one's turn, or nothing counts. What the others wait for is as it was last shown.
+ */
+export function firstInTurn({ hub, target: { launched } }: RecordedRun): string | undefined {
+  if (launched === undefined) return undefined;
+  const vms = hub.migration.status?.vms ?? [];
+  const own = vms.findIndex((vm) => isSameVm(vm, hub.entry));
+  const first = vms.slice(0, Math.max(0, own)).find((vm) => isAboutToLaunch(vm, launched));
+  return first?.name;
+}
+
+const isAboutToLaunch = (vm: VmStatus, launched: ReadonlySet<string>): boolean =>
+  vm.completed === undefined &&
+  !has(vm, LIVE_CONDITION.cutOver) &&
+  !launched.has(vm.targetName || (vm.name ?? '')) &&
+  SHORT.includes(waitOf(vm));
+
+/** What a VM waits for by its status; undefined: nothing was seen. */
+const waitOf = ({ conditions = [] }: VmStatus): string | undefined => conditions.find(saysWait)?.reason;
+
+/** What lasts a moment. A VM that waits for anything else, such as a quota or a hook, is not waited for. */
+const SHORT: readonly (string | undefined)[] = [
+  undefined,
+  LIVE_REASON.inTurn,
+  LIVE_REASON.noAddress,
+  LIVE_REASON.receiverPending,
+  LIVE_REASON.targetPending,
+  // Those before this one begin before it, or in this very moment.
+  LIVE_REASON.waitingToStart,
+];

@@ -1,0 +1,43 @@
+import { expect, test } from '@jest/globals';
+import {
+  aRecordedRun,
+  aRun,
+  aTargetNamespace,
+  recorded,
+  type Different,
+} from '../../../test/support/builders/live-run.ts';
+import { aRecord } from '../../../test/support/builders/live.ts';
+import { metadata, seconds } from '../../../test/support/builders/object.ts';
+import type { KubernetesObject } from '../../domain/objects.ts';
+import { LIVE_KIND } from '../../domain/live/names.ts';
+import type { RunSnapshot } from './snapshot.ts';
+import { staysOf } from './left-on-target.ts';
+
+const END = { as: 'Failed', reason: 'TransferFailed', message: 'it failed', at: seconds(0) } as const;
+const OWN = { namespace: aTargetNamespace() };
+const SECRET: KubernetesObject = {
+  ...LIVE_KIND.secret,
+  metadata: { ...metadata('init'), namespace: 'target' },
+};
+
+test.each<[string, Different['target'] & object, string[]]>([
+  ['nothing in a namespace that was there', { made: { volumes: [SECRET], unused: [SECRET] } }, []],
+  ['the namespace that the plan made', OWN, ['Namespace target']],
+  ['not the one of another plan', { namespace: aTargetNamespace('other') }, []],
+  ['no namespace where there is none', { namespace: undefined }, []],
+  [
+    'copies that other VMs use',
+    { made: { volumes: [], unused: [], used: [SECRET] } },
+    ['Secret target/init'],
+  ],
+])('what stays on the target on purpose: %s', (_what, target, wanted) => {
+  expect(staysOf(aRecordedRun(recorded({ end: END }), { target }))).toEqual(wanted);
+});
+
+test.each<[string, RunSnapshot]>([
+  ['has not begun', aRun({ target: OWN })],
+  ['goes on', aRecordedRun(aRecord(), { target: OWN })],
+  ['is past its cut-over', aRecordedRun(recorded({ end: END, arrivedAt: seconds(0) }), { target: OWN })],
+])('lists nothing that stays of a VM that %s', (_what, snapshot) => {
+  expect(staysOf(snapshot)).toEqual([]);
+});

@@ -1,0 +1,27 @@
+import type { MigrationStatus, VmStatus } from '../../domain/live/forklift.ts';
+import { LIVE_CONDITION } from '../../domain/live/names.ts';
+
+const ENDS: readonly string[] = [LIVE_CONDITION.succeeded, LIVE_CONDITION.failed, LIVE_CONDITION.canceled];
+
+/**
+ * What the run made of the VM and could not take away, or must not: `Kind namespace/name`. It is in the items of the condition that shows
+ * the end, because a CRD of Forklift's own keeps those, and drops fields that only this project has.
+ */
+export const leftoversOf = ({ conditions = [] }: Pick<VmStatus, 'conditions'>): readonly string[] =>
+  conditions.find(({ type }) => ENDS.includes(type))?.items ?? [];
+
+/** The VM with these instead, if it shows its end. */
+export const withLeftovers = (vm: VmStatus, leftovers: readonly string[]): VmStatus => ({
+  ...vm,
+  ...(vm.conditions && {
+    conditions: vm.conditions.map((condition) => {
+      if (!ENDS.includes(condition.type)) return condition;
+      const { items: _, ...end } = condition;
+      return { ...end, ...(leftovers.length > 0 && { items: [...leftovers] }) };
+    }),
+  }),
+});
+
+/** Of all VMs of a run. */
+export const allLeftovers = ({ vms = [] }: Pick<MigrationStatus, 'vms'>): string[] =>
+  vms.flatMap(leftoversOf);

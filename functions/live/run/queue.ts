@@ -1,0 +1,48 @@
+import { breakGlassCommand } from './break-glass.ts';
+import { critical, has, type Finding } from '../../domain/live/conditions.ts';
+import type { Plan, PlanMigration } from '../../domain/live/forklift.ts';
+import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
+import { hasLeftovers, isHeld, isOfPlan } from './state.ts';
+import { shownName } from './describe.ts';
+
+/** Migrations of a plan in the order in which they run: by creation time, then by name (facts/cross-cluster.md §A2). */
+export const inTurn = (migrations: readonly PlanMigration[]): PlanMigration[] =>
+  migrations.toSorted((one, other) => (isBefore(one, other) ? -1 : 1));
+
+const isBefore = (one: PlanMigration, other: PlanMigration): boolean => orderOf(one) < orderOf(other);
+
+const orderOf = ({ metadata }: PlanMigration): string => `${metadata.creationTimestamp} ${metadata.name}`;
+
+/** Another Migration of the plan that runs, or that may begin first; undefined: it is this one's turn. */
+export function migrationBefore(
+  migration: PlanMigration,
+  plan: Plan,
+  all: readonly PlanMigration[],
+): PlanMigration | undefined {
+  const others = inTurn(all).filter(
+    (other) => other.metadata.uid !== migration.metadata.uid && isOfPlan(other, plan),
+  );
+  return others.find((other) => isRunning(other) || (mayBegin(other) && isBefore(other, migration)));
+}
+
+/** The finalizer alone may be a copy of another one's. */
+const isRunning = (migration: PlanMigration): boolean =>
+  isHeld(migration) && migration.status?.started !== undefined;
+
+/** One whose user may not run it holds up no other one. */
+const mayBegin = ({ status, metadata }: PlanMigration): boolean =>
+  status?.completed === undefined &&
+  metadata.deletionTimestamp === undefined &&
+  !has(status, LIVE_CONDITION.notAllowed);
+
+/** What a Migration shows that waits for this one. One that has ended may never go, and nobody waits for it. */
+export const queuedBehind = (first: PlanMigration): Finding =>
+  hasLeftovers(first)
+    ? critical(LIVE_CONDITION.planNotReady, 'LeftOver', {
+        message: `Migration ${shownName(first)} has ended, and something is left over.`,
+        suggestion: `See its status.leftovers. If nothing can be done: ${breakGlassCommand(first)}`,
+      })
+    : {
+        ...{ type: LIVE_CONDITION.waiting, category: 'Advisory', reason: LIVE_REASON.waitingToStart },
+        message: `Waiting for the end of Migration ${shownName(first)}.`,
+      };

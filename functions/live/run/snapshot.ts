@@ -1,0 +1,173 @@
+import type { KubernetesObject, Namespace, Pod, ResourceQuota } from '../../domain/objects.ts';
+import type {
+  Hook,
+  NetworkMap,
+  Plan,
+  PlanMigration,
+  PlanVm,
+  StorageMap,
+  VmStatus,
+} from '../../domain/live/forklift.ts';
+import type {
+  Claim,
+  ClaimProperties,
+  ConfigMap,
+  Job,
+  VirtualMachine,
+  Vmi,
+  Vmim,
+} from '../../domain/live/kubevirt.ts';
+import type { LiveReason } from '../../domain/live/names.ts';
+import type { RunId } from './names.ts';
+import type { RunRecord } from './record.ts';
+
+/**
+ * One VM of a run, as read from all API servers. Every read was answered: `undefined` is an object that does not exist. Where an API
+ * server did not answer, or refused, there is no snapshot, and nothing is written.
+ */
+export interface RunSnapshot {
+  readonly run: RunId;
+  readonly hub: HubSide;
+  readonly source: SourceSide;
+  readonly target: TargetSide;
+}
+
+interface OneSide {
+  /** The API server's clock, milliseconds. */
+  readonly now: number;
+  /** Which cluster it is: the uid of its namespace kube-system. */
+  readonly cluster: string;
+}
+
+export interface HubSide extends OneSide {
+  readonly plan: Plan;
+  readonly migration: PlanMigration;
+  /** The VM's entry in the plan. */
+  readonly entry: PlanVm;
+  readonly storage: StorageMap;
+  readonly networks: NetworkMap;
+  readonly hooks: readonly HookView[];
+  readonly settings: RunSettings;
+  /** A user has canceled it; undefined: none has. */
+  readonly stop: Stop | undefined;
+  /** What the Migration shows of the VM. */
+  readonly status: VmStatus | undefined;
+  /** A write has been refused for long, so that none is tried any more: what the API server said. */
+  readonly refused?: string | undefined;
+  /** What keeps the plan from being Ready: no new VM starts. */
+  readonly blockers: readonly string[];
+}
+
+/** From the providers' settings (docs/reference.md). */
+export interface RunSettings {
+  /** Milliseconds; undefined: by the size of the VM. */
+  readonly transferMs: number | undefined;
+  /** How long after its arrival the source VM must be proved off, milliseconds. */
+  readonly sourceMs: number;
+  /** A VM moves although it fits in its quota only while it is let in. */
+  readonly allowOverQuota: boolean;
+}
+
+export interface Stop {
+  readonly reason: LiveReason;
+  readonly message: string;
+}
+
+export interface HookView {
+  readonly step: 'PreHook' | 'PostHook';
+  readonly hook: Hook | undefined;
+  readonly job: Job | undefined;
+  /** What the Job mounts, read until the Job is started. */
+  readonly files?: ConfigMap | undefined;
+}
+
+/** Of one side. */
+export interface OwnVmims {
+  /** Those of this run, of every attempt. */
+  readonly vmims: readonly Vmim[];
+  /** It has the name of the attempt's, and is another one's. */
+  readonly taken?: Vmim | undefined;
+}
+
+export interface SourceSide extends OneSide, OwnVmims {
+  readonly vm: VirtualMachine | undefined;
+  /** Another VM that has its name by now. */
+  readonly successor?: VirtualMachine | undefined;
+  readonly vmi: Vmi | undefined;
+  /** Unfinished ones of others for the same VMI. */
+  readonly others: readonly Vmim[];
+  /** The VMI's launchers. */
+  readonly pods: readonly Pod[];
+  /** The pods of the namespace that attach hotplugged volumes; empty where this VMI has none. */
+  readonly attachments: readonly Pod[];
+  /** Read until the standby VM is there. */
+  readonly setup: SourceSetup | undefined;
+}
+
+/** What the VM uses on the source. */
+export interface SourceSetup {
+  /** The claims of its volumes by name; one that does not exist is left out. */
+  readonly claims: ReadonlyMap<string, Claim>;
+  /** Secrets, ConfigMaps, instance types and preferences that it names (resources.ts), as it runs with them. */
+  readonly resources: readonly KubernetesObject[];
+  /** Those of them that the account may not read: what each namespace gives the right to, or what the cluster does. */
+  readonly forbidden?: readonly ('of namespace' | 'of cluster')[];
+}
+
+export interface TargetSide extends OneSide, OwnVmims {
+  readonly namespace: Namespace | undefined;
+  /** The VM of the target's name, of this run or not. */
+  readonly vm: VirtualMachine | undefined;
+  readonly vmi: Vmi | undefined;
+  /** The VMI's launchers. */
+  readonly pods: readonly Pod[];
+  /** Read until the standby VM is there. */
+  readonly setup: TargetSetup | undefined;
+  /** Whether the VM's pods fit in the quotas of its namespace. */
+  readonly fit: Fit;
+  /** Names of the VMIs whose launcher in the namespace is on a node; undefined: it has no quota that counts them. */
+  readonly launched: ReadonlySet<string> | undefined;
+  /** A volume is filled only once the launcher is on a node; read until both VMIMs of an attempt are made. */
+  readonly isFilledLate?: boolean;
+  /** KubeVirt is at its limit of migrations at once, so that no launcher comes; read where it is late. */
+  readonly isQueued?: boolean;
+  /** By how much the namespace is over its quotas, in words, read once the guest has arrived; empty: it is not. */
+  readonly over: string;
+  /** What the run has made, read when it goes back, or when the source VM or its record is not there. */
+  readonly made: MadeObjects | undefined;
+}
+
+export interface TargetSetup {
+  /** DataVolumes and PersistentVolumeClaims of the names that are needed. */
+  readonly volumes: readonly KubernetesObject[];
+  /** Secrets, ConfigMaps, instance types and preferences of the names that are needed. */
+  readonly resources: readonly KubernetesObject[];
+  /** The account may not read Secrets or ConfigMaps of the namespace, and the VM names some. */
+  readonly isForbidden?: true;
+  /** Of the namespace. */
+  readonly quotas: readonly ResourceQuota[];
+  /** Of each storage class, by its StorageProfile. */
+  readonly claimProperties: ReadonlyMap<string, readonly ClaimProperties[]>;
+}
+
+export interface Fit {
+  /** What is missing in words; undefined: it fits. */
+  readonly missing: string | undefined;
+  /** VMMRQs that allow it would let the launcher in. */
+  readonly isLetIn: boolean;
+}
+
+export interface MadeObjects {
+  /** Volumes of this VM alone. */
+  readonly volumes: readonly KubernetesObject[];
+  /** Secrets and the like that this run made, and that no VM of the namespace refers to but its own. */
+  readonly unused: readonly KubernetesObject[];
+  /** The same that other VMs refer to by now; left out: none. */
+  readonly used?: readonly KubernetesObject[];
+}
+
+/** A snapshot of a VM that has this run's record: what every step after Started reads. */
+export interface RecordedRun extends RunSnapshot {
+  readonly record: RunRecord;
+  readonly source: SourceSide & { readonly vm: VirtualMachine };
+}

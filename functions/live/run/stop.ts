@@ -1,0 +1,66 @@
+import { isGivenUp } from './break-glass.ts';
+import type { Plan, PlanMigration, VmReference } from '../../domain/live/forklift.ts';
+import { LIVE_REASON } from '../../domain/live/names.ts';
+import type { KubernetesObject } from '../../domain/objects.ts';
+import type { Stop } from './snapshot.ts';
+import { isHeld } from './state.ts';
+import { shown } from './describe.ts';
+
+interface StopView {
+  readonly migration: PlanMigration;
+  readonly plan: Plan;
+  /** The Providers with their Secrets: who deletes one takes back that it is used. */
+  readonly access?: readonly KubernetesObject[];
+}
+
+/**
+ * Why the run of this VM is to end; undefined: it is not. The texts are Forklift's (facts/cross-cluster.md §A1). What the status of a Migration
+ * names beside the plan's VMs does not move.
+ */
+export function stopOf(vm: VmReference, { migration, plan, access = [] }: StopView): Stop | undefined {
+  if ([migration, plan].some(({ metadata }) => metadata.deletionTimestamp !== undefined))
+    return { reason: LIVE_REASON.deleted, message: 'The migration has been deleted.' };
+  const [withdrawn] = access.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
+  if (withdrawn !== undefined)
+    return { reason: LIVE_REASON.deleted, message: `The ${shown(withdrawn)} has been deleted.` };
+  if (plan.spec.archived === true)
+    return { reason: LIVE_REASON.archived, message: 'The migration plan has been archived.' };
+  if (isGivenUp(migration))
+    return { reason: LIVE_REASON.givenUp, message: 'The migration has been given up.' };
+  if (isReplaced(plan, migration))
+    return {
+      reason: LIVE_REASON.modified,
+      message: 'The plan has been replaced by another one of its name.',
+    };
+  if (plan.spec.type !== 'live')
+    return { reason: LIVE_REASON.modified, message: 'The plan is not for live migrations any more.' };
+  if (!plan.spec.vms.some((entry) => isSameVm(entry, vm)))
+    return { reason: LIVE_REASON.modified, message: 'The VM is not in the plan.' };
+  return isCanceled(vm, { migration, plan })
+    ? { reason: LIVE_REASON.userRequested, message: 'The migration has been canceled.' }
+    : undefined;
+}
+
+/** A Migration gets its Plan as owner when its run begins, if both are in one namespace (hold.ts). */
+const isReplaced = ({ metadata: { uid, namespace } }: Plan, migration: PlanMigration): boolean =>
+  isHeld(migration) &&
+  migration.metadata.namespace === namespace &&
+  migration.metadata.ownerReferences?.some((owner) => owner.uid === uid) !== true;
+
+function isCanceled(vm: VmReference, { migration, plan }: StopView): boolean {
+  const vms = migration.status?.vms ?? plan.spec.vms;
+  return (migration.spec.cancel ?? []).some(
+    (reference) => isSameVm(reference, vm) && !isAmbiguous(reference, vms),
+  );
+}
+
+/** Several VMs fit the reference: which one its user means is not known. */
+export const isAmbiguous = (reference: VmReference, vms: readonly VmReference[]): boolean =>
+  vms.filter((vm) => isSameVm(reference, vm)).length > 1;
+
+/** By uid where both have one; else by name, in the same namespace unless one of them leaves it out. */
+export function isSameVm(one: VmReference, other: VmReference): boolean {
+  if (one.id && other.id) return one.id === other.id;
+  if (!one.name || one.name !== other.name) return false;
+  return !one.namespace || !other.namespace || one.namespace === other.namespace;
+}

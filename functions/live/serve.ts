@@ -1,3 +1,0 @@
-/** What a process that serves `live` loads. */
-export { Remotes } from '../kubernetes/remote.ts';
-export { newLiveFunction } from './function.ts';

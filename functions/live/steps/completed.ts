@@ -1,0 +1,29 @@
+import { withoutFinalizers } from '../guest/abort.ts';
+import { LIMIT_MS, timeOf } from '../run/deadlines.ts';
+import { DONE, wait, write, type LiveWrite, type StepDecision } from '../run/decision.ts';
+import { LIVE_REASON } from '../../domain/live/names.ts';
+import type { RecordedRun } from '../run/snapshot.ts';
+
+/**
+ * Takes the VMIMs away that are left; the VM on the target, and what it uses, stays. One that KubeVirt does not let go has nothing to do
+ * any more: the guest has arrived, and the source VM is off.
+ */
+export function decide({ source, target }: RecordedRun): StepDecision {
+  const left = [
+    ...source.vmims.map((object) => ({ on: 'source' as const, object })),
+    ...target.vmims.map((object) => ({ on: 'target' as const, object })),
+  ];
+  if (left.length === 0) return DONE;
+  const due = left.filter(({ object }) => object.metadata.deletionTimestamp === undefined);
+  if (due.length > 0)
+    return write('deleting the VMIMs', ...due.map((each): LiveWrite => ({ verb: 'delete', ...each })));
+  const sides = { source, target };
+  const stuck = left.filter(
+    ({ on, object }) => sides[on].now - timeOf(object.metadata.deletionTimestamp) > LIMIT_MS.undo,
+  );
+  if (stuck.length === 0) return wait(LIVE_REASON.cleaningUp, 'waiting until KubeVirt has removed the VMIMs');
+  return write(
+    'taking the finalizers of the VMIMs away, which KubeVirt does not remove',
+    ...stuck.map(({ on, object }): LiveWrite => ({ verb: 'replace', on, object: withoutFinalizers(object) })),
+  );
+}

@@ -1,0 +1,95 @@
+import { hardwareProblem } from '../target/differences.ts';
+import { LIMIT_MS } from '../run/deadlines.ts';
+import { DONE, fail, wait, write, type Fail, type StepDecision } from '../run/decision.ts';
+import { LIVE_REASON } from '../../domain/live/names.ts';
+import { isStartRequested, vmimOf } from '../guest/proofs.ts';
+import { migrationIdOf, runLabels, vmimName } from '../run/names.ts';
+import type { RecordedRun } from '../run/snapshot.ts';
+import { waitAtMost } from '../run/waiting-since.ts';
+import { firstInTurn } from '../run/launch-order.ts';
+import { KIND } from '../../domain/names.ts';
+import { busy, nameTaken } from './create-target-migration.ts';
+
+/**
+ * The VMIM that sends. From here on it holds up the source's own drains, and it is stuck if the target's launcher never comes: so it is
+ * made only when the launcher fits, or is let in.
+ */
+export function decide(snapshot: RecordedRun): StepDecision {
+  const { source, run, record } = snapshot;
+  if (vmimOf(source.vmims, run, record.attempt) !== undefined) return DONE;
+  const stopped = sourceStopped(snapshot) ?? nameTaken('source', source);
+  if (stopped !== undefined) return stopped;
+  const held = busy(snapshot) ?? inTurn(snapshot) ?? tooLarge(snapshot);
+  if (held !== undefined) return held;
+  // What was plugged in while it waited is not in the VMI of the target.
+  const problem = hardwareProblem(source, snapshot.target.vmi);
+  return problem === undefined ? create(snapshot) : fail(LIVE_REASON.hardwareDiffers, problem);
+}
+
+/** The VMI that is to move does not run any more, or is about to stop; undefined: it runs. */
+export const sourceStopped = (snapshot: RecordedRun): Fail | undefined =>
+  sourceGone(snapshot) ?? stopRequested(snapshot);
+
+/** The VMI that is to move does not run any more; undefined: it does. */
+export function sourceGone({ source: { vmi }, record }: RecordedRun): Fail | undefined {
+  if (vmi?.status?.phase !== 'Running')
+    return fail(LIVE_REASON.sourceStopped, 'the VM was stopped on the source before its guest moved');
+  return vmi.metadata.uid === record.vmi
+    ? undefined
+    : fail(LIVE_REASON.sourceStopped, 'the VM was restarted on the source: run the plan again');
+}
+
+/**
+ * KubeVirt carries out a restart once no migration is under way (vm.go, syncRunStrategy): after an arrival, that would start the VM from its
+ * old disks.
+ */
+export function stopRequested({ source: { vm }, record }: RecordedRun): Fail | undefined {
+  const requests = vm.status?.stateChangeRequests ?? [];
+  if (!requests.some(({ action, uid }) => action === 'Stop' && uid === record.vmi)) return undefined;
+  const what = isStartRequested(vm) ? 'restart' : 'stop';
+  return fail(
+    LIVE_REASON.sourceStopped,
+    `a ${what} of the VM was requested on the source before its guest moved: run the plan again once it runs`,
+  );
+}
+
+function create({ source: { vm }, target, run, record }: RecordedRun): StepDecision {
+  const connectURL = vmimOf(target.vmims, run, record.attempt)?.status?.synchronizationAddresses?.[0];
+  return write('creating the VMIM on the source', {
+    verb: 'create',
+    on: 'source',
+    object: {
+      ...KIND.migration,
+      metadata: {
+        name: vmimName(run, record.attempt),
+        namespace: vm.metadata.namespace,
+        labels: runLabels(run),
+      },
+      spec: {
+        vmiName: vm.metadata.name,
+        sendTo: { migrationID: migrationIdOf(run, record.attempt), connectURL },
+      },
+    } as never,
+  });
+}
+
+function inTurn(snapshot: RecordedRun): StepDecision | undefined {
+  const first = firstInTurn(snapshot);
+  if (first === undefined) return undefined;
+  return wait(
+    LIVE_REASON.inTurn,
+    `the launcher of ${first} comes first, because a quota of the target counts both`,
+  );
+}
+
+function tooLarge({ target, hub }: RecordedRun): StepDecision | undefined {
+  const { missing, isLetIn } = target.fit;
+  if (missing === undefined) return undefined;
+  if (isLetIn && hub.settings.allowOverQuota) return undefined;
+  const message = isLetIn
+    ? `the VM would be over its quota for good, so that its next restart is refused: ${missing}. Increase the quota, or set ` +
+      'allowOverQuota: "true" in the settings of the provider'
+    : `the VM does not fit on the target: ${missing}. Increase the quota; for its pods alone, a VMMRQ with allowReceive is enough ` +
+      'while mtq runs there too';
+  return waitAtMost(LIMIT_MS.meeting, hub, { reason: LIVE_REASON.overQuota, message });
+}

@@ -1,0 +1,134 @@
+import { LIMIT_MS, timeOf } from '../run/deadlines.ts';
+import {
+  DONE,
+  fail,
+  waitUntil,
+  write,
+  type LiveWrite,
+  type NewObject,
+  type StepDecision,
+} from '../run/decision.ts';
+import { checkFiles, hookObjects } from './hook-job.ts';
+import { LIVE_REASON } from '../../domain/live/names.ts';
+import { isOfRun } from '../run/names.ts';
+import { withRecord } from '../run/record.ts';
+import type { HookView, RecordedRun, RunSnapshot } from '../run/snapshot.ts';
+import type { Job } from '../../domain/live/kubevirt.ts';
+import { shownName } from '../run/describe.ts';
+
+/**
+ * Runs the hook of a step once: its Job is found again by name, and its success is recorded, so that the Job may go. A create has no
+ * precondition, so a late call may make the Job again after that (docs/adr/0031). So the Job is made suspended, and a PUT of what was
+ * read starts it. The record is read after the Job, so it has the success of a Job that came before this one.
+ */
+export function runHook(snapshot: RecordedRun, step: HookView['step']): StepDecision {
+  const view = snapshot.hub.hooks.find((each) => each.step === step);
+  if (view === undefined || snapshot.record.hooks.includes(step)) return DONE;
+  return view.job === undefined ? start(snapshot, view) : follow(snapshot, view, view.job);
+}
+
+function follow(snapshot: RecordedRun, view: HookView, job: Job): StepDecision {
+  const { step } = view;
+  if (!isOfRun(job, snapshot.run))
+    return fail(
+      LIVE_REASON.hookFailed,
+      `the Job ${shownName(job)} is not of this run: delete it, and run the plan again`,
+    );
+  if (hasSucceeded(job)) return recordSuccess(snapshot, step);
+  const failed = conditionOf(job, 'Failed');
+  if (failed !== undefined)
+    return fail(
+      LIVE_REASON.hookFailed,
+      `the Job ${shownName(job)} of the ${step} failed: ${failed.message ?? ''}`,
+    );
+  if (isNew(job)) return resume(snapshot, view, job);
+  const until = timeOf(job.metadata.creationTimestamp) + limitOf(view);
+  const message = `waiting for the Job ${shownName(job)} of the ${step}`;
+  return waitUntil(
+    { now: snapshot.hub.now, until },
+    { reason: LIVE_REASON.hookRuns, message },
+    LIVE_REASON.hookFailed,
+  );
+}
+
+const hasSucceeded = ({ status }: Job): boolean => (status?.succeeded ?? 0) > 0;
+
+/** By its Job alone: the record, which says so for good, is gone with the VM. */
+export const isPostHookDue = ({ hub, run }: RunSnapshot): boolean =>
+  hub.hooks.some(
+    ({ step, job }) => step === 'PostHook' && !(job !== undefined && isOfRun(job, run) && hasSucceeded(job)),
+  );
+
+/** The Job ends its pod by the hook's own deadline; the time to start it comes on top. */
+const limitOf = ({ hook }: HookView): number =>
+  hook?.spec.deadline ? hook.spec.deadline * 1_000 + LIMIT_MS.receiver : LIMIT_MS.hook;
+
+/**
+ * What a run that ends leaves running, as after a cancel: it would run on beside the hooks of the next run. Kubernetes ends the pods of a
+ * suspended Job. It is not deleted: a late call could make it again then.
+ */
+export function suspendHooks({ hub, run }: Pick<RunSnapshot, 'hub' | 'run'>): StepDecision {
+  const jobs = hub.hooks.flatMap(({ job }) => job ?? []).filter((job) => isOfRun(job, run) && isActive(job));
+  if (jobs.length === 0) return DONE;
+  return write(
+    `suspending the Job ${jobs.map(shownName).join(', ')}`,
+    ...jobs.map((job) => withSuspend(job, true)),
+  );
+}
+
+const isActive = (job: Job): boolean =>
+  job.spec?.suspend !== true && ENDS.every((type) => conditionOf(job, type) === undefined);
+
+const ENDS = ['Complete', 'Failed'] as const;
+type JobEnd = (typeof ENDS)[number];
+
+const conditionOf = (
+  { status }: Job,
+  end: JobEnd,
+): NonNullable<NonNullable<Job['status']>['conditions']>[number] | undefined =>
+  status?.conditions?.find(({ type, status: is }) => type === end && is === 'True');
+
+const withSuspend = (job: Job, suspend: boolean): LiveWrite => ({
+  verb: 'replace',
+  on: 'hub',
+  object: { ...job, spec: { ...job.spec, suspend } } as Job,
+});
+
+function start({ run, hub, source }: RecordedRun, { step, hook }: HookView): StepDecision {
+  if (hook === undefined) return gone(step);
+  const objects = hookObjects({ run, step, hook, plan: hub.plan, vm: source.vm });
+  return write(`starting the ${step}`, ...objects.map(create));
+}
+
+const gone = (step: HookView['step']): StepDecision =>
+  fail(LIVE_REASON.hookFailed, `the Hook of the ${step} is gone`);
+
+const create = (object: NewObject): LiveWrite => ({ verb: 'create', on: 'hub', object });
+
+/** As it was made. What suspends it later, as a queue of Jobs does, lets it go on too. */
+export const isNew = ({ spec, metadata }: Job): boolean =>
+  spec?.suspend === true && (metadata.generation ?? 1) === 1;
+
+/** Only with the files of the run, which nobody can change from then on. */
+function resume({ run, hub, source }: RecordedRun, { step, hook, files }: HookView, job: Job): StepDecision {
+  if (hook === undefined) return gone(step);
+  const input = { run, step, hook, plan: hub.plan, vm: source.vm };
+  const [wanted] = hookObjects(input);
+  const again = `making the ConfigMap of the ${step} again`;
+  if (files === undefined) return write(again, create(wanted));
+  const are = checkFiles(files, input, wanted);
+  if (are === 'own')
+    return write(`starting the Job ${shownName(job)} of the ${step}`, withSuspend(job, false));
+  if (are === 'stale') return write(again, { verb: 'delete', on: 'hub', object: files }, create(wanted));
+  return fail(
+    LIVE_REASON.hookFailed,
+    `the ConfigMap ${shownName(files)} of the ${step} is not as this run makes it: delete it, and run the plan again`,
+  );
+}
+
+const recordSuccess = ({ source: { vm }, record }: RecordedRun, step: HookView['step']): StepDecision =>
+  write(`recording that the ${step} has succeeded`, {
+    verb: 'replace',
+    on: 'source',
+    object: withRecord(vm, { ...record, hooks: [...record.hooks, step] }),
+  });

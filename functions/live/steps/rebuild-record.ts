@@ -1,0 +1,47 @@
+import { has } from '../../domain/live/conditions.ts';
+import { LIVE_CONDITION, LIVE_KUBEVIRT, LIVE_REASON } from '../../domain/live/names.ts';
+import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import { receiverOf } from '../guest/proofs.ts';
+import { strategyNamed, strategyOf, type RunRecord } from '../run/record.ts';
+import type { RunSnapshot } from '../run/snapshot.ts';
+
+/**
+ * The record again, where somebody removed it from the source VM during the run: with what the target still says, and with the end of the
+ * run. The VMI is taken for another one, so nothing of it is deleted unless the guest runs on the target.
+ */
+export function rebuiltRecord(snapshot: RunSnapshot, vm: VirtualMachine): RunRecord {
+  const { hub, source, target } = snapshot;
+  const at = new Date(hub.now).toISOString();
+  const { name, namespace = '', uid } = hub.migration.metadata;
+  const restored = receiverOf(snapshot)?.metadata.annotations?.[LIVE_KUBEVIRT.restoreRunStrategy];
+  const attempts = [...source.vmims, ...target.vmims].map(({ metadata }) =>
+    Number(metadata.name.split('-').at(-1)),
+  );
+  return {
+    v: 1,
+    migration: { namespace, name, uid },
+    hub: hub.cluster,
+    vm: vm.metadata.uid,
+    vmi: 'lost',
+    runStrategy: strategyOf(vm) ?? strategyNamed(restored) ?? 'Always',
+    target: {
+      cluster: target.cluster,
+      namespace: hub.plan.spec.targetNamespace,
+      name: hub.entry.targetName || vm.metadata.name,
+    },
+    startedAt: at,
+    transferSeconds: 1,
+    // Also where there is none: the guest may have been under way, and what shows it is gone.
+    attempt: Math.max(1, ...attempts),
+    hooks: [],
+    marks: [],
+    // A success was shown with the VM proved off: one that is on was started by an owner.
+    ...(has(hub.status, LIVE_CONDITION.succeeded) && { halted: true as const }),
+    end: {
+      as: 'Failed',
+      reason: LIVE_REASON.recordLost,
+      message: 'the annotation of the run was removed from the VM on the source',
+      at,
+    },
+  };
+}

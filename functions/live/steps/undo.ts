@@ -1,0 +1,133 @@
+import { abort, isLeftToTarget } from '../guest/abort.ts';
+import { isUndoLate } from '../run/deadlines.ts';
+import { DONE, fail, wait, write, type LiveWrite, type StepDecision } from '../run/decision.ts';
+import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import { LIVE_KUBEVIRT, LIVE_REASON } from '../../domain/live/names.ts';
+import {
+  isGoingDown,
+  isHaltedByKubeVirt,
+  isHaltedByMigration,
+  isOver,
+  isSourceAlive,
+  isStartRequested,
+  isWantedRunning,
+  mayGiveUp,
+  neverHadLauncher,
+  receiverOf,
+} from '../guest/proofs.ts';
+import { withRecord, withStrategy, type RunEnd } from '../run/record.ts';
+import type { RecordedRun } from '../run/snapshot.ts';
+import { shown } from '../run/describe.ts';
+import type { KubernetesObject } from '../../domain/objects.ts';
+
+/**
+ * The way back of a VM that is not past its cut-over: the migration is taken back, the source VM is as it was, and then everything
+ * that the run made goes. The VM on the target goes only when the guest was proved to run on the source, or never had a launcher on
+ * the target; that is recorded first, because what is deleted is part of the proof. `fail`: nothing more can be done by itself.
+ */
+export function decide(snapshot: RecordedRun, end: RunEnd): StepDecision {
+  const { source } = snapshot;
+  if (end.proved === true)
+    return isHaltedByKubeVirt(snapshot) ? restore(snapshot) : afterAbort(snapshot, cleanUpAfterProof);
+  // The target's own VMIM is proof of how it ended, so it stays until the source VM runs.
+  if (!source.vmims.every(isOver)) return abort(snapshot);
+  if (isHaltedByMigration(snapshot)) return restore(snapshot);
+  const isProved = isSourceAlive(snapshot) || neverHadLauncher(snapshot);
+  if (isProved) return afterAbort(snapshot, () => recordProof(snapshot, end));
+  return hasNothing(snapshot) ? afterAbort(snapshot, cleanUp) : sourceDown(snapshot, end);
+}
+
+/** The target has nothing in which the guest or its data could be: there is nothing to lose, and nothing to start the source VM for. */
+function hasNothing(snapshot: RecordedRun): boolean {
+  const { vm, vmi, pods, made } = snapshot.target;
+  const isEmpty =
+    vm === undefined ? vmi === undefined && pods.length === 0 : receiverOf(snapshot) === undefined;
+  return isEmpty && made?.volumes.length === 0;
+}
+
+/** Once no VMIM of the run is left. A crashed or late call may have made one again. */
+function afterAbort(snapshot: RecordedRun, next: (snapshot: RecordedRun) => StepDecision): StepDecision {
+  const aborted = abort(snapshot);
+  const isFree = aborted.kind === 'done' || (aborted.kind === 'wait' && isLeftToTarget(snapshot));
+  if (!isFree) return aborted;
+  const decision = next(snapshot);
+  return decision.kind === 'done' ? aborted : decision;
+}
+
+const recordProof = ({ source: { vm }, record }: RecordedRun, end: RunEnd): StepDecision =>
+  write('recording that the guest is not on the target', {
+    verb: 'replace',
+    on: 'source',
+    object: withRecord(vm, { ...record, end: { ...end, proved: true } }),
+  });
+
+const restore = ({ source: { vm, vmi }, record }: RecordedRun): StepDecision =>
+  write(
+    'starting the VM on the source again, which KubeVirt halted',
+    vmi === undefined
+      ? { verb: 'replace', on: 'source', object: withStrategy(vm, record.runStrategy) }
+      : { verb: 'delete', on: 'source', object: vmi },
+  );
+
+function sourceDown(snapshot: RecordedRun, { at }: RunEnd): StepDecision {
+  const isHalted = isHaltedByKubeVirt(snapshot);
+  // KubeVirt starts a VM that is Halted too where a start is requested.
+  if (isStartRequested(snapshot.source.vm) || (isWantedRunning(snapshot.source) && !isHalted))
+    return wait(LIVE_REASON.restoringSource, 'waiting until the VM runs on the source again');
+  // KubeVirt halts the source first, and ends the migration on the target after that.
+  if (isHalted && mayGiveUp(snapshot) && !isUndoLate(snapshot.hub.now, at))
+    return wait(LIVE_REASON.restoringSource, 'waiting until the target has given the migration up');
+  return fail(
+    LIVE_REASON.sourceDownUndecided,
+    'the VM does not run on the source, and nothing proves that its guest did not leave: look at the VM on both clusters, and ' +
+      'start one of them by hand. Nothing is deleted',
+  );
+}
+
+/** The VM first, with the volumes that it owns; then what is left. Of exactly the versions that showed no sign of the guest. */
+function cleanUp(snapshot: RecordedRun): StepDecision {
+  const { target } = snapshot;
+  const receiver = receiverOf(snapshot);
+  if (receiver !== undefined) return cleanUpVm(receiver);
+  const { volumes = [], unused = [] } = target.made ?? {};
+  const left = [...volumes, ...unused];
+  if (left.length === 0) return DONE;
+  const due = left.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  if (due.length === 0) return wait(LIVE_REASON.cleaningUp, `waiting until ${namesOf(left)} are gone`);
+  return write(`deleting ${namesOf(due)}`, ...due.map(remove));
+}
+
+/** It has the source VM's labels, also the one by which clusters refuse its deletion. */
+function cleanUpVm(receiver: VirtualMachine): StepDecision {
+  const { deletionTimestamp, labels: { [LIVE_KUBEVIRT.deleteProtection]: isProtected, ...labels } = {} } =
+    receiver.metadata;
+  if (deletionTimestamp !== undefined)
+    return wait(LIVE_REASON.cleaningUp, 'waiting until the VM on the target is gone');
+  if (isProtected === undefined) return write('deleting the VM that waits on the target', remove(receiver));
+  const object = { ...receiver, metadata: { ...receiver.metadata, labels } };
+  return write('taking the delete protection off the VM that waits on the target', {
+    verb: 'replace',
+    on: 'target',
+    object,
+  });
+}
+
+/** KubeVirt halts the VM before it deletes the VMI, and the VM is restored after that. */
+function cleanUpAfterProof(snapshot: RecordedRun): StepDecision {
+  const decision = cleanUp(snapshot);
+  return decision.kind === 'done' && isGoingDown(snapshot.source)
+    ? wait(
+        LIVE_REASON.restoringSource,
+        'waiting until KubeVirt has stopped the VM on the source, which it halted',
+      )
+    : decision;
+}
+
+const remove = (object: KubernetesObject): LiveWrite => ({
+  verb: 'delete',
+  on: 'target',
+  object,
+  asRead: true,
+});
+
+const namesOf = (objects: readonly KubernetesObject[]): string => objects.map(shown).join(', ');

@@ -1,0 +1,14 @@
+import { LIMIT_MS } from '../run/deadlines.ts';
+import { DONE, type StepDecision } from '../run/decision.ts';
+import { LIVE_REASON } from '../../domain/live/names.ts';
+import { recordOf } from '../run/record.ts';
+import type { RunSnapshot } from '../run/snapshot.ts';
+import { waitAtMost } from '../run/waiting-since.ts';
+
+/** A VM starts only while its plan is Ready. Once it has started, a blocker is not its end. */
+export function decide({ hub, source: { vm }, run }: RunSnapshot): StepDecision {
+  const isStarted = vm !== undefined && recordOf(vm, run).kind === 'ours';
+  if (isStarted || hub.blockers.length === 0) return DONE;
+  const message = `the plan is not Ready: ${hub.blockers.join('; ')}`;
+  return waitAtMost(LIMIT_MS.begin, hub, { reason: LIVE_REASON.planNotReady, message });
+}

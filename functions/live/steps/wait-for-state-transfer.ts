@@ -1,0 +1,206 @@
+import { isPostCopy } from '../guest/cut-over.ts';
+import { LIMIT_MS, timeOf } from '../run/deadlines.ts';
+import {
+  fail,
+  waitUntil,
+  write,
+  type Deadline,
+  type Fail,
+  type StepDecision,
+  type Wait,
+} from '../run/decision.ts';
+import { endSource, forgetRequests } from '../guest/end-source.ts';
+import type { Vmim } from '../../domain/live/kubevirt.ts';
+import { LIVE_ANNOTATION, LIVE_KUBEVIRT, LIVE_REASON } from '../../domain/live/names.ts';
+import { hasTargetPod, isOver, vmimOf } from '../guest/proofs.ts';
+import { isPastCutOver, withRecord } from '../run/record.ts';
+import type { Fit, RecordedRun } from '../run/snapshot.ts';
+import { shownSince } from '../run/waiting-since.ts';
+import { shownName } from '../run/describe.ts';
+import { wasRejectedByQuota } from '../../domain/migration.ts';
+import { stopRequested } from './create-source-migration.ts';
+
+/**
+ * Waits while KubeVirt moves the guest, which is where all can go wrong; done when the guest has arrived and the source VM is off. The
+ * runner has recorded every mark of the cut-over before, so a failure without one is a failure before it.
+ */
+export function decide(snapshot: RecordedRun): StepDecision {
+  const { record } = snapshot;
+  if (record.arrivedAt !== undefined) return arrived(snapshot, record.arrivedAt);
+  if (isPastCutOver(record)) return decideWhileMoving(snapshot);
+  const { sent, received } = vmims(snapshot);
+  const failed = [received, sent].find((vmim) => vmim?.status?.phase === 'Failed');
+  if (failed !== undefined) return transferFailed(snapshot, failed);
+  const stopped = stopRequested(snapshot);
+  if (stopped !== undefined) return stopped;
+  if (isWithdrawable(snapshot)) return withdraw(snapshot);
+  const waiting = standing(snapshot);
+  return touch(snapshot) ?? waitUntil(deadlineOf(snapshot, waiting), waiting, LIVE_REASON.transferFailed);
+}
+
+/** The VM that runs on the target stays, whatever becomes of the source. */
+function arrived(snapshot: RecordedRun, arrivedAt: string): StepDecision {
+  const decision = endSource(snapshot);
+  const isLate = snapshot.hub.now > timeOf(arrivedAt) + snapshot.hub.settings.sourceMs;
+  if (decision.kind !== 'wait' || !isLate) return decision;
+  return fail(LIVE_REASON.sourceNotVerified, decision.message);
+}
+
+/** Once the run does not wait any more, a user decides by hand, and may want the source VM. */
+function decideWhileMoving(snapshot: RecordedRun): StepDecision {
+  const next = undecided(snapshot);
+  return next.kind === 'wait' ? (forgetRequests(snapshot) ?? next) : next;
+}
+
+/** The guest was seen on the target, which has not said that it arrived. */
+function undecided(snapshot: RecordedRun): StepDecision {
+  const { sent, received } = vmims(snapshot);
+  const { hub, source, target, record } = snapshot;
+  const areOver = isOver(sent) && isOver(received);
+  if (areOver && received?.status?.phase !== 'Succeeded') return fail(UNDECIDED.reason, UNDECIDED.message);
+  const isPulling = !areOver && isPostCopy({ source, target, before: record.before });
+  const limitMs = isPulling
+    ? Math.max(LIMIT_MS.undecided, record.transferSeconds * 1_000)
+    : LIMIT_MS.undecided;
+  const deadline = { now: hub.now, until: timeOf(record.marks[0]?.at) + limitMs };
+  return waitUntil(deadline, isPulling ? PULLING : UNDECIDED, UNDECIDED.reason);
+}
+
+const BY_HAND =
+  'look at the VM on both clusters, and stop the one on the source, or delete the one on the target, by hand. Nothing is deleted';
+
+const UNDECIDED = {
+  reason: LIVE_REASON.cutOverUndecided,
+  message: `the guest was seen on the target, and its migration has not succeeded: ${BY_HAND}`,
+};
+
+/** A guest in post-copy is lost where either VM ends. */
+const PULLING = {
+  reason: LIVE_REASON.transferring,
+  message:
+    'the guest runs on the target, and the rest of its memory is still being copied: stop neither VM before both VMIMs are at their ' +
+    `end. If these fail, ${BY_HAND}`,
+};
+
+interface Vmims {
+  readonly sent: Vmim | undefined;
+  readonly received: Vmim | undefined;
+}
+
+const vmims = ({ source, target, run, record }: RecordedRun): Vmims => ({
+  sent: vmimOf(source.vmims, run, record.attempt),
+  received: vmimOf(target.vmims, run, record.attempt),
+});
+
+function transferFailed({ source, target }: RecordedRun, { metadata }: Vmim): Fail {
+  const why = [target.vmi, source.vmi].flatMap((vmi) => vmi?.status?.migrationState?.failureReason ?? []);
+  return fail(
+    LIVE_REASON.transferFailed,
+    `the VMIM ${metadata.name} has failed: ${why[0] ?? 'see the Events of the VMIs'}`,
+  );
+}
+
+/** Before there is a launcher on the target, an unfinished migration only keeps the source's node from being drained. */
+function isWithdrawable(snapshot: RecordedRun): boolean {
+  const { source, target } = snapshot;
+  return source.vmi?.status?.evacuationNodeName !== undefined && !hasTargetPod(target);
+}
+
+const withdraw = ({ source: { vm }, record }: RecordedRun): StepDecision =>
+  write('withdrawing the migration, because the node of the source is being drained', {
+    verb: 'replace',
+    on: 'source',
+    object: withRecord(vm, { ...record, withdrawn: true }),
+  });
+
+/**
+ * After an attempt that failed late, the source drops what the target tells it first, and the target does not repeat it: the VMIM on
+ * the source would be Scheduling for ever (facts/cross-cluster.md §C7). Any change of the target's VMIM makes it speak again.
+ */
+function touch(snapshot: RecordedRun): StepDecision | undefined {
+  const { target } = snapshot;
+  const { sent, received } = vmims(snapshot);
+  if (sent?.status?.phase !== 'Scheduling' || received === undefined || !hasTargetPod(target))
+    return undefined;
+  const { metadata } = received;
+  const minutes = Math.floor((target.now - timeOf(metadata.creationTimestamp)) / LIMIT_MS.silence);
+  const { annotations = {} } = metadata;
+  if (minutes < 1 || annotations[LIVE_ANNOTATION.touched] === String(minutes)) return undefined;
+  const touched = { ...annotations, [LIVE_ANNOTATION.touched]: String(minutes) };
+  return write('touching the VMIM on the target, since the source has not heard of its launcher', {
+    verb: 'replace',
+    on: 'target',
+    object: { ...received, metadata: { ...metadata, annotations: touched } },
+  });
+}
+
+/** Of the whole transfer once there is a launcher, however long it waited for a slot, and of the way there before. */
+function deadlineOf(snapshot: RecordedRun, waiting: Waiting): Deadline {
+  const { target, record } = snapshot;
+  const { received } = vmims(snapshot);
+  if (!hasTargetPod(target)) return launcherDeadline(snapshot, waiting);
+  const launched = Math.max(...target.pods.map(({ metadata }) => timeOf(metadata.creationTimestamp)));
+  // Volumes that are filled once the launcher is on a node.
+  const fillingSeconds = Number(received?.metadata.annotations?.[LIVE_KUBEVIRT.pendingTimeout] ?? 0);
+  const seconds = fillingSeconds + record.transferSeconds;
+  return { now: target.now, until: launched + LIMIT_MS.meeting + seconds * 1_000 };
+}
+
+/**
+ * A slot that has just become free takes KubeVirt some seconds to use, so what the VM waited for one does not count. However often that
+ * was, a day is the end.
+ */
+function launcherDeadline(snapshot: RecordedRun, { reason }: Waiting): Deadline {
+  const { hub, source, record } = snapshot;
+  const { sent } = vmims(snapshot);
+  const waitedMs = source.now - timeOf(sent?.metadata.creationTimestamp ?? record.startedAt);
+  if (reason === LIVE_REASON.targetBusy || waitedMs >= LIMIT_MS.queued)
+    return { now: waitedMs, until: LIMIT_MS.queued };
+  const shownMs = reason === LIVE_REASON.targetPending ? hub.now - shownSince(hub, reason) : waitedMs;
+  return { now: Math.min(waitedMs, shownMs), until: LIMIT_MS.meeting };
+}
+
+type Waiting = Pick<Wait, 'reason' | 'message'>;
+
+/** What the migration waits for, as KubeVirt says. */
+function standing(snapshot: RecordedRun): Waiting {
+  const { sent, received } = vmims(snapshot);
+  const { target } = snapshot;
+  if (received !== undefined && wasRejectedByQuota(received) && !hasTargetPod(target))
+    return { reason: LIVE_REASON.overQuota, message: refusedMessage(target.fit) };
+  const blocked = [sent, received].flatMap((vmim) => blockedMessage(vmim) ?? []);
+  if (blocked[0] !== undefined)
+    return { reason: LIVE_REASON.synchronizing, message: `${blocked[0]} (${IF_IT_STAYS})` };
+  const phase = sent?.status?.phase ?? 'new';
+  if (phase === 'Running')
+    return { reason: LIVE_REASON.transferring, message: 'the guest is being copied to the target' };
+  if (target.isQueued === true) return BUSY;
+  return { reason: LIVE_REASON.targetPending, message: pendingMessage(phase, target) };
+}
+
+const BUSY: Waiting = {
+  reason: LIVE_REASON.targetBusy,
+  message:
+    'KubeVirt on the target runs as many migrations at once as it may, so the launcher waits: increase ' +
+    'parallelMigrationsPerCluster or parallelOutboundMigrationsPerNode in its KubeVirt object, or wait',
+};
+
+/** A VMMRQ may be there that nothing serves. */
+const refusedMessage = ({ missing = 'see the Events of its VMI', isLetIn }: Fit): string =>
+  `a quota refuses the launcher on the target: ${missing}` +
+  (isLetIn ? '. A VMMRQ gives that: if this stays, see that mtq runs on that cluster' : '');
+
+/** KubeVirt says only in Events why it cannot create the launcher (facts/cross-cluster.md §C5). */
+const pendingMessage = (phase: string, target: RecordedRun['target']): string =>
+  phase === 'Scheduling' && target.vmi !== undefined && !hasTargetPod(target)
+    ? `the target has no launcher yet: see the Events of the VMI ${shownName(target.vmi)} there`
+    : `the VMIM on the source is ${phase}`;
+
+/** KubeVirt says the same while the two are about to meet. */
+const IF_IT_STAYS = 'if this stays: kubectl vmmrq trust, and port 9185 between the clusters';
+
+/** KubeVirt's condition goes when the two clusters have met. */
+const BLOCKED = 'decentralizedMigrationBlocked';
+
+const blockedMessage = (vmim: Vmim | undefined): string | undefined =>
+  vmim?.status?.conditions?.find(({ type, status }) => type === BLOCKED && status === 'True')?.message;

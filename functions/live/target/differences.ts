@@ -1,0 +1,149 @@
+import type { Condition } from '../../domain/objects.ts';
+import { sameQuantity } from '../../domain/quantity.ts';
+import type { Named, VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
+
+/** How a VM differs from its VMI: the standby VM is built from the one, and receives the other. */
+export interface Difference {
+  readonly kind: 'VMRestartRequired' | 'VolumeNotPersisted';
+  readonly message: string;
+}
+
+/**
+ * What of the VM is not as it runs. Everything that the VM's template says must be so in its VMI, which says more: instance types
+ * and KubeVirt's defaults are expanded there.
+ */
+export function differencesOf({ spec, status }: VirtualMachine, vmi: Vmi): Difference[] {
+  const restart = (status?.conditions ?? []).find(isRestartRequired);
+  if (restart !== undefined)
+    return [{ kind: 'VMRestartRequired', message: restart.message ?? 'the VM must be restarted' }];
+  const { domain, volumes = [], networks = [] } = spec.template.spec;
+  const running = vmi.spec;
+  const paths = [
+    ...missing(domain, running.domain, 'domain'),
+    ...missing(volumes, running.volumes, 'volumes'),
+    ...missing(networks, running.networks, 'networks'),
+  ];
+  const changed = paths.map((path): Difference => ({
+    kind: 'VMRestartRequired',
+    message: `${path} is not as it runs: restart the VM`,
+  }));
+  return [...changed, ...unpersisted(volumes, running.volumes ?? [])];
+}
+
+/**
+ * The guest's hardware that another cluster's instance types, preferences and defaults may have given otherwise, in words. A guest
+ * cannot go on with other hardware, and its launcher would be of another size. What one of the two does not say is not compared.
+ */
+export function otherHardware(
+  { spec: { domain: source } }: Vmi,
+  { spec: { domain: target } }: Vmi,
+): string[] {
+  const [from, to] = [hardwareOf(source), hardwareOf(target)];
+  return HARDWARE.flatMap((field) => {
+    const [had, has] = [from[field], to[field]];
+    if (had === undefined || has === undefined || sameQuantity(had, has)) return [];
+    return [`${field} is ${had} on the source and ${has} on the target`];
+  });
+}
+
+/** Why the guest could not go on in the VMI that waits for it, with what to do; undefined: it can. */
+export function hardwareProblem(
+  { vm, vmi }: { readonly vm: VirtualMachine; readonly vmi: Vmi | undefined },
+  receiver: Vmi | undefined,
+): string | undefined {
+  if (vmi === undefined || receiver === undefined) return undefined;
+  const plugged = namesBeside(vmi.spec.volumes, receiver.spec.volumes);
+  if (plugged.length > 0)
+    return `${plugged.join(', ')} was plugged in during the run, so the VM on the target lacks it: run the plan again`;
+  const differences = otherHardware(vmi, receiver);
+  if (differences.length === 0) return undefined;
+  const { instancetype, preference } = vm.spec;
+  const named = [instancetype, preference].flatMap((matcher) => matcher?.name ?? []);
+  const mend =
+    named.length === 0
+      ? 'set it in the VM itself, because the defaults of the two KubeVirts differ'
+      : `make ${named.join(' and ')} of the target the same as on the source`;
+  return `${differences.join('; ')}: ${mend}; if the VM was changed during the run, run the plan again`;
+}
+
+const namesBeside = (source: readonly Named[] = [], target: readonly Named[] = []): string[] =>
+  source.map(({ name }) => name).filter((name) => !target.some((one) => one.name === name));
+
+const HARDWARE = [
+  'cpu.sockets',
+  'cpu.cores',
+  'cpu.threads',
+  'cpu.model',
+  'cpu.dedicatedCpuPlacement',
+  'memory.guest',
+  'memory.hugepages.pageSize',
+  'firmware.bootloader',
+  'devices.tpm',
+  'devices.gpus',
+  'devices.hostDevices',
+] as const;
+
+type Hardware = Readonly<Record<(typeof HARDWARE)[number], string | undefined>>;
+type Domain = Vmi['spec']['domain'];
+
+/** With KubeVirt's defaults. */
+const hardwareOf = ({ cpu, memory = {}, firmware = {}, devices = {} }: Domain): Hardware => ({
+  ...cpuIn(cpu),
+  'memory.guest': memory.guest,
+  'memory.hugepages.pageSize': memory.hugepages?.pageSize,
+  'firmware.bootloader': firmware.bootloader?.efi === undefined ? 'bios' : 'efi',
+  'devices.tpm': devices.tpm === undefined ? 'none' : 'there',
+  'devices.gpus': numberOf(devices['gpus']),
+  'devices.hostDevices': numberOf(devices['hostDevices']),
+});
+
+const cpuIn = ({
+  sockets = 1,
+  cores = 1,
+  threads = 1,
+  model,
+  dedicatedCpuPlacement = false,
+}: NonNullable<Domain['cpu']> = {}): Pick<Hardware, Extract<keyof Hardware, `cpu.${string}`>> => ({
+  'cpu.sockets': String(sockets),
+  'cpu.cores': String(cores),
+  'cpu.threads': String(threads),
+  'cpu.model': model,
+  'cpu.dedicatedCpuPlacement': String(dedicatedCpuPlacement),
+});
+
+const numberOf = (list: unknown): string => String(Array.isArray(list) ? list.length : 0);
+
+const isRestartRequired = ({ type, status }: Condition): boolean =>
+  type === 'RestartRequired' && status === 'True';
+
+const unpersisted = (volumes: readonly Named[], running: readonly Named[]): Difference[] =>
+  namesBeside(running, volumes).map((name) => ({
+    kind: 'VolumeNotPersisted',
+    message: `volume ${name} was hotplugged into the VMI only: add it to the VM (virtctl addvolume --persist), or remove it`,
+  }));
+
+/** Paths at which `wanted` says something that `actual` does not. Lists of named things are compared by name. */
+function missing(wanted: unknown, actual: unknown, path: string): string[] {
+  if (Array.isArray(wanted)) return missingInList(wanted, actual, path);
+  if (typeof wanted !== 'object' || wanted === null) return wanted === actual ? [] : [path];
+  const there = typeof actual === 'object' && actual !== null ? (actual as Record<string, unknown>) : {};
+  if (isUnplugged(wanted)) return [];
+  return Object.entries(wanted).flatMap(([key, value]) => missing(value, there[key], `${path}.${key}`));
+}
+
+function missingInList(wanted: readonly unknown[], actual: unknown, path: string): string[] {
+  const there: readonly unknown[] = Array.isArray(actual) ? actual : [];
+  return wanted.flatMap((each, index) => {
+    const name = nameOf(each);
+    const other = name === undefined ? there[index] : there.find((one) => nameOf(one) === name);
+    const at = `${path}[${name ?? String(index)}]`;
+    return other === undefined && !isUnplugged(each) ? [at] : missing(each, other, at);
+  });
+}
+
+/** An interface that was unplugged: KubeVirt takes it out of the VMI. */
+const isUnplugged = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && (value as { state?: unknown }).state === 'absent';
+
+const nameOf = (value: unknown): string | undefined =>
+  typeof value === 'object' && value !== null ? (value as Partial<Named>).name : undefined;

@@ -1,0 +1,125 @@
+import { attachmentPodOf, isAttachment, isOwnedBy } from '../../domain/migration.ts';
+import type {
+  KubeVirt,
+  Namespace,
+  Pod,
+  ResourceQuota,
+  VirtualMachineInstance,
+  Vmmrq,
+} from '../../domain/objects.ts';
+import { givingTo } from '../../domain/policy/policy.ts';
+import { parseQuantity } from '../../domain/quantity.ts';
+import { allowanceFrom } from '../../domain/quota/allowance.ts';
+import {
+  describeBlocking,
+  isChargedByPods,
+  sumOf,
+  type Amounts,
+  type Blocking,
+  type Shortfall,
+} from '../../domain/quota/charged.ts';
+import { blockingOf, type Reserved } from '../../domain/quota/headroom.ts';
+import { quotaCoversPod } from '../../domain/quota/scopes.ts';
+import { hasAutoLimits } from '../../domain/sizing/auto-limits.ts';
+import { claimUsage, coversClaims, type ClaimSize } from '../../domain/sizing/claims.ts';
+import { estimate, estimateAttachment } from '../../domain/sizing/estimate.ts';
+import { overheadRatioOf } from '../../domain/sizing/growth.ts';
+import { podUsage } from '../../domain/sizing/pod-usage.ts';
+import type { Fit } from '../run/snapshot.ts';
+
+/** What is to be charged in the target namespace. */
+export interface Needed {
+  readonly pods: readonly Pod[];
+  readonly claims: readonly ClaimSize[];
+}
+
+/**
+ * The launcher that runs a VMI, then the pod that attaches its hotplugged volumes, among the pods of its namespace. Empty: no launcher
+ * runs.
+ */
+export function runningPodsOf(
+  { metadata: { uid } }: { readonly metadata: { readonly uid: string } },
+  pods: readonly Pod[],
+): Pod[] {
+  const launcher = pods.find(
+    (pod) => pod.status?.phase === 'Running' && !isAttachment(pod) && isOwnedBy(pod, uid),
+  );
+  return [launcher, attachmentPodOf(launcher, pods)].filter((pod) => pod !== undefined);
+}
+
+/** What decides how KubeVirt renders a launcher in the target namespace. */
+export interface TargetRules {
+  readonly namespace: Namespace;
+  readonly quotas: readonly ResourceQuota[];
+  readonly kubevirt: KubeVirt | undefined;
+}
+
+/**
+ * The pods that run a VMI, as they will be asked for on the target: without the defaults of the source's LimitRanges, and with the
+ * limits that the target's KubeVirt adds where a quota has limits. Those of the target's LimitRanges are not known.
+ */
+export function podsOnTarget(
+  [launcher, attachment]: readonly Pod[],
+  vmi: VirtualMachineInstance,
+  { namespace, quotas, kubevirt }: TargetRules,
+): Pod[] {
+  if (launcher === undefined) return [];
+  const unknown = { limitRanges: [], rejections: [] };
+  const { additionalGuestMemoryOverheadRatio } = kubevirt?.spec?.configuration ?? {};
+  const factors = {
+    autoLimits: hasAutoLimits(kubevirt),
+    overheadRatio: overheadRatioOf(additionalGuestMemoryOverheadRatio),
+  };
+  const { pod } = estimate({ ...unknown, ...factors, source: launcher, vmi, namespace, quotas });
+  const attached =
+    attachment === undefined ? [] : [estimateAttachment({ ...unknown, source: attachment }).pod];
+  return [pod, ...attached];
+}
+
+/** What a quota charges for it. */
+export const chargedBy = (quota: ResourceQuota, { pods, claims }: Needed): Amounts =>
+  sumOf([
+    ...pods.filter((pod) => quotaCoversPod(quota, pod)).map(podUsage),
+    ...(coversClaims(quota) ? claims.map(claimUsage) : []),
+  ]);
+
+export interface TargetQuotas {
+  readonly quotas: readonly ResourceQuota[];
+  readonly vmmrqs: readonly Vmmrq[];
+  /** What others will take before; left out: nothing. */
+  readonly reserved?: Reserved;
+}
+
+/** VMMRQs that give to VMs from other clusters. */
+export const receiving = (vmmrqs: readonly Vmmrq[]): Vmmrq[] =>
+  givingTo(vmmrqs, { purpose: 'UserRequested', receives: true });
+
+/**
+ * Whether it fits in the quotas of the target namespace. VMMRQs that give enough let pods in; but these stay, so the VM is over its
+ * quota from then on.
+ */
+export function fitOf(needed: Needed, { quotas, vmmrqs, reserved = new Map() }: TargetQuotas): Fit {
+  const blocking = quotas.flatMap((quota) => blockingOf(quota, chargedBy(quota, needed), reserved));
+  if (blocking.length === 0) return { missing: undefined, isLetIn: false };
+  const allowance = allowanceFrom(receiving(vmmrqs));
+  const isGiven = ({ quota, shortfalls }: Blocking): boolean => {
+    const found = quotas.find(({ metadata }) => metadata.uid === quota.uid);
+    return (
+      found !== undefined && shortfalls.every(({ key, missing }) => missing <= allowance(found, key).max)
+    );
+  };
+  return { missing: blocking.map(describeBlocking).join('; '), isLetIn: blocking.every(isGiven) };
+}
+
+/** By how much a namespace is over its quotas, in words: what runs stays, and its next restart is refused. Empty: it is not. */
+export function overQuota(quotas: readonly ResourceQuota[]): string {
+  const over = quotas.flatMap((quota): Blocking[] => {
+    const shortfalls = Object.entries(quota.spec.hard ?? {}).flatMap(([key, hard]): Shortfall[] => {
+      const missing = parseQuantity(quota.status?.used?.[key] ?? '0') - parseQuantity(hard);
+      return isChargedByPods(key) && missing > 0n ? [{ key, missing }] : [];
+    });
+    const { name, uid } = quota.metadata;
+    return shortfalls.length === 0 ? [] : [{ quota: { name, uid }, shortfalls }];
+  });
+  return over.map(describeBlocking).join('; ');
+}

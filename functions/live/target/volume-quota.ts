@@ -1,0 +1,14 @@
+import type { ResourceQuota } from '../../domain/objects.ts';
+import { missingForClaims } from '../../domain/sizing/claims.ts';
+import type { NewVolume } from './volumes.ts';
+
+/**
+ * What the quotas of the target namespace lack for these new volumes, in words; empty: nothing. It is the least that they need: while
+ * CDI fills a DataVolume it needs a claim of the same size and a pod besides (docs/facts/cross-cluster.md D2), which goes on by itself
+ * as soon as there is room.
+ */
+export const missingForVolumes = (volumes: readonly NewVolume[], quotas: readonly ResourceQuota[]): string =>
+  missingForClaims(
+    volumes.map(({ spec }) => ({ spec: 'storage' in spec ? spec.storage : spec })),
+    quotas,
+  );

@@ -1,0 +1,164 @@
+import { LIVE_LABEL } from '../../domain/live/names.ts';
+import type { KubernetesObject } from '../../domain/objects.ts';
+import { referenceEventOf, type Referred } from '../../eventing/live-events.ts';
+import type { Cluster, ResourceType, Selection } from '../../kubernetes/cluster.ts';
+import { describeError } from '../../kubernetes/errors.ts';
+import { follow } from '../../kubernetes/follow.ts';
+import { DATA_VOLUMES, VIRTUAL_MACHINES, VMIMS, WHOLE_VMIS } from '../../kubernetes/live-resources.ts';
+import { LatestPosts, type LatestPostsOptions } from './latest-posts.ts';
+import type { Wanted } from './wanted.ts';
+import { whatCounts } from './what-counts.ts';
+
+/** Ours by label. The Jobs of hooks have a source of their own in the cluster of the plans. */
+const LABELLED: readonly ResourceType[] = [VMIMS, DATA_VOLUMES];
+/** By the name of the VM. */
+const NAMED: readonly ResourceType[] = [VIRTUAL_MACHINES, WHOLE_VMIS];
+
+export interface ClusterWatchesOptions extends LatestPostsOptions {
+  readonly cluster: Cluster;
+  /** The uid of its namespace kube-system. */
+  readonly id: string;
+}
+
+/** The watches of one cluster: each resumes from the last version that it saw. */
+export class ClusterWatches {
+  readonly #options: ClusterWatchesOptions;
+  readonly #posts: LatestPosts;
+  readonly #watches = new Map<string, AbortController>();
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(options: ClusterWatchesOptions) {
+    this.#options = options;
+    this.#posts = new LatestPosts(options);
+  }
+
+  get cluster(): Cluster {
+    return this.#options.cluster;
+  }
+
+  /** Starts and stops watches, so that exactly these objects are watched. */
+  watch(objects: Wanted): void {
+    const wanted = selectionsOf(objects);
+    for (const [key, stop] of this.#watches) if (!wanted.has(key)) this.#end(key, stop);
+    for (const [key, selected] of wanted) if (!this.#watches.has(key)) this.#begin(key, selected);
+  }
+
+  /** Resolves when the last watch has ended. */
+  async stop(): Promise<void> {
+    for (const [key, stop] of this.#watches) this.#end(key, stop);
+    await Promise.all(this.#running);
+  }
+
+  #end(key: string, stop: AbortController): void {
+    stop.abort();
+    this.#watches.delete(key);
+  }
+
+  #begin(key: string, selected: Selected): void {
+    const stop = new AbortController();
+    this.#watches.set(key, stop);
+    const running = this.#follow(selected, stop.signal).finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  async #follow({ type, where, absent }: Selected, signal: AbortSignal): Promise<void> {
+    const { cluster, clock, log, id } = this.#options;
+    const say = (change: Referred['change'], object: KubernetesObject): void =>
+      this.#posts.add(object.metadata.uid, referenceEventOf({ change, object, type, cluster: id }));
+    const seen = new Seen(say, () => absent?.(clock.now().getTime()));
+    await follow(
+      cluster,
+      { type, where, clock, signal, isOptional: true },
+      {
+        onList: (objects) => seen.list(objects),
+        onChange: (object) => seen.change(object),
+        onGone: (object) => seen.gone(object),
+        onError: (error) =>
+          log('warn', `watching ${type.plural} of cluster ${id} again: ${describeError(error)}`),
+      },
+    );
+  }
+}
+
+interface Selected {
+  readonly type: ResourceType;
+  readonly where: Selection;
+  /**
+   * A VMI that the first list lacks may have gone a moment before, while this process started: nothing else would say so. `now`:
+   * milliseconds.
+   */
+  readonly absent?: (now: number) => KubernetesObject;
+}
+
+/** One watch each, by a key of its own. */
+function selectionsOf({ namespaces, vms }: Wanted): ReadonlyMap<string, Selected> {
+  const labelled = [...namespaces].flatMap((namespace) =>
+    LABELLED.map((type): [string, Selected] => {
+      const where = { namespace, labelSelector: LIVE_LABEL.migration };
+      return [`${type.plural} ${namespace}`, { type, where }];
+    }),
+  );
+  const named = [...vms].flatMap((vm) =>
+    NAMED.map((type): [string, Selected] => {
+      const [namespace = '', name = ''] = vm.split('/');
+      const selected = { type, where: { namespace, fieldSelector: `metadata.name=${name}` } };
+      if (type !== WHOLE_VMIS) return [`${type.plural} ${vm}`, selected];
+      const absent = (now: number): KubernetesObject => ({
+        metadata: { namespace, name, uid: vm, resourceVersion: String(now), creationTimestamp: '' },
+      });
+      return [`${type.plural} ${vm}`, { ...selected, absent }];
+    }),
+  );
+  return new Map([...labelled, ...named]);
+}
+
+/** What is known of the objects of one watch: which they are and a text of what counts, so that no VM's secrets stay in memory. */
+class Seen {
+  readonly #say: (change: Referred['change'], object: KubernetesObject) => void;
+  readonly #absent: () => KubernetesObject | undefined;
+  #isListed = false;
+  readonly #known = new Map<string, { readonly object: KubernetesObject; readonly counts: string }>();
+
+  /** `absent`: the object that is gone where the first list is empty; undefined: none. */
+  constructor(
+    say: (change: Referred['change'], object: KubernetesObject) => void,
+    absent: () => KubernetesObject | undefined,
+  ) {
+    this.#say = say;
+    this.#absent = absent;
+  }
+
+  list(objects: readonly KubernetesObject[]): void {
+    const absent = this.#isListed || objects.length > 0 ? undefined : this.#absent();
+    this.#isListed = true;
+    if (absent !== undefined) this.gone(absent);
+    const present = new Set(objects.map(({ metadata }) => metadata.uid));
+    for (const [uid, { object }] of this.#known) if (!present.has(uid)) this.gone(object);
+    for (const object of objects) this.change(object);
+  }
+
+  change(object: KubernetesObject): void {
+    const { uid } = object.metadata;
+    const counts = whatCounts(object);
+    const known = this.#known.get(uid);
+    if (known?.counts === counts) return;
+    this.#known.set(uid, { object: { metadata: bare(object.metadata) }, counts });
+    this.#say(known === undefined ? 'add' : 'update', object);
+  }
+
+  gone(object: KubernetesObject): void {
+    this.#known.delete(object.metadata.uid);
+    this.#say('delete', object);
+  }
+}
+
+const bare = ({
+  name,
+  namespace,
+  uid,
+  resourceVersion,
+  creationTimestamp,
+}: KubernetesObject['metadata']): KubernetesObject['metadata'] => ({
+  ...{ name, uid, resourceVersion, creationTimestamp },
+  ...(namespace === undefined ? {} : { namespace }),
+});

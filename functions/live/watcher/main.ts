@@ -1,0 +1,45 @@
+import type { NamedReference } from '../../domain/live/forklift.ts';
+import { postCloudEvent } from '../../eventing/post.ts';
+import { MAX_KEPT_BYTES, reachApiServer } from '../../kubernetes/api-server.ts';
+import type { ApiServer } from '../../kubernetes/cluster.ts';
+import { describeError } from '../../kubernetes/errors.ts';
+import { Remotes } from '../read/remote.ts';
+import { ask, readProvider } from '../read/providers.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { newLog } from '../../runtime/log.ts';
+import { readGuardSettings } from '../../runtime/settings.ts';
+import { LiveWatcher, type RemoteCluster } from './live-watcher.ts';
+
+/** Watches the clusters of VMs that move. `live` scales it up, and the guard down. */
+async function main(): Promise<void> {
+  const settings = readGuardSettings(process.env);
+  const log = newLog(settings.LOG_LEVEL, { process: 'live-watcher' });
+  const hub = await reachApiServer(settings);
+  const allowLoopback = settings.LIVE_MIGRATION === 'loopback';
+  const remotes = new Remotes({ allowLoopback, maxKeptBytes: MAX_KEPT_BYTES });
+  const sink = { url: settings.K_SINK ?? '', tokenFile: settings.K_SINK_TOKEN };
+  const watcher = new LiveWatcher({
+    ...{ cluster: hub, clock: systemClock, log },
+    post: (event) => postCloudEvent(sink, event),
+    connect: newConnect(hub, remotes),
+  });
+  const stopping = new AbortController();
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => stopping.abort());
+  await watcher.run(stopping.signal);
+  process.exit(0);
+}
+
+/** The cluster of the plans by the rights of this process, another by the token of its provider. */
+const newConnect =
+  (hub: ApiServer, remotes: Remotes) =>
+  async (provider: Required<NamedReference>): Promise<RemoteCluster | undefined> => {
+    const found = await readProvider(provider, { hub, remotes });
+    if (found?.cluster === undefined) return undefined;
+    const asked = await ask(found.cluster);
+    return asked.answer.kind === 'ok' && 'id' in asked ? { cluster: found.cluster, id: asked.id } : undefined;
+  };
+
+main().catch((error: unknown) => {
+  process.stderr.write(`cannot start: ${describeError(error)}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,88 @@
+import { expect, test } from '@jest/globals';
+import { LISTED_PLAN_MIGRATIONS, LISTED_PLANS } from '../read/listed-live.ts';
+import type { Plan, PlanMigration, VmStatus } from '../../domain/live/forklift.ts';
+import { LIVE_ANNOTATION, LIVE_FINALIZER } from '../../domain/live/names.ts';
+import { aPlan, aPlanMigration } from '../../../test/support/builders/live.ts';
+import { seconds, type Change } from '../../../test/support/builders/object.ts';
+import { kept } from '../../../test/support/builders/oversized.ts';
+import { wantedOf, type WantedOfProvider } from './wanted.ts';
+
+const vm = (status: Partial<VmStatus> = {}): VmStatus => ({
+  ...{ namespace: 'vms', name: 'web', phase: 'CreateStandbyVM', pipeline: [], started: seconds(0) },
+  ...status,
+});
+const { started: _, ...waiting } = vm({ name: 'late' });
+const running = (...vms: VmStatus[]): PlanMigration =>
+  aPlanMigration((one) => ({ ...one, status: { started: seconds(0), vms } }));
+/** It is held, and admission has written who created it. */
+const ours: Change<PlanMigration> = (one) => ({
+  ...one,
+  metadata: {
+    ...one.metadata,
+    finalizers: [LIVE_FINALIZER],
+    annotations: { [LIVE_ANNOTATION.requester]: JSON.stringify({ user: 'tom', groups: [] }) },
+  },
+});
+const source = { namespace: 'tenant', name: 'source' };
+const destination = { namespace: 'tenant', name: 'destination' };
+
+/** From the objects as the watches keep them. */
+const wantedBy = (migrations: readonly PlanMigration[], plan: Plan): WantedOfProvider[] =>
+  wantedOf(kept(LISTED_PLAN_MIGRATIONS, migrations), kept(LISTED_PLANS, [plan]));
+
+interface Case {
+  readonly plan?: Plan;
+  readonly migrations: readonly PlanMigration[];
+  readonly want: Readonly<Record<string, { readonly namespaces: string[]; readonly vms: string[] }>>;
+}
+
+test('a provider is in the namespace of the plan, also where the plan leaves that empty', () => {
+  const provider = { source: { ...source, namespace: '' }, destination: { name: destination.name } };
+  const plan = aPlan((one) => ({ ...one, spec: { ...one.spec, provider } }));
+  const wanted = wantedBy([running(vm())], plan);
+  expect(wanted.map((one) => one.provider)).toEqual([source, destination]);
+});
+
+const CASES: Record<string, Case> = {
+  'nothing while no run is under way': { migrations: [aPlanMigration()], want: {} },
+  'the VM on the source, and its name on the target': {
+    migrations: [running(vm({ targetName: 'web2' }))],
+    want: {
+      [source.name]: { namespaces: ['vms'], vms: ['vms/web'] },
+      [destination.name]: { namespaces: ['target'], vms: ['target/web2'] },
+    },
+  },
+  'the same of a run whose plan has another type by now': {
+    plan: aPlan((plan) => ({ ...plan, spec: { ...plan.spec, type: 'cold' } })),
+    migrations: [ours(running(vm()))],
+    want: {
+      [source.name]: { namespaces: ['vms'], vms: ['vms/web'] },
+      [destination.name]: { namespaces: ['target'], vms: ['target/web'] },
+    },
+  },
+  'nothing of a run of another type': {
+    plan: aPlan((plan) => ({ ...plan, spec: { ...plan.spec, type: 'cold' } })),
+    migrations: [running(vm())],
+    want: {},
+  },
+  'no VM that has not begun, and none that has ended': {
+    migrations: [running(vm(), waiting, vm({ name: 'done', completed: seconds(9) }))],
+    want: {
+      [source.name]: { namespaces: ['vms'], vms: ['vms/web'] },
+      [destination.name]: { namespaces: ['target'], vms: ['target/web'] },
+    },
+  },
+  'both parts of a provider that is source and target': {
+    plan: aPlan((plan) => ({ ...plan, spec: { ...plan.spec, provider: { source, destination: source } } })),
+    migrations: [running(vm())],
+    want: { [source.name]: { namespaces: ['target', 'vms'], vms: ['target/web', 'vms/web'] } },
+  },
+};
+
+test.each(Object.entries(CASES))('%s', (_, { plan = aPlan(), migrations, want }) => {
+  const got = wantedBy(migrations, plan).map(({ provider, namespaces, vms }) => [
+    provider.name,
+    { namespaces: [...namespaces].sort(), vms: [...vms].sort() },
+  ]);
+  expect(Object.fromEntries(got)).toEqual(want);
+});

@@ -1,0 +1,180 @@
+import { missingRights } from '../../functions/live/plan/missing-rights.ts';
+import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
+import type { NamedReference, Plan, Provider } from '../../functions/domain/live/forklift.ts';
+import type { Requester } from '../../functions/domain/live/requester.ts';
+import {
+  describeRight,
+  rightsToMove,
+  rightToRead,
+  rightToUse,
+  type Right,
+} from '../../functions/live/plan/rights.ts';
+import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
+import { PLAN_MIGRATIONS, PLANS, PROVIDERS } from '../../functions/kubernetes/live-resources.ts';
+import { isHost } from '../../functions/live/findings/providers.ts';
+import type { AdmissionRequest, Decision, Denial } from '../admission/admission.ts';
+import { LIVE_REFUSAL } from '../admission/messages.ts';
+import { providerProblem, secretRightOf } from './provider-review.ts';
+import { requesterAnnotation, requesterIn, withAnnotation } from './requester-annotation.ts';
+import * as z from '../../functions/runtime/zod.ts';
+
+const GROUP = 'forklift.konveyor.io';
+
+/** Whether the request is about a live migration between clusters. Only the webhook of that component sends such. */
+export const isAboutForklift = ({ resource }: AdmissionRequest): boolean => resource.group === GROUP;
+
+type Reading = Pick<Cluster, 'get' | 'create'>;
+
+/** What the guard is asked where the component is installed. */
+export interface ForkliftReview {
+  readonly cluster: Reading;
+  /** For clusters of one machine. */
+  readonly allowLoopback: boolean;
+}
+
+/**
+ * Who creates a Migration must be allowed to do what its run does, and to use both providers with their tokens; then who it was is
+ * written on it. Who writes a Provider must be allowed to read the Secret that it names. It refuses what it does not know.
+ */
+export async function reviewForklift(request: AdmissionRequest, options: ForkliftReview): Promise<Decision> {
+  if (request.operation === 'DELETE') return { allowed: true };
+  switch (request.resource.resource) {
+    case PLAN_MIGRATIONS.plural:
+      return reviewMigration(request, options.cluster);
+    case PROVIDERS.plural:
+      return reviewProvider(request, options);
+    default:
+      return deny(LIVE_REFUSAL.unknown({ resource: request.resource.resource }));
+  }
+}
+
+type Written = Exclude<AdmissionRequest, { operation: 'DELETE' }>;
+
+/** RFC 1123 subdomain. Any other text would change the path of a GET. */
+const objectName = z.string().check(z.regex(/^[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?$/));
+const reference = z.object({
+  name: objectName,
+  namespace: z.optional(z.union([z.literal(''), objectName])),
+});
+const migrationSchema = z.object({ spec: z.object({ plan: reference }) });
+const planSchema = z.object({
+  spec: z.object({
+    targetNamespace: objectName,
+    provider: z.object({ source: reference, destination: reference }),
+    vms: z.array(
+      z.object({
+        name: z.optional(z.string()),
+        namespace: z.optional(z.string()),
+        hooks: z.optional(z.array(z.unknown())),
+      }),
+    ),
+  }),
+});
+
+/** An update keeps the annotation as it was, unless the Migration becomes one of another plan. */
+async function reviewMigration(request: Written, cluster: Reading): Promise<Decision> {
+  const { object, oldObject, namespace = '' } = request;
+  const parsed = migrationSchema.safeParse(object);
+  if (!parsed.success) return deny(LIVE_REFUSAL.noPlan());
+  const before = oldObject === null ? undefined : migrationSchema.safeParse(oldObject).data;
+  const at = placed(parsed.data.spec.plan, namespace);
+  if (before !== undefined && nameOf(at) === nameOf(placed(before.spec.plan, namespace)))
+    return withAnnotation(object, requesterAnnotation(oldObject));
+  const requester = requesterIn(request);
+  const run = await readRun(at, { cluster, requester });
+  if (run.kind === 'refused') return deny(run.message);
+  if (run.kind === 'other') return withAnnotation(object, undefined);
+  const problem = await problemOf(run, at, { cluster, requester });
+  return problem === undefined ? withAnnotation(object, JSON.stringify(requester)) : deny(problem);
+}
+
+/** Why the user may not run it; undefined: the user may. */
+async function problemOf(
+  { plan, source, destination }: Extract<RunToReview, { kind: 'live' }>,
+  at: Required<NamedReference>,
+  { cluster, requester }: Asking,
+): Promise<string | undefined> {
+  const hosts = { isSource: isHost(source), isTarget: isHost(destination) };
+  if (hosts.isSource && plan.spec.vms.some(({ name, namespace }) => !name || !namespace))
+    return LIVE_REFUSAL.unnamedVm({ plan: nameOf(at) });
+  const missing = await missingRights(cluster, requester, rightsToMove(plan, hosts));
+  return missing.length === 0 ? undefined : lacking(requester, missing);
+}
+
+type RunToReview =
+  | { readonly kind: 'refused'; readonly message: string }
+  /** Not a live one. */
+  | { readonly kind: 'other' }
+  | {
+      readonly kind: 'live';
+      readonly plan: Plan;
+      readonly source: Provider;
+      readonly destination: Provider;
+    };
+
+interface Asking {
+  readonly cluster: Reading;
+  readonly requester: Requester;
+}
+
+/** Reads nothing that the user may not read or use, so that a refusal tells nothing about it. */
+async function readRun(at: Required<NamedReference>, asking: Asking): Promise<RunToReview> {
+  const { cluster, requester } = asking;
+  const refused = (message: string): RunToReview => ({ kind: 'refused', message });
+  const unreadable = await missingRights(cluster, requester, [rightToRead(at)]);
+  if (unreadable.length > 0) return refused(lacking(requester, unreadable));
+  const plan = await read(cluster, PLANS, at);
+  if (plan === undefined) return refused(LIVE_REFUSAL.notFound({ kind: 'Plan', name: nameOf(at) }));
+  if (plan.spec.type !== 'live') return { kind: 'other' };
+  const parsed = planSchema.safeParse(plan);
+  if (!parsed.success) return refused(LIVE_REFUSAL.badPlan({ plan: nameOf(at) }));
+  const { provider } = parsed.data.spec;
+  const [from, to] = [placed(provider.source, at.namespace), placed(provider.destination, at.namespace)];
+  const unusable = await missingRights(cluster, requester, [rightToUse(from), rightToUse(to)]);
+  if (unusable.length > 0) return refused(lacking(requester, unusable));
+  const [source, destination] = await Promise.all([
+    read(cluster, PROVIDERS, from),
+    read(cluster, PROVIDERS, to),
+  ]);
+  if (source === undefined) return refused(LIVE_REFUSAL.notFound({ kind: 'Provider', name: nameOf(from) }));
+  if (destination === undefined)
+    return refused(LIVE_REFUSAL.notFound({ kind: 'Provider', name: nameOf(to) }));
+  return { kind: 'live', plan, source, destination };
+}
+
+async function read<T extends Plan | Provider>(
+  cluster: Reading,
+  type: ResourceType<T>,
+  at: Required<NamedReference>,
+): Promise<T | undefined> {
+  return (await ignoreNotFound(cluster.get(type, at)))?.object;
+}
+
+async function reviewProvider(
+  request: Written,
+  { cluster, allowLoopback }: ForkliftReview,
+): Promise<Decision> {
+  const provider = request.object as Provider;
+  const problem = providerProblem(provider, { namespace: request.namespace ?? '', allowLoopback });
+  if (problem !== undefined) return deny(problem);
+  const right = secretRightOf(provider, request.namespace ?? '');
+  const requester = requesterIn(request);
+  const missing = await missingRights(cluster, requester, right === undefined ? [] : [right]);
+  return missing.length === 0 ? { allowed: true } : deny(lacking(requester, missing));
+}
+
+/** As a schema reads it. */
+type Reference = z.infer<typeof reference>;
+
+/** A reference without a namespace is to an object of the same one. */
+const placed = ({ name, namespace = '' }: Reference, own: string): Required<NamedReference> => ({
+  name,
+  namespace: namespace === '' ? own : namespace,
+});
+
+const nameOf = ({ namespace, name }: Required<NamedReference>): string => `${namespace}/${name}`;
+
+const lacking = ({ user }: Requester, rights: readonly Right[]): string =>
+  LIVE_REFUSAL.lackingRights({ user, rights: rights.map(describeRight).join(', ') });
+
+const deny = (message: string): Denial => ({ allowed: false, code: 403, reason: 'Forbidden', message });

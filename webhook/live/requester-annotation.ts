@@ -1,0 +1,33 @@
+import { LIVE_ANNOTATION } from '../../functions/domain/live/names.ts';
+import type { Requester } from '../../functions/domain/live/requester.ts';
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import type { AdmissionRequest, Allowed } from '../admission/admission.ts';
+
+/** Who sends the request. */
+export function requesterIn({ userInfo }: AdmissionRequest): Requester {
+  const { username: user, uid, groups, extra } = userInfo;
+  return {
+    ...{ user, groups },
+    ...(uid === undefined || uid === '' ? {} : { uid }),
+    ...(extra === undefined ? {} : { extra }),
+  };
+}
+
+/** As it is stored. */
+export const requesterAnnotation = (object: KubernetesObject | null): string | undefined =>
+  object?.metadata.annotations?.[LIVE_ANNOTATION.requester];
+
+/** RFC 6901. */
+const POINTER = `/metadata/annotations/${LIVE_ANNOTATION.requester.replaceAll('/', '~1')}`;
+
+/** The request is allowed, and the object has this annotation, whatever its writer gave it; undefined: it has none. */
+export function withAnnotation(object: KubernetesObject, content: string | undefined): Allowed {
+  const { annotations } = object.metadata;
+  if (annotations?.[LIVE_ANNOTATION.requester] === content) return { allowed: true };
+  if (content === undefined) return { allowed: true, patch: [{ op: 'remove', path: POINTER }] };
+  const patch =
+    annotations === undefined
+      ? { path: '/metadata/annotations', value: { [LIVE_ANNOTATION.requester]: content } }
+      : { path: POINTER, value: content };
+  return { allowed: true, patch: [{ op: 'add', ...patch }] };
+}
