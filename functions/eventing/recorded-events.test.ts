@@ -1,7 +1,13 @@
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { recordedRequest } from '../../test/cluster/eventing/recorded.ts';
-import { aStep, NOTHING, startHost, type Host, type Sent } from '../../test/support/function-host.ts';
+import {
+  aStep,
+  NOTHING,
+  startHost,
+  type Host,
+  type Sent,
+} from '../../test/support/environment/function-host.ts';
 import type { StepRequest } from './step-request.ts';
 import { KIND, SOURCE_EVENT } from '../domain/names.ts';
 import { parseEventObject } from './event-object.ts';

@@ -1,6 +1,6 @@
 import { CloudEvent } from 'cloudevents';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { aStep, newLines, NOTHING, onlyLog } from '../../test/support/function-host.ts';
+import { aStep, newLines, NOTHING, onlyLog } from '../../test/support/environment/function-host.ts';
 import { EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { OurEvent } from '../domain/events.ts';
 import type { PostedEvent } from '../eventing/posted-event.ts';

@@ -6,7 +6,7 @@ import {
   startHost,
   type Host,
   type Sent,
-} from '../../test/support/function-host.ts';
+} from '../../test/support/environment/function-host.ts';
 import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import { ApiError, Unreachable } from '../kubernetes/errors.ts';

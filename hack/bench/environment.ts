@@ -75,7 +75,7 @@ export async function untilQuiet({ cluster, requestLog }: Environment): Promise<
   } while (requestLog.read() > 0);
 }
 
-/** The requests of a launcher for a VM with one core and 1Gi (test/cluster/kubevirt/compute-resources.ts). */
+/** The requests of a launcher for a VM with one core and 1Gi (test/cluster/kubevirt/objects/compute-resources.ts). */
 const LAUNCHER = { milliCpu: 1_005, bytes: 1_412_828_864 };
 
 /** A namespace whose quota is full, and whose VMMRQ has headroom for the migrations of all its VMs at once. */

@@ -1,6 +1,6 @@
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
-import { FULL_MIGRATIONS, newMigration } from '../../test/cluster/kubevirt/objects.ts';
+import { FULL_MIGRATIONS, newMigration } from '../../test/cluster/kubevirt/objects/objects.ts';
 import { mapAtMost } from '../../kubectl/cluster/map-at-most.ts';
 import type { MeasureOptions } from './figures.ts';
 import { until, untilQuiet, type Environment } from './environment.ts';

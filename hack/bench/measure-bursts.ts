@@ -1,5 +1,5 @@
 import type { Tenant } from '../demo/scenarios.ts';
-import { FULL_KUBEVIRTS, newKubeVirt } from '../../test/cluster/kubevirt/objects.ts';
+import { FULL_KUBEVIRTS, newKubeVirt } from '../../test/cluster/kubevirt/objects/objects.ts';
 import { migrateAll } from './cycle.ts';
 import { blockedTenant, addHeadroom, setUpTenants, type Environment } from './environment.ts';
 import { ratios, type Figure, type Measurements, type MeasureOptions } from './figures.ts';

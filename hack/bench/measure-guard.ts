@@ -3,7 +3,7 @@ import https from 'node:https';
 import { lockOf } from '../../functions/domain/lock.ts';
 import { WEBHOOK } from '../../functions/domain/names.ts';
 import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../webhook/tls/resources.ts';
-import { FULL_MIGRATIONS, newMigration } from '../../test/cluster/kubevirt/objects.ts';
+import { FULL_MIGRATIONS, newMigration } from '../../test/cluster/kubevirt/objects/objects.ts';
 import {
   blockedTenant,
   idleGuardMiB,

@@ -9,11 +9,11 @@ import { runProgram } from '../../test/cluster/run-program.ts';
 import { runDemo, type DemoOptions } from './demo.ts';
 import { runClustersDemo } from './clusters/run.ts';
 import { coloursFor } from './colours.ts';
-import { renderPicture } from './picture.ts';
-import { showPreflight } from './preflight-picture.ts';
+import { renderPicture } from './pictures/picture.ts';
+import { showPreflight } from './pictures/preflight-picture.ts';
 import { needsOwnCluster, SCENARIOS, type Scenario } from './scenarios.ts';
-import { renderTerminal } from './terminal-picture.ts';
-import { THEMES } from './theme.ts';
+import { renderTerminal } from './pictures/terminal-picture.ts';
+import { THEMES } from './pictures/theme.ts';
 import type { Line } from './timeline.ts';
 
 const NAMES = SCENARIOS.map(({ name }) => name);

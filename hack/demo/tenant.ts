@@ -7,8 +7,8 @@ import {
   FULL_VMIS,
   newMigration,
   newVirtualMachineInstance,
-} from '../../test/cluster/kubevirt/objects.ts';
-import type { Vmim } from '../../test/cluster/kubevirt/types.ts';
+} from '../../test/cluster/kubevirt/objects/objects.ts';
+import type { Vmim } from '../../test/cluster/kubevirt/objects/types.ts';
 import type { Tenant } from './scenarios.ts';
 import type { Watching } from './watching.ts';
 

@@ -21,8 +21,8 @@ import {
   FULL_VMIS,
   LAUNCHER_PODS,
   type FullKubeVirt,
-} from '../../test/cluster/kubevirt/objects.ts';
-import type { LauncherPod, Vmi, Vmim } from '../../test/cluster/kubevirt/types.ts';
+} from '../../test/cluster/kubevirt/objects/objects.ts';
+import type { LauncherPod, Vmi, Vmim } from '../../test/cluster/kubevirt/objects/types.ts';
 
 /** The watched kinds. */
 interface Kinds {

@@ -1,10 +1,10 @@
 import { PODS, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
-import { FULL_MIGRATIONS } from '../cluster/kubevirt/objects.ts';
+import { FULL_MIGRATIONS } from '../cluster/kubevirt/objects/objects.ts';
 import { migrate } from '../support/kubevirt/harness.ts';
-import type { History } from '../support/history.ts';
-import type { Tenant } from '../support/tenant.ts';
+import type { History } from '../support/tenant/history.ts';
+import type { Tenant } from '../support/tenant/tenant.ts';
 
 /** One migration that needed a raise. */
 export interface Cycle {

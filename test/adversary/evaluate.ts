@@ -2,7 +2,7 @@ import type { KubernetesObject, ResourceList, ResourceQuota } from '../../functi
 import { grantOf } from '../../functions/domain/quota/grant.ts';
 import { parseQuantity } from '../../functions/domain/quantity.ts';
 import { NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
-import { heldBy, type Version } from '../support/history.ts';
+import { heldBy, type Version } from '../support/tenant/history.ts';
 import { provenBy, type Entry } from './evidence.ts';
 import { BALLAST, BALLAST_MEMORY, resizer } from './tenants/pods.ts';
 

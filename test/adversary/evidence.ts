@@ -9,7 +9,7 @@ import {
   WEBHOOK,
 } from '../../functions/domain/names.ts';
 import type { ApiServer } from '../cluster/controlplane/start.ts';
-import { isDryRun, type Audited } from '../support/audit.ts';
+import { isDryRun, type Audited } from '../support/environment/audit.ts';
 
 /** The fields of an audit.k8s.io/v1 Event that count as evidence. */
 export interface Entry extends Omit<Audited, 'objectRef' | 'responseStatus'> {

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
-import { expectSameObjects } from '../support/as-before.ts';
-import { invariantViolations } from '../support/invariants.ts';
+import { expectSameObjects } from '../support/invariants/as-before.ts';
+import { invariantViolations } from '../support/invariants/invariants.ts';
 import type { Adversary, Attacked } from './adversary.ts';
 import type { AdmittedPod, Window } from './evaluate.ts';
 

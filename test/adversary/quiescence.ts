@@ -1,8 +1,8 @@
 import { LABEL } from '../../functions/domain/names.ts';
-import { isEnforced } from '../support/enforced.ts';
+import { isEnforced } from '../support/invariants/enforced.ts';
 import { RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
-import type { History, Version } from '../support/history.ts';
-import type { Tenant } from '../support/tenant.ts';
+import type { History, Version } from '../support/tenant/history.ts';
+import type { Tenant } from '../support/tenant/tenant.ts';
 
 /** Lifetime of a lock, 15 s (I3), times six for a busy machine. */
 const QUIESCENT_MS = 90_000;

@@ -1,6 +1,12 @@
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import type { User } from '../cluster/controlplane/start.ts';
-import { bindRole, CLUSTER_ROLES, untilAllowed, type Access, type PolicyRule } from '../support/roles.ts';
+import {
+  bindRole,
+  CLUSTER_ROLES,
+  untilAllowed,
+  type Access,
+  type PolicyRule,
+} from '../support/environment/roles.ts';
 import type { Kind } from './tenants/plan.ts';
 
 const ALL = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete'];

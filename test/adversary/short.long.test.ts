@@ -2,7 +2,7 @@ import { jest, test } from '@jest/globals';
 import { attacked } from './adversary.ts';
 import { expectAllThrough, expectNoPodAdmitted, expectPaused, expectUnbroken } from './expectations.ts';
 import { BASE, PAUSED, SLOW_VALIDATING, TWO_API_SERVERS } from './runs.ts';
-import { ADMISSION_MODE } from '../support/admission-mode.ts';
+import { ADMISSION_MODE } from '../support/environment/admission-mode.ts';
 
 /** A short form of test/adversary, which runs at least 200 cycles in each of its clusters (npm run test:soak). */
 jest.setTimeout(300_000);

@@ -3,7 +3,7 @@ import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { PODS } from '../../functions/kubernetes/resources.ts';
 import { askUntil } from '../support/eventually.ts';
-import { startStubWebhook } from '../support/stub-webhook.ts';
+import { startStubWebhook } from '../support/faults/stub-webhook.ts';
 
 /** A third-party webhook for pods. */
 export interface SlowWebhook {

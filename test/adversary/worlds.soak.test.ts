@@ -8,7 +8,7 @@ import {
   expectUnbroken,
 } from './expectations.ts';
 import * as RUNS from './runs.ts';
-import { ADMISSION_MODE } from '../support/admission-mode.ts';
+import { ADMISSION_MODE } from '../support/environment/admission-mode.ts';
 
 /** Minimum number of cycles in each cluster; the environment variable CYCLES changes it. */
 const CYCLES = Number(process.env['CYCLES'] ?? 200);

@@ -10,8 +10,8 @@ import { DATA_VOLUMES, STORAGE_CLASSES, WHOLE_CLAIMS } from '../../functions/kub
 import { parseQuantity } from '../../functions/domain/quantity.ts';
 import { PODS } from '../../functions/kubernetes/resources.ts';
 import { systemClock } from '../../functions/runtime/clock.ts';
-import { keyOf } from './kubevirt/cache.ts';
-import { Queue, type Again } from './kubevirt/queue.ts';
+import { keyOf } from './kubevirt/client-go/cache.ts';
+import { Queue, type Again } from './kubevirt/client-go/queue.ts';
 import { serveAnything } from './served.ts';
 
 const { apiVersion, kind } = LIVE_KIND.dataVolume;

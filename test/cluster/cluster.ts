@@ -13,7 +13,7 @@ import { startEventing, type Eventing } from './eventing/eventing.ts';
 import { guardAccount, guardAddress, guardDeployment, startGuard } from './guard.ts';
 import { install, pointWebhooksTo } from './install.ts';
 import { installKubeVirt } from './kubevirt/install.ts';
-import type { Release } from './kubevirt/release.ts';
+import type { Release } from './kubevirt/objects/release.ts';
 import {
   PLAYED_BY_OTHERS,
   playKubeVirt,

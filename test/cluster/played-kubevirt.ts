@@ -1,11 +1,11 @@
 import { connect } from '../../functions/kubernetes/client.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import type { ControlPlane } from './controlplane/start.ts';
-import { createNodes } from './kubevirt/node-objects.ts';
+import { createNodes } from './kubevirt/objects/node-objects.ts';
 import { announce, reportObserved } from './kubevirt/operator.ts';
-import type { Release } from './kubevirt/release.ts';
+import type { Release } from './kubevirt/objects/release.ts';
 import { NODE_NAMES, startKubeVirt, type KubeVirtOptions, type KubeVirtStandIn } from './kubevirt/start.ts';
-import { startVirtApi } from './kubevirt/virt-api.ts';
+import { startVirtApi } from './kubevirt/virt-api/virt-api.ts';
 
 export interface PlayedOptions extends Pick<
   KubeVirtOptions,

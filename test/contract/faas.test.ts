@@ -8,7 +8,7 @@ import type { StepTrigger } from '../../functions/host/step.ts';
 import { STEPS } from '../../functions/steps.ts';
 import { bundle } from '../../hack/build.ts';
 import { freePort } from '../cluster/controlplane/ports.ts';
-import { kubeconfigOf, startServingIn } from '../support/serving-process.ts';
+import { kubeconfigOf, startServingIn } from '../support/environment/serving-process.ts';
 
 /** Knative's runtime for Node functions, as `func` starts it. In its own process, because its import sets signal handlers. */
 const RUNTIME = createRequire(import.meta.url).resolve('faas-js-runtime/bin/cli.js');

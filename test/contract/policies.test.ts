@@ -16,7 +16,7 @@ import {
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { readGuardSettings } from '../../functions/runtime/settings.ts';
 import { renderAdmissionMode, ADMISSION_MODES, type AdmissionMode } from '../cluster/admission-modes.ts';
-import { grantsOf } from '../support/granted.ts';
+import { grantsOf } from '../support/environment/granted.ts';
 
 interface Rule {
   readonly resources: readonly string[];

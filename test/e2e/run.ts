@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
-import type { History } from '../support/history.ts';
-import { invariantViolations } from '../support/invariants.ts';
+import type { History } from '../support/tenant/history.ts';
+import { invariantViolations } from '../support/invariants/invariants.ts';
 import type { Case } from './junit.ts';
 import { differences } from './match.ts';
 import type { Expectation, Scenario } from './scenario.ts';

@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import type { New } from '../../functions/kubernetes/cluster.ts';
-import { newMigration, newVirtualMachineInstance } from '../cluster/kubevirt/objects.ts';
+import { newMigration, newVirtualMachineInstance } from '../cluster/kubevirt/objects/objects.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { renderAdmissionMode } from '../cluster/admission-modes.ts';
-import { ADMISSION_MODE } from '../support/admission-mode.ts';
-import { USED_RIGHTS_FOLDER } from '../support/rights-used.ts';
+import { ADMISSION_MODE } from '../support/environment/admission-mode.ts';
+import { USED_RIGHTS_FOLDER } from '../support/environment/rights-used.ts';
 import { rightsProblems, usedIn } from './rights.ts';
 
 /** Runs after the integration tests, on the audit logs of all their test environments. */

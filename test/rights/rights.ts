@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SERVICE_ACCOUNT } from '../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
-import { grantsOf, isGranted } from '../support/granted.ts';
-import type { UsedRight } from '../support/rights-used.ts';
+import { grantsOf, isGranted } from '../support/environment/granted.ts';
+import type { UsedRight } from '../support/environment/rights-used.ts';
 
 /** Rights that the manifests must grant although no test uses them, with the reason. */
 const UNSEEN: Readonly<Record<string, string>> = {

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
-import { KILLING_SEEDS } from './killing-seeds.ts';
-import { mutate, mutationNamed } from './mutate.ts';
-import { simulate, type Summary } from './pool.ts';
-import { newProgress } from './progress.ts';
-import { failureText, hitsTable } from './report.ts';
+import { KILLING_SEEDS } from './seeds/killing-seeds.ts';
+import { mutate, mutationNamed } from './seeds/mutate.ts';
+import { simulate, type Summary } from './seeds/pool.ts';
+import { newProgress } from './seeds/progress.ts';
+import { failureText, hitsTable } from './seeds/report.ts';
 
 const USAGE = 'npm run simulate -- [--runs N] [--seed S] [--mutation NAME] [--trace] | --find-seeds';
 
@@ -41,7 +41,7 @@ async function main(): Promise<number> {
 /** The run of one seed, line by line. */
 async function showOne(seed: number, mutation: string | undefined): Promise<number> {
   if (mutation !== undefined) mutate(mutationNamed(mutation));
-  const { runSeed } = await import('./run.ts');
+  const { runSeed } = await import('./world/run.ts');
   const { trace, violation } = await runSeed(seed, { trace: true });
   print(trace.join('\n'));
   return violation === undefined ? 0 : 1;
@@ -49,7 +49,7 @@ async function showOne(seed: number, mutation: string | undefined): Promise<numb
 
 async function explain(seed: number, mutation: string | undefined): Promise<void> {
   if (mutation !== undefined) mutate(mutationNamed(mutation));
-  const { shrink } = await import('./shrink.ts');
+  const { shrink } = await import('./seeds/shrink.ts');
   const shrunk = await shrink(seed);
   if (shrunk !== undefined) print(`\nThe shortest that was found:\n${failureText(seed, shrunk)}`);
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { MaintenanceReplay, type RecordedLine } from '../../test/support/maintenance-replay.ts';
+import { MaintenanceReplay, type RecordedLine } from '../../test/support/maintenance/maintenance-replay.ts';
 
 /** Real traffic of the real virt-controller (test/recorded/README.md). */
 const recorded = (name: string): RecordedLine[] =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { crossHistory, type Moment } from '../../../test/support/cross-history.ts';
+import { crossHistory, type Moment } from '../../../test/support/live/cross-history.ts';
 import { hasArrived, marksOf, runsOnTarget } from './cut-over.ts';
 import type { Vmi } from '../../domain/live/kubevirt.ts';
 

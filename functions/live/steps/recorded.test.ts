@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { aRun, recorded, summary } from '../../../test/support/builders/live-run.ts';
 import { RUN } from '../../../test/support/builders/live.ts';
 import { seconds } from '../../../test/support/builders/object.ts';
-import { crossHistory, type Moment } from '../../../test/support/cross-history.ts';
+import { crossHistory, type Moment } from '../../../test/support/live/cross-history.ts';
 import { runsOnTarget } from '../guest/cut-over.ts';
 import type { VirtualMachine, Vmim } from '../../domain/live/kubevirt.ts';
 import { runLabels, vmimName } from '../run/names.ts';

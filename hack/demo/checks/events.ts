@@ -1,7 +1,7 @@
 import { EVENT_REASON } from '../../../functions/domain/names.ts';
 import type { KubernetesEvent } from '../../../functions/domain/objects.ts';
 import { EVENTS } from '../../../functions/kubernetes/resources.ts';
-import { FULL_MIGRATIONS } from '../../../test/cluster/kubevirt/objects.ts';
+import { FULL_MIGRATIONS } from '../../../test/cluster/kubevirt/objects/objects.ts';
 import { RUNNERS, missingEvents } from '../runners.ts';
 import { unless, type Case } from './check-result.ts';
 import { shortfallOf } from './shortfall.ts';

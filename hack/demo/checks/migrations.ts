@@ -1,5 +1,5 @@
 import { KUBEVIRT } from '../../../functions/domain/names.ts';
-import { FULL_MIGRATIONS, LAUNCHER_PODS } from '../../../test/cluster/kubevirt/objects.ts';
+import { FULL_MIGRATIONS, LAUNCHER_PODS } from '../../../test/cluster/kubevirt/objects/objects.ts';
 import { migrationFor, migrationOf } from '../tenant.ts';
 import { unless, type Case } from './check-result.ts';
 

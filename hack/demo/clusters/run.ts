@@ -1,7 +1,7 @@
 import { INSTANCETYPES } from '../../../functions/kubernetes/live-resources.ts';
 import { found } from '../../../functions/live/read/get.ts';
 import { LIVE_LABEL } from '../../../functions/domain/live/names.ts';
-import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../../test/cluster/kubevirt/objects.ts';
+import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../../test/cluster/kubevirt/objects/objects.ts';
 import { serveAnything } from '../../../test/cluster/served.ts';
 import { removeClaims } from '../../../test/support/live/claims.ts';
 import { conditionsOf } from '../../../test/support/live/crossing.ts';

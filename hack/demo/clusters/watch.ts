@@ -5,8 +5,8 @@ import type { Cluster, ResourceType, Selection } from '../../../functions/kubern
 import { follow } from '../../../functions/kubernetes/follow.ts';
 import { PLAN_MIGRATIONS } from '../../../functions/kubernetes/live-resources.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../../test/cluster/kubevirt/objects.ts';
-import type { Vm, Vmi, Vmim } from '../../../test/cluster/kubevirt/types.ts';
+import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../../test/cluster/kubevirt/objects/objects.ts';
+import type { Vm, Vmi, Vmim } from '../../../test/cluster/kubevirt/objects/types.ts';
 
 /** Texts about an object, each by the name of its part; one is shown when it changes. */
 type Texts = Readonly<Record<string, string | undefined>>;

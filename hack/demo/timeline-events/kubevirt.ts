@@ -1,4 +1,4 @@
-import type { FullKubeVirt } from '../../../test/cluster/kubevirt/objects.ts';
+import type { FullKubeVirt } from '../../../test/cluster/kubevirt/objects/objects.ts';
 import type { EventDetails, Versions } from './timeline-event.ts';
 
 /** KubeVirt is to become, or is, another release; and its number of VMs with an outdated launcher. */

@@ -1,6 +1,6 @@
 import { isRejectedByQuota } from '../../../functions/domain/migration.ts';
 import { ANNOTATION, KUBEVIRT } from '../../../functions/domain/names.ts';
-import type { LauncherPod, Vmim } from '../../../test/cluster/kubevirt/types.ts';
+import type { LauncherPod, Vmim } from '../../../test/cluster/kubevirt/objects/types.ts';
 import type { EventDetails, Versions } from './timeline-event.ts';
 
 /** A migration is requested, refused, cancelled, nudged or ended. */

@@ -4,8 +4,8 @@ import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { isAlreadyExists } from '../../../functions/kubernetes/errors.ts';
 import { untilServed } from '../served.ts';
-import { FULL_KUBEVIRTS, FULL_MIGRATIONS, FULL_VMIS, VMS } from './objects.ts';
-import { RELEASE, type Release } from './release.ts';
+import { FULL_KUBEVIRTS, FULL_MIGRATIONS, FULL_VMIS, VMS } from './objects/objects.ts';
+import { RELEASE, type Release } from './objects/release.ts';
 
 const CRDS = new URL('crds/', import.meta.url);
 const ROLES = new URL('rbac.yaml', import.meta.url);

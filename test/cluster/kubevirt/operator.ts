@@ -1,6 +1,11 @@
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
-import { FULL_KUBEVIRTS, newKubeVirt, type KubeVirtSettings, type KubeVirtStatus } from './objects.ts';
-import type { Release } from './release.ts';
+import {
+  FULL_KUBEVIRTS,
+  newKubeVirt,
+  type KubeVirtSettings,
+  type KubeVirtStatus,
+} from './objects/objects.ts';
+import type { Release } from './objects/release.ts';
 
 /*
  * virt-operator's part: the KubeVirt CR and its status. Order of an upgrade: the operator announces the

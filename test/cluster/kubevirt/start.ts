@@ -3,16 +3,16 @@ import { GuestTravel } from './decentralized/guest-travel.ts';
 import { Transfers } from './decentralized/transfers.ts';
 import { systemClock } from '../../../functions/runtime/clock.ts';
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
-import type { Feed, Following, Log } from './cache.ts';
-import { EvacuationController } from './evacuation-controller.ts';
-import { Heartbeats } from './heartbeats.ts';
-import { MigrationController } from './migration-controller.ts';
-import { Nodes } from './nodes.ts';
-import { DEFAULT_TIMINGS, type Timings } from './node-steps.ts';
-import type { Release } from './release.ts';
-import { VmController } from './vm-controller.ts';
-import { VmiController } from './vmi-controller.ts';
-import { WorkloadUpdater } from './workload-updater.ts';
+import type { Feed, Following, Log } from './client-go/cache.ts';
+import { EvacuationController } from './evacuation-controller/controller.ts';
+import { Heartbeats } from './nodes/heartbeats.ts';
+import { MigrationController } from './migration-controller/controller.ts';
+import { Nodes } from './nodes/nodes.ts';
+import { DEFAULT_TIMINGS, type Timings } from './nodes/steps.ts';
+import type { Release } from './objects/release.ts';
+import { VmController } from './vm-controller/controller.ts';
+import { VmiController } from './vmi-controller/controller.ts';
+import { WorkloadUpdater } from './workload-updater/updater.ts';
 import { newWorld, type World } from './world.ts';
 
 export interface KubeVirtOptions {

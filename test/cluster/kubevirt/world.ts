@@ -3,10 +3,10 @@ import type { KubernetesObject, ResourceQuota } from '../../../functions/domain/
 import type { Address, Cluster, New } from '../../../functions/kubernetes/cluster.ts';
 import { ApiError, describeError } from '../../../functions/kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { Cache, type Log } from './cache.ts';
-import { renderLauncherPod, type LauncherOf } from './launcher-pod.ts';
-import { HOTPLUG_DISK, LABELS, LAUNCHER } from './names.ts';
-import { FULL_NODES, type NodeObject } from './node-objects.ts';
+import { Cache, type Log } from './client-go/cache.ts';
+import { renderLauncherPod, type LauncherOf } from './objects/launcher-pod.ts';
+import { HOTPLUG_DISK, LABELS, LAUNCHER } from './objects/names.ts';
+import { FULL_NODES, type NodeObject } from './objects/node-objects.ts';
 import {
   FULL_CLAIMS,
   FULL_KUBEVIRTS,
@@ -17,10 +17,10 @@ import {
   type Configuration,
   type FullClaim,
   type FullKubeVirt,
-} from './objects.ts';
-import { Recorder } from './recorder.ts';
-import { RELEASE, type Release } from './release.ts';
-import type { LauncherPod, Vm, Vmi, Vmim } from './types.ts';
+} from './objects/objects.ts';
+import { Recorder } from './client-go/recorder.ts';
+import { RELEASE, type Release } from './objects/release.ts';
+import type { LauncherPod, Vm, Vmi, Vmim } from './objects/types.ts';
 
 /** The shared state of controllers and nodes: the API server's client and the caches. */
 export interface World {

@@ -9,7 +9,7 @@ import { aLock, aNamespace, lockedBy } from '../../support/builders/namespace.ts
 import { atVersion, createdAt, named, NOW, seconds } from '../../support/builders/object.ts';
 import { aQuota, enforced, raisedBy, RECORDED_HARD } from '../../support/builders/quota.ts';
 import { aVmmrq } from '../../support/builders/snapshot.ts';
-import type { Version } from '../../support/history.ts';
+import type { Version } from '../../support/tenant/history.ts';
 
 /**
  * Real runs of test/adversary find no admitted pod; these cases show that it would find one. Locked at 0 s, proven at 1 s,

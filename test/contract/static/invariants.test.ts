@@ -7,8 +7,8 @@ import { aLock, aNamespace, lockedBy } from '../../support/builders/namespace.ts
 import { NOW, seconds, unlabelled } from '../../support/builders/object.ts';
 import { aQuota, loweredBy, raisedBy, specHard } from '../../support/builders/quota.ts';
 import { aVmmrq } from '../../support/builders/snapshot.ts';
-import { invariantViolations } from '../../support/invariants.ts';
-import type { Version } from '../../support/history.ts';
+import { invariantViolations } from '../../support/invariants/invariants.ts';
+import type { Version } from '../../support/tenant/history.ts';
 
 /** Every fault test ends with these checks and finds no violation; these cases show that the checks can find one. */
 

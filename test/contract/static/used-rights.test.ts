@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import { rightsProblems } from '../../rights/rights.ts';
-import type { UsedRight } from '../../support/rights-used.ts';
+import type { UsedRight } from '../../support/environment/rights-used.ts';
 
 describe('the comparison of granted with used rights', () => {
   const role = (kind: string, rules: object[]): KubernetesObject =>

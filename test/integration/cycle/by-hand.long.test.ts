@@ -6,16 +6,16 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ANNOTATION } from '../../../functions/domain/names.ts';
 import { grantOf } from '../../../functions/domain/quota/grant.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { isEnforced } from '../../support/enforced.ts';
+import { isEnforced } from '../../support/invariants/enforced.ts';
 import { breakGlassToken } from '../../../functions/domain/break-glass.ts';
 import { ensureBinaries } from '../../cluster/controlplane/binaries/ensure.ts';
-import { bookkeepingOn } from '../../support/quiescent.ts';
+import { bookkeepingOn } from '../../support/invariants/quiescent.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { invariantViolations, wasRaised } from '../../support/invariants.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { EVERYTHING, droppedEvents, WHAT_ENDS_A_LOCK } from '../../support/dropped-events.ts';
-import { forceUninstall } from '../../support/force-uninstall.ts';
-import { newTenant, readBack, type Tenant } from '../../support/tenant.ts';
+import { invariantViolations, wasRaised } from '../../support/invariants/invariants.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { EVERYTHING, droppedEvents, WHAT_ENDS_A_LOCK } from '../../support/faults/dropped-events.ts';
+import { forceUninstall } from '../../support/environment/force-uninstall.ts';
+import { newTenant, readBack, type Tenant } from '../../support/tenant/tenant.ts';
 
 /** The commands of docs/operations.md for a cluster where none of our processes runs. They need the administrator's jq. */
 const HAS_JQ = spawnSync('jq', ['--version']).status === 0;

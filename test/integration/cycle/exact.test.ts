@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { ResourceList } from '../../../functions/domain/objects.ts';
 import { parseQuantity } from '../../../functions/domain/quantity.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
-import type { History } from '../../support/history.ts';
-import { grantIn } from '../../support/replay-state.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
+import type { History } from '../../support/tenant/history.ts';
+import { grantIn } from '../../support/invariants/replay-state.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
 import {
   fullFor,
   give,
@@ -13,7 +13,7 @@ import {
   headroomFor,
   type Tenant,
   type TenantOptions,
-} from '../../support/tenant.ts';
+} from '../../support/tenant/tenant.ts';
 
 let environment: TestEnvironment;
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Vmmrq } from '../../../functions/domain/objects.ts';
 import { VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { countedPods, newTenant, type Tenant, type TenantOptions } from '../../support/tenant.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { countedPods, newTenant, type Tenant, type TenantOptions } from '../../support/tenant/tenant.ts';
 
 let environment: TestEnvironment;
 

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { LOCK_BUDGET_MS } from '../../../functions/domain/verdict/attempt.ts';
 import { REASON, SERVICE_ACCOUNT, userOf } from '../../../functions/domain/names.ts';
 import { VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { attemptOf, expectQuiescent } from '../../support/quiescent.ts';
-import { auditLog, isDryRun, whatOf } from '../../support/audit.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { refuseTargets } from '../../support/refuse-targets.ts';
-import { newTenant, headroomFor } from '../../support/tenant.ts';
+import { attemptOf, expectQuiescent } from '../../support/invariants/quiescent.ts';
+import { auditLog, isDryRun, whatOf } from '../../support/environment/audit.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { refuseTargets } from '../../support/tenant/refuse-targets.ts';
+import { newTenant, headroomFor } from '../../support/tenant/tenant.ts';
 
 jest.setTimeout(300_000);
 

@@ -3,11 +3,11 @@ import { EVENT_REASON } from '../../../functions/domain/names.ts';
 import type { Condition } from '../../../functions/domain/objects.ts';
 import { describeQuantity, parseQuantity } from '../../../functions/domain/quantity.ts';
 import { EVENTS, MIGRATIONS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { FULL_KUBEVIRTS, newKubeVirt } from '../../cluster/kubevirt/objects.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
-import type { History } from '../../support/history.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { newTenant, type Tenant, type TenantOptions } from '../../support/tenant.ts';
+import { FULL_KUBEVIRTS, newKubeVirt } from '../../cluster/kubevirt/objects/objects.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
+import type { History } from '../../support/tenant/history.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { newTenant, type Tenant, type TenantOptions } from '../../support/tenant/tenant.ts';
 
 let environment: TestEnvironment;
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ANNOTATION, EVENT } from '../../../functions/domain/names.ts';
-import { isEnforced } from '../../support/enforced.ts';
+import { isEnforced } from '../../support/invariants/enforced.ts';
 import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { wasRaised } from '../../support/invariants.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { limitLaunchers, refuseTargets } from '../../support/refuse-targets.ts';
-import { fullFor, newTenant, type Tenant } from '../../support/tenant.ts';
+import { wasRaised } from '../../support/invariants/invariants.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { limitLaunchers, refuseTargets } from '../../support/tenant/refuse-targets.ts';
+import { fullFor, newTenant, type Tenant } from '../../support/tenant/tenant.ts';
 
 let environment: TestEnvironment;
 

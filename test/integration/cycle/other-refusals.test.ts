@@ -2,11 +2,11 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { KUBEVIRT, REASON, type Reason } from '../../../functions/domain/names.ts';
 import { EVENTS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { POLICIES, POLICY_BINDINGS, policiesInForce } from '../../cluster/policies-in-force.ts';
-import { FULL_MIGRATIONS } from '../../cluster/kubevirt/objects.ts';
+import { FULL_MIGRATIONS } from '../../cluster/kubevirt/objects/objects.ts';
 import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../../webhook/tls/resources.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { give, newTenant, headroomFor, type Tenant } from '../../support/tenant.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { give, newTenant, headroomFor, type Tenant } from '../../support/tenant/tenant.ts';
 
 let environment: TestEnvironment;
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { lastAttemptOf } from '../../../functions/domain/verdict/attempt.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
-import { FULL_KUBEVIRTS, newKubeVirt } from '../../cluster/kubevirt/objects.ts';
-import { expectSameObjects } from '../../support/as-before.ts';
-import type { History } from '../../support/history.ts';
-import { invariantViolations } from '../../support/invariants.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { newTenant } from '../../support/tenant.ts';
+import { FULL_KUBEVIRTS, newKubeVirt } from '../../cluster/kubevirt/objects/objects.ts';
+import { expectSameObjects } from '../../support/invariants/as-before.ts';
+import type { History } from '../../support/tenant/history.ts';
+import { invariantViolations } from '../../support/invariants/invariants.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { newTenant } from '../../support/tenant/tenant.ts';
 
 const AT_ONCE = 2;
 const TENANTS = 6;

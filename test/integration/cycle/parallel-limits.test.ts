@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { REASON } from '../../../functions/domain/names.ts';
 import { VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { FULL_KUBEVIRTS, FULL_MIGRATIONS, newKubeVirt } from '../../cluster/kubevirt/objects.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
-import type { History } from '../../support/history.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { give, newTenant, headroomFor } from '../../support/tenant.ts';
+import { FULL_KUBEVIRTS, FULL_MIGRATIONS, newKubeVirt } from '../../cluster/kubevirt/objects/objects.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
+import type { History } from '../../support/tenant/history.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { give, newTenant, headroomFor } from '../../support/tenant/tenant.ts';
 
 let environment: TestEnvironment;
 

@@ -16,14 +16,14 @@ import {
   FULL_VMIS,
   newKubeVirt,
   newMigration,
-} from '../../cluster/kubevirt/objects.ts';
+} from '../../cluster/kubevirt/objects/objects.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { cordon, createNodes, FULL_NODES } from '../../cluster/kubevirt/node-objects.ts';
+import { cordon, createNodes, FULL_NODES } from '../../cluster/kubevirt/objects/node-objects.ts';
 import { NODE_NAMES } from '../../cluster/kubevirt/start.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
-import { grantIn } from '../../support/replay-state.ts';
-import { headroomFor, newTenant, type Tenant } from '../../support/tenant.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
+import { grantIn } from '../../support/invariants/replay-state.ts';
+import { headroomFor, newTenant, type Tenant } from '../../support/tenant/tenant.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
 
 let environment: TestEnvironment;
 

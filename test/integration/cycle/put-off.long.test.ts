@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { EVENT, REASON } from '../../../functions/domain/names.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { newTenant } from '../../support/tenant.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { newTenant } from '../../support/tenant/tenant.ts';
 
 let environment: TestEnvironment;
 

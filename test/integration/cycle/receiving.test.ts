@@ -3,12 +3,12 @@ import { targetPodOf } from '../../../functions/domain/migration.ts';
 import { REASON } from '../../../functions/domain/names.ts';
 import { parseQuantity } from '../../../functions/domain/quantity.ts';
 import { PODS, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { FULL_VMIS, newReceiver } from '../../cluster/kubevirt/objects.ts';
+import { FULL_VMIS, newReceiver } from '../../cluster/kubevirt/objects/objects.ts';
 import { migrate } from '../../support/kubevirt/harness.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
-import type { History } from '../../support/history.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { fullFor, newTenant, headroomFor, type Tenant } from '../../support/tenant.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
+import type { History } from '../../support/tenant/history.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { fullFor, newTenant, headroomFor, type Tenant } from '../../support/tenant/tenant.ts';
 
 let environment: TestEnvironment;
 

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { REASON, SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
-import { startFaultyProxy, type FaultyProxy } from '../../support/faulty-proxy.ts';
-import { all, by, isIn, isLock } from '../../support/our-writes.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { sharedTotal, type SharedTotal } from '../../support/total.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
+import { startFaultyProxy, type FaultyProxy } from '../../support/faults/faulty-proxy.ts';
+import { all, by, isIn, isLock } from '../../support/faults/our-writes.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { sharedTotal, type SharedTotal } from '../../support/tenant/total.ts';
 
 let environment: TestEnvironment;
 let proxy: FaultyProxy;

@@ -3,10 +3,10 @@ import { parseQuantity } from '../../../functions/domain/quantity.ts';
 import { CONDITION, REASON } from '../../../functions/domain/names.ts';
 import type { Reservation } from '../../../functions/domain/objects.ts';
 import { RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
-import type { Tenant } from '../../support/tenant.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { sharedTotal, type SharedTotal } from '../../support/total.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
+import type { Tenant } from '../../support/tenant/tenant.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { sharedTotal, type SharedTotal } from '../../support/tenant/total.ts';
 
 let environment: TestEnvironment;
 let total: SharedTotal;

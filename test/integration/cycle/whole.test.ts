@@ -8,13 +8,13 @@ import {
   RESOURCE_QUOTAS,
   VMMRQS,
 } from '../../../functions/kubernetes/resources.ts';
-import { allowLaunchers, refuseTargets } from '../../support/refuse-targets.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
-import type { History } from '../../support/history.ts';
-import { wasRaised } from '../../support/invariants.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { fullFor, give, headroomFor, newTenant, retire, type Tenant } from '../../support/tenant.ts';
-import { conditionsOf, isReportedToTheEnd } from '../../support/conditions.ts';
+import { allowLaunchers, refuseTargets } from '../../support/tenant/refuse-targets.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
+import type { History } from '../../support/tenant/history.ts';
+import { wasRaised } from '../../support/invariants/invariants.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { fullFor, give, headroomFor, newTenant, retire, type Tenant } from '../../support/tenant/tenant.ts';
+import { conditionsOf, isReportedToTheEnd } from '../../support/tenant/conditions.ts';
 
 let environment: TestEnvironment;
 

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { FULL_VMIS } from '../../cluster/kubevirt/objects.ts';
+import { FULL_VMIS } from '../../cluster/kubevirt/objects/objects.ts';
 import { atOnce } from '../../support/at-once.ts';
-import { expectQuiescent, expectInTime, untilOver } from '../../support/quiescent.ts';
-import { wasRaised } from '../../support/invariants.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { unlimitMigrations } from '../../support/limits.ts';
-import { droppedEvents, to } from '../../support/dropped-events.ts';
+import { expectQuiescent, expectInTime, untilOver } from '../../support/invariants/quiescent.ts';
+import { wasRaised } from '../../support/invariants/invariants.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { unlimitMigrations } from '../../support/environment/limits.ts';
+import { droppedEvents, to } from '../../support/faults/dropped-events.ts';
 import { Measured } from '../../support/measured.ts';
-import { refuseTargets } from '../../support/refuse-targets.ts';
-import { give, newTenant, headroomFor, type Tenant } from '../../support/tenant.ts';
+import { refuseTargets } from '../../support/tenant/refuse-targets.ts';
+import { give, newTenant, headroomFor, type Tenant } from '../../support/tenant/tenant.ts';
 
 const LOCK_SECONDS = 8;
 const ENV = {

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ANNOTATION } from '../../../functions/domain/names.ts';
 import { MIGRATIONS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { expectQuiescent, expectInTime, untilOver } from '../../support/quiescent.ts';
-import { wasRaised } from '../../support/invariants.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { unlimitMigrations } from '../../support/limits.ts';
+import { expectQuiescent, expectInTime, untilOver } from '../../support/invariants/quiescent.ts';
+import { wasRaised } from '../../support/invariants/invariants.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { unlimitMigrations } from '../../support/environment/limits.ts';
 import { Measured } from '../../support/measured.ts';
-import { refuseTargets } from '../../support/refuse-targets.ts';
-import { newTenant, type Tenant } from '../../support/tenant.ts';
+import { refuseTargets } from '../../support/tenant/refuse-targets.ts';
+import { newTenant, type Tenant } from '../../support/tenant/tenant.ts';
 
 /** Long enough to reach each state and restart in the middle of a lock. */
 const LOCK_SECONDS = 30;

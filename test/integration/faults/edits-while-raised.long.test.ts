@@ -3,12 +3,12 @@ import { ApiError, ignoreNotFound, isConflict } from '../../../functions/kuberne
 import { KIND } from '../../../functions/domain/names.ts';
 import type { ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { expectQuiescent, expectInTime, untilOver } from '../../support/quiescent.ts';
-import { wasRaised } from '../../support/invariants.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { unlimitMigrations } from '../../support/limits.ts';
+import { expectQuiescent, expectInTime, untilOver } from '../../support/invariants/quiescent.ts';
+import { wasRaised } from '../../support/invariants/invariants.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { unlimitMigrations } from '../../support/environment/limits.ts';
 import { Measured } from '../../support/measured.ts';
-import { fullFor, newTenant, type Tenant } from '../../support/tenant.ts';
+import { fullFor, newTenant, type Tenant } from '../../support/tenant/tenant.ts';
 
 /** The test raises and edits all quotas at the same time, so locks must last long. */
 const LOCK_SECONDS = 45;

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { expectQuiescent, expectInTime, untilOver } from '../../support/quiescent.ts';
-import { wasRaised } from '../../support/invariants.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { EVERYTHING, droppedEvents, to, WHAT_ENDS_A_LOCK } from '../../support/dropped-events.ts';
+import { expectQuiescent, expectInTime, untilOver } from '../../support/invariants/quiescent.ts';
+import { wasRaised } from '../../support/invariants/invariants.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { EVERYTHING, droppedEvents, to, WHAT_ENDS_A_LOCK } from '../../support/faults/dropped-events.ts';
 import { Measured } from '../../support/measured.ts';
-import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
+import { countedPods, newTenant, type Tenant } from '../../support/tenant/tenant.ts';
 
 const LOCK_SECONDS = 15;
 const ENV = {

@@ -7,14 +7,14 @@ import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernet
 import { freePort } from '../../cluster/controlplane/ports.ts';
 import type { Child } from '../../cluster/controlplane/children.ts';
 import { startGuard } from '../../cluster/guard.ts';
-import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/api-request.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
+import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/environment/api-request.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { invariantViolations, wasRaised } from '../../support/invariants.ts';
-import { breakGlassPatch } from '../../support/by-hand.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { bindRole, untilAllowed } from '../../support/roles.ts';
-import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
+import { invariantViolations, wasRaised } from '../../support/invariants/invariants.ts';
+import { breakGlassPatch } from '../../support/tenant/by-hand.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { bindRole, untilAllowed } from '../../support/environment/roles.ts';
+import { countedPods, newTenant, type Tenant } from '../../support/tenant/tenant.ts';
 
 /**
  * A guard that is down, returns, or has two replicas; and break-glass in the meantime. Held events stop each tenant's cycle

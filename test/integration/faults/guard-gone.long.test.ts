@@ -2,18 +2,18 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { REPAIR_MS } from '../../../functions/domain/verdict/attempt.ts';
 import { SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
 import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { expectQuiescent, expectInTime, untilOver } from '../../support/quiescent.ts';
+import { expectQuiescent, expectInTime, untilOver } from '../../support/invariants/quiescent.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { startFaultyProxy, type FaultyProxy } from '../../support/faulty-proxy.ts';
-import { wasRaised } from '../../support/invariants.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { WITH_WEBHOOKS } from '../../support/admission-mode.ts';
-import { unlimitMigrations } from '../../support/limits.ts';
-import { EVERYTHING, droppedEvents, to, WHAT_ENDS_A_LOCK } from '../../support/dropped-events.ts';
+import { startFaultyProxy, type FaultyProxy } from '../../support/faults/faulty-proxy.ts';
+import { wasRaised } from '../../support/invariants/invariants.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { WITH_WEBHOOKS } from '../../support/environment/admission-mode.ts';
+import { unlimitMigrations } from '../../support/environment/limits.ts';
+import { EVERYTHING, droppedEvents, to, WHAT_ENDS_A_LOCK } from '../../support/faults/dropped-events.ts';
 import { Measured } from '../../support/measured.ts';
-import { all, by, isIn, isLock, not, type Hits } from '../../support/our-writes.ts';
-import { refuseTargets } from '../../support/refuse-targets.ts';
-import { newTenant, type Tenant } from '../../support/tenant.ts';
+import { all, by, isIn, isLock, not, type Hits } from '../../support/faults/our-writes.ts';
+import { refuseTargets } from '../../support/tenant/refuse-targets.ts';
+import { newTenant, type Tenant } from '../../support/tenant/tenant.ts';
 
 /** Long enough to raise six namespaces and prepare their faults before the first lock expires. */
 const LOCK_SECONDS = 15;

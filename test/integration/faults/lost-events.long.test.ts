@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { EVENT, sourceOf } from '../../../functions/domain/names.ts';
 import type { CloudEvent } from '../../cluster/eventing/cloudevent.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
-import { expectInTime } from '../../support/quiescent.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
+import { expectInTime } from '../../support/invariants/quiescent.ts';
 import { Measured } from '../../support/measured.ts';
-import { wasRaised } from '../../support/invariants.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { EVERYTHING, droppedEvents, to, WHAT_ENDS_A_LOCK } from '../../support/dropped-events.ts';
-import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
+import { wasRaised } from '../../support/invariants/invariants.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { EVERYTHING, droppedEvents, to, WHAT_ENDS_A_LOCK } from '../../support/faults/dropped-events.ts';
+import { countedPods, newTenant, type Tenant } from '../../support/tenant/tenant.ts';
 
 const LOCK_SECONDS = 15;
 const ENV = {

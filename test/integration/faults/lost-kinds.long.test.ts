@@ -6,14 +6,14 @@ import type { StepTrigger } from '../../../functions/host/step.ts';
 import { CYCLE } from '../../../functions/steps.ts';
 import { atOnce } from '../../support/at-once.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { expectQuiescent, expectInTime, untilOver } from '../../support/quiescent.ts';
-import { wasRaised } from '../../support/invariants.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { unlimitMigrations } from '../../support/limits.ts';
-import { droppedEvents } from '../../support/dropped-events.ts';
+import { expectQuiescent, expectInTime, untilOver } from '../../support/invariants/quiescent.ts';
+import { wasRaised } from '../../support/invariants/invariants.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { unlimitMigrations } from '../../support/environment/limits.ts';
+import { droppedEvents } from '../../support/faults/dropped-events.ts';
 import { Measured } from '../../support/measured.ts';
-import { refuseTargets } from '../../support/refuse-targets.ts';
-import { give, newTenant, retire, headroomFor, type Tenant } from '../../support/tenant.ts';
+import { refuseTargets } from '../../support/tenant/refuse-targets.ts';
+import { give, newTenant, retire, headroomFor, type Tenant } from '../../support/tenant/tenant.ts';
 
 const LOCK_SECONDS = 5;
 const ENV = {

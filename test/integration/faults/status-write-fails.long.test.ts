@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { expectQuiescent, expectInTime, untilOver } from '../../support/quiescent.ts';
-import { casesOf, TWO_QUOTAS } from '../../support/fault-cases.ts';
-import { startFaultyProxy, type FaultyProxy } from '../../support/faulty-proxy.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { unlimitMigrations } from '../../support/limits.ts';
+import { expectQuiescent, expectInTime, untilOver } from '../../support/invariants/quiescent.ts';
+import { casesOf, TWO_QUOTAS } from '../../support/faults/fault-cases.ts';
+import { startFaultyProxy, type FaultyProxy } from '../../support/faults/faulty-proxy.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { unlimitMigrations } from '../../support/environment/limits.ts';
 import { Measured } from '../../support/measured.ts';
-import { all, by, isStatus } from '../../support/our-writes.ts';
-import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
+import { all, by, isStatus } from '../../support/faults/our-writes.ts';
+import { countedPods, newTenant, type Tenant } from '../../support/tenant/tenant.ts';
 
 /** Long enough to keep all namespaces raised at the same time, on a slow machine too. */
 const LOCK_SECONDS = 30;

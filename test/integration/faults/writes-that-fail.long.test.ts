@@ -3,15 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
 import { MIGRATIONS, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { atOnce } from '../../support/at-once.ts';
-import { expectQuiescent, expectInTime, untilOver } from '../../support/quiescent.ts';
-import { casesOf, TWO_QUOTAS, type Case, type FaultCase } from '../../support/fault-cases.ts';
-import { startFaultyProxy, type FaultyProxy } from '../../support/faulty-proxy.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { unlimitMigrations } from '../../support/limits.ts';
+import { expectQuiescent, expectInTime, untilOver } from '../../support/invariants/quiescent.ts';
+import { casesOf, TWO_QUOTAS, type Case, type FaultCase } from '../../support/faults/fault-cases.ts';
+import { startFaultyProxy, type FaultyProxy } from '../../support/faults/faulty-proxy.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { unlimitMigrations } from '../../support/environment/limits.ts';
 import { Measured } from '../../support/measured.ts';
-import { all, by, hasGrant, isLock, not } from '../../support/our-writes.ts';
-import { refuseTargets } from '../../support/refuse-targets.ts';
-import { fullFor, newTenant, retire, type Tenant } from '../../support/tenant.ts';
+import { all, by, hasGrant, isLock, not } from '../../support/faults/our-writes.ts';
+import { refuseTargets } from '../../support/tenant/refuse-targets.ts';
+import { fullFor, newTenant, retire, type Tenant } from '../../support/tenant/tenant.ts';
 
 /** Long enough for the nudge of a stalled raise, although a function that was killed takes seconds to start on a full machine. */
 const LOCK_SECONDS = 10;

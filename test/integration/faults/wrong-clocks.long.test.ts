@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ANNOTATION } from '../../../functions/domain/names.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
-import { expectQuiescent, expectInTime, untilOver } from '../../support/quiescent.ts';
-import { wasRaised } from '../../support/invariants.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { droppedEvents, WHAT_ENDS_A_LOCK } from '../../support/dropped-events.ts';
+import { expectQuiescent, expectInTime, untilOver } from '../../support/invariants/quiescent.ts';
+import { wasRaised } from '../../support/invariants/invariants.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { droppedEvents, WHAT_ENDS_A_LOCK } from '../../support/faults/dropped-events.ts';
 import { Measured } from '../../support/measured.ts';
-import { refuseTargets } from '../../support/refuse-targets.ts';
-import { newTenant } from '../../support/tenant.ts';
+import { refuseTargets } from '../../support/tenant/refuse-targets.ts';
+import { newTenant } from '../../support/tenant/tenant.ts';
 
 const LOCK_SECONDS = 10;
 /** Offset of each of our processes' clocks, hours. No two clocks agree, and none agrees with the API server. */

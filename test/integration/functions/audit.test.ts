@@ -5,17 +5,17 @@ import { EVENT, KIND, SERVICE_ACCOUNT, SOURCE_EVENT, userOf } from '../../../fun
 import { connect } from '../../../functions/kubernetes/client.ts';
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { NAMESPACES, VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { FULL_MIGRATIONS, newMigration } from '../../cluster/kubevirt/objects.ts';
-import { auditLog, isDryRun, whatOf, type Audited } from '../../support/audit.ts';
-import { grantsOf, isGranted } from '../../support/granted.ts';
+import { FULL_MIGRATIONS, newMigration } from '../../cluster/kubevirt/objects/objects.ts';
+import { auditLog, isDryRun, whatOf, type Audited } from '../../support/environment/audit.ts';
+import { grantsOf, isGranted } from '../../support/environment/granted.ts';
 import {
   startTestEnvironment,
   type TestEnvironment,
   type SourceEvent,
-} from '../../support/test-environment.ts';
-import { bindRole, untilAllowed } from '../../support/roles.ts';
-import { newTenant, type Tenant } from '../../support/tenant.ts';
-import { isReportedToTheEnd } from '../../support/conditions.ts';
+} from '../../support/environment/test-environment.ts';
+import { bindRole, untilAllowed } from '../../support/environment/roles.ts';
+import { newTenant, type Tenant } from '../../support/tenant/tenant.ts';
+import { isReportedToTheEnd } from '../../support/tenant/conditions.ts';
 
 const OURS = /^system:serviceaccount:mtq-system:(mtq-[a-z]+)$/;
 const QUIET = 'quiet';

@@ -11,15 +11,19 @@ import {
   VMMRQS,
 } from '../../../functions/kubernetes/resources.ts';
 import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../../webhook/tls/resources.ts';
-import { newMigration, FULL_MIGRATIONS } from '../../cluster/kubevirt/objects.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
-import { expectQuiescent } from '../../support/quiescent.ts';
-import { auditLog, isDryRun, type Audited } from '../../support/audit.ts';
-import { writeByHand } from '../../support/by-hand.ts';
-import { wasRaised } from '../../support/invariants.ts';
-import { startTestEnvironment, type TestEnvironment, type Line } from '../../support/test-environment.ts';
-import { startStubWebhook } from '../../support/stub-webhook.ts';
-import { fullFor, newTenant, headroomFor, type Tenant } from '../../support/tenant.ts';
+import { newMigration, FULL_MIGRATIONS } from '../../cluster/kubevirt/objects/objects.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
+import { expectQuiescent } from '../../support/invariants/quiescent.ts';
+import { auditLog, isDryRun, type Audited } from '../../support/environment/audit.ts';
+import { writeByHand } from '../../support/tenant/by-hand.ts';
+import { wasRaised } from '../../support/invariants/invariants.ts';
+import {
+  startTestEnvironment,
+  type TestEnvironment,
+  type Line,
+} from '../../support/environment/test-environment.ts';
+import { startStubWebhook } from '../../support/faults/stub-webhook.ts';
+import { fullFor, newTenant, headroomFor, type Tenant } from '../../support/tenant/tenant.ts';
 
 let environment: TestEnvironment;
 

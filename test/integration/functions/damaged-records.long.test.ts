@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ANNOTATION, LABEL } from '../../../functions/domain/names.ts';
 import type { Namespace, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
-import { markByHand, writeByHand } from '../../support/by-hand.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { newTenant, type Tenant } from '../../support/tenant.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
+import { markByHand, writeByHand } from '../../support/tenant/by-hand.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { newTenant, type Tenant } from '../../support/tenant/tenant.ts';
 
 let environment: TestEnvironment;
 

@@ -9,15 +9,19 @@ import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import type { CloudEvent } from '../../cluster/eventing/cloudevent.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
-import { breakGlassOf, writeByHand } from '../../support/by-hand.ts';
-import { expectQuiescent } from '../../support/quiescent.ts';
-import { holdNextUpdate } from '../../support/gate.ts';
-import type { History } from '../../support/history.ts';
-import { wasRaised } from '../../support/invariants.ts';
-import { namespaceOf, startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { refuseTargets } from '../../support/refuse-targets.ts';
-import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
+import { breakGlassOf, writeByHand } from '../../support/tenant/by-hand.ts';
+import { expectQuiescent } from '../../support/invariants/quiescent.ts';
+import { holdNextUpdate } from '../../support/faults/gate.ts';
+import type { History } from '../../support/tenant/history.ts';
+import { wasRaised } from '../../support/invariants/invariants.ts';
+import {
+  namespaceOf,
+  startTestEnvironment,
+  type TestEnvironment,
+} from '../../support/environment/test-environment.ts';
+import { refuseTargets } from '../../support/tenant/refuse-targets.ts';
+import { countedPods, newTenant, type Tenant } from '../../support/tenant/tenant.ts';
 
 let environment: TestEnvironment;
 

@@ -10,8 +10,8 @@ import type { StepTrigger } from '../../../functions/host/step.ts';
 import { STEPS } from '../../../functions/steps.ts';
 import { bundle } from '../../../hack/build.ts';
 import { freePort } from '../../cluster/controlplane/ports.ts';
-import { anEvent, send } from '../../support/function-host.ts';
-import { kubeconfigOf, startServingIn, type Serving } from '../../support/serving-process.ts';
+import { anEvent, send } from '../../support/environment/function-host.ts';
+import { kubeconfigOf, startServingIn, type Serving } from '../../support/environment/serving-process.ts';
 
 /** The image's programs as real processes; the configured API server is unreachable or silent. */
 let folder: string;

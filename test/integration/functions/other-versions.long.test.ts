@@ -18,12 +18,12 @@ import {
   VMIS,
   VMMRQS,
 } from '../../../functions/kubernetes/resources.ts';
-import { expectQuiescent, expectInTime } from '../../support/quiescent.ts';
-import { wasRaised } from '../../support/invariants.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { droppedEvents, to } from '../../support/dropped-events.ts';
-import { grantIn } from '../../support/replay-state.ts';
-import { newTenant, type Tenant } from '../../support/tenant.ts';
+import { expectQuiescent, expectInTime } from '../../support/invariants/quiescent.ts';
+import { wasRaised } from '../../support/invariants/invariants.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { droppedEvents, to } from '../../support/faults/dropped-events.ts';
+import { grantIn } from '../../support/invariants/replay-state.ts';
+import { newTenant, type Tenant } from '../../support/tenant/tenant.ts';
 
 /** The lock version of a newer release during a rollout or after a rollback: our processes must end its locks correctly. */
 const NEWER = LOCK_VERSION + 1;

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { migrate } from '../../support/kubevirt/harness.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { unlimitMigrations } from '../../support/limits.ts';
-import { newTenant, headroomFor, type Tenant } from '../../support/tenant.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { unlimitMigrations } from '../../support/environment/limits.ts';
+import { newTenant, headroomFor, type Tenant } from '../../support/tenant/tenant.ts';
 
 let environment: TestEnvironment;
 

@@ -7,7 +7,7 @@ import type { Cluster, New, ResourceType } from '../../../functions/kubernetes/c
 import { ApiError, ignoreNotFound } from '../../../functions/kubernetes/errors.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
-import { freshControlPlane } from '../../support/control-plane.ts';
+import { freshControlPlane } from '../../support/environment/control-plane.ts';
 import type { AdmissionRequest, Decision } from '../../../webhook/admission/admission.ts';
 import { ensureCaBundle, fingerprintsOf, mergeBundle } from '../../../webhook/tls/ca-bundle.ts';
 import { CERTIFICATES_SECRET, ensureCertificate } from '../../../webhook/tls/certificates.ts';

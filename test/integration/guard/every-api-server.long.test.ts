@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { userOf, SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
-import { expectQuiescent } from '../../support/quiescent.ts';
-import { auditLog, isDryRun, whatOf } from '../../support/audit.ts';
+import { expectQuiescent } from '../../support/invariants/quiescent.ts';
+import { auditLog, isDryRun, whatOf } from '../../support/environment/audit.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
-import { invariantViolations } from '../../support/invariants.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { expectNoRaise } from '../../support/no-raise.ts';
-import { ownAddress, publish } from '../../support/published.ts';
-import { newTenant } from '../../support/tenant.ts';
+import { invariantViolations } from '../../support/invariants/invariants.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { expectNoRaise } from '../../support/invariants/no-raise.ts';
+import { ownAddress, publish } from '../../support/environment/published.ts';
+import { newTenant } from '../../support/tenant/tenant.ts';
 
 let environment: TestEnvironment;
 

@@ -9,11 +9,11 @@ import { connect } from '../../../functions/kubernetes/client.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { MIGRATIONS, NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { guardDeployment } from '../../cluster/guard.ts';
-import { newMigration } from '../../cluster/kubevirt/objects.ts';
-import { auditLog } from '../../support/audit.ts';
-import { writeByHand } from '../../support/by-hand.ts';
+import { newMigration } from '../../cluster/kubevirt/objects/objects.ts';
+import { auditLog } from '../../support/environment/audit.ts';
+import { writeByHand } from '../../support/tenant/by-hand.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { startGuards, type Guards, type Replica } from '../../support/guards.ts';
+import { startGuards, type Guards, type Replica } from '../../support/environment/guards.ts';
 
 /** A tenant with large objects, which the guard must not keep in memory all at once. */
 const TENANT = 'hoarder';

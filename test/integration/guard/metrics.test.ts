@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { withLock } from '../../../functions/domain/lock.ts';
 import { ANNOTATION, PROOF_QUOTA } from '../../../functions/domain/names.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { writeByHand } from '../../support/by-hand.ts';
+import { writeByHand } from '../../support/tenant/by-hand.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { startGuards, type Guards, type Replica } from '../../support/guards.ts';
+import { startGuards, type Guards, type Replica } from '../../support/environment/guards.ts';
 
 const LONG_AGO_MS = 60_000;
 

@@ -4,9 +4,9 @@ import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../../webhook/tls/resources.ts';
 import { describeError } from '../../../functions/kubernetes/errors.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { proofScene } from '../../support/proof-scene.ts';
-import { expectNoRaise, nameOf, type Answer } from '../../support/no-raise.ts';
-import { CLUSTER_ROLES, untilAllowed } from '../../support/roles.ts';
+import { proofScene } from '../../support/policies/proof-scene.ts';
+import { expectNoRaise, nameOf, type Answer } from '../../support/invariants/no-raise.ts';
+import { CLUSTER_ROLES, untilAllowed } from '../../support/environment/roles.ts';
 
 const scene = proofScene();
 

@@ -1,7 +1,7 @@
 import { test } from '@jest/globals';
 import { WEBHOOK } from '../../../functions/domain/names.ts';
-import { proofScene } from '../../support/proof-scene.ts';
-import { expectNoRaise } from '../../support/no-raise.ts';
+import { proofScene } from '../../support/policies/proof-scene.ts';
+import { expectNoRaise } from '../../support/invariants/no-raise.ts';
 
 const scene = proofScene();
 

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { withLock } from '../../../functions/domain/lock.ts';
 import { ANNOTATION, LABEL } from '../../../functions/domain/names.ts';
 import { KUBEVIRTS, NAMESPACES } from '../../../functions/kubernetes/resources.ts';
-import { writeByHand } from '../../support/by-hand.ts';
+import { writeByHand } from '../../support/tenant/by-hand.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { startGuards, type Guards, type Replica } from '../../support/guards.ts';
+import { startGuards, type Guards, type Replica } from '../../support/environment/guards.ts';
 
 /** As on OpenShift, KubeVirt is in another namespace than the guard's configuration says. */
 const ELSEWHERE = { namespace: 'openshift-cnv', name: 'kubevirt-kubevirt-hyperconverged' };

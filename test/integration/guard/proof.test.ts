@@ -6,9 +6,9 @@ import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { ApiError } from '../../../functions/kubernetes/errors.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { policiesInForce } from '../../cluster/policies-in-force.ts';
-import { writeByHand } from '../../support/by-hand.ts';
+import { writeByHand } from '../../support/tenant/by-hand.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { startGuards, type Guards } from '../../support/guards.ts';
+import { startGuards, type Guards } from '../../support/environment/guards.ts';
 
 /** In the default installation the policy lets a proof of the cached lock pass, and the guard answers with the live lock. */
 

@@ -8,15 +8,15 @@ import {
   VMIS,
   VMMRQS,
 } from '../../../functions/kubernetes/resources.ts';
-import { FULL_VMIS, newVirtualMachineInstance } from '../../cluster/kubevirt/objects.ts';
-import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/api-request.ts';
-import { breakGlassPatch } from '../../support/by-hand.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
+import { FULL_VMIS, newVirtualMachineInstance } from '../../cluster/kubevirt/objects/objects.ts';
+import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/environment/api-request.ts';
+import { breakGlassPatch } from '../../support/tenant/by-hand.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { invariantViolations, wasRaised } from '../../support/invariants.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { bindRole, untilAllowed } from '../../support/roles.ts';
-import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
+import { invariantViolations, wasRaised } from '../../support/invariants/invariants.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { bindRole, untilAllowed } from '../../support/environment/roles.ts';
+import { countedPods, newTenant, type Tenant } from '../../support/tenant/tenant.ts';
 
 const TENANT_ADMIN = { name: 'tenant-admin', groups: ['tenant-admins'] };
 const CLUSTER_ADMIN = { name: 'cluster-admin', groups: ['cluster-admins'] };

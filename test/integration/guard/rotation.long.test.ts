@@ -14,7 +14,7 @@ import {
 } from '../../../webhook/tls/resources.ts';
 import { SERVING_NAMES } from '../../../webhook/tls/renewal.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { startGuards, type Guards, type Replica } from '../../support/guards.ts';
+import { startGuards, type Guards, type Replica } from '../../support/environment/guards.ts';
 
 /**
  * An authority is renewed after 6.7 s of its 10, a certificate after 6 s of its 9. A client here may be slow: it may use the

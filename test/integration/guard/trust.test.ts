@@ -8,7 +8,7 @@ import { ignoreNotFound, Unreachable } from '../../../functions/kubernetes/error
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { render } from '../../cluster/controlplane/kustomize.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
-import { freshControlPlane } from '../../support/control-plane.ts';
+import { freshControlPlane } from '../../support/environment/control-plane.ts';
 import { fingerprintsOf, trustedAt } from '../../../webhook/tls/ca-bundle.ts';
 import { CERTIFICATES_SECRET } from '../../../webhook/tls/certificates.ts';
 import {

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
 import { CERTIFICATES_SECRET } from '../../../webhook/tls/certificates.ts';
 import { SECRETS } from '../../../webhook/tls/resources.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { WITH_WEBHOOKS } from '../../support/admission-mode.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { WITH_WEBHOOKS } from '../../support/environment/admission-mode.ts';
 
 let environment: TestEnvironment;
 

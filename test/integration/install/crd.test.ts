@@ -19,9 +19,9 @@ import {
 } from '../../../functions/kubernetes/resources.ts';
 import { render } from '../../cluster/controlplane/kustomize.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
-import { freshControlPlane } from '../../support/control-plane.ts';
+import { freshControlPlane } from '../../support/environment/control-plane.ts';
 import { aReservation } from '../../support/builders/snapshot.ts';
-import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/api-request.ts';
+import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/environment/api-request.ts';
 import { CRDS as ANY_CRDS } from '../../cluster/served.ts';
 
 interface Crd extends KubernetesObject {

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { loadScenarios } from '../../e2e/scenario.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
 
 /** `npm run test:e2e` against the local cluster instead of a real one. */
 const MAIN = fileURLToPath(new URL('../../e2e/main.ts', import.meta.url));

@@ -6,10 +6,10 @@ import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { mapAtMost } from '../../../kubectl/cluster/map-at-most.ts';
 import { objectsOf } from '../../cluster/controlplane/kustomize.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
-import { freshControlPlane } from '../../support/control-plane.ts';
+import { freshControlPlane } from '../../support/environment/control-plane.ts';
 import { typeOf } from '../../cluster/install.ts';
 import { COMPONENTS, OVERLAYS, renderInstallation } from '../../cluster/overlay.ts';
-import { apiRequests, type ApiAnswer } from '../../support/api-request.ts';
+import { apiRequests, type ApiAnswer } from '../../support/environment/api-request.ts';
 
 /** Kinds whose CRDs are not available here; test/contract/installations.test.ts checks them. */
 const FOREIGN = /^(?:[a-z]+\.knative\.dev|cert-manager\.io|monitoring\.coreos\.com)\//;

@@ -3,10 +3,10 @@ import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { EVENTS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { CRDS, untilServed } from '../../cluster/served.ts';
-import { expectQuiescent } from '../../support/quiescent.ts';
+import { expectQuiescent } from '../../support/invariants/quiescent.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { newTenant, type Tenant } from '../../support/tenant.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { newTenant, type Tenant } from '../../support/tenant/tenant.ts';
 
 /** The incumbent's own object, with the fields by which other programs detect it. */
 const MTQS: ResourceType = {

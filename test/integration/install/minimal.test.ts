@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { CYCLE } from '../../../functions/steps.ts';
-import { wasRaised } from '../../support/invariants.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { newTenant } from '../../support/tenant.ts';
+import { wasRaised } from '../../support/invariants/invariants.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { newTenant } from '../../support/tenant/tenant.ts';
 
 /** config/components/minimal: one function for all steps, with one service account. */
 let environment: TestEnvironment;

@@ -7,14 +7,14 @@ import { startChild, type Child } from '../../cluster/controlplane/children.ts';
 import { temporaryFolder, type TemporaryFolder } from '../../cluster/controlplane/exit.ts';
 import { freePort } from '../../cluster/controlplane/ports.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
-import { freshControlPlane } from '../../support/control-plane.ts';
+import { freshControlPlane } from '../../support/environment/control-plane.ts';
 import { installKubeVirt } from '../../cluster/kubevirt/install.ts';
 import { startKubeVirt, type KubeVirtStandIn } from '../../cluster/kubevirt/start.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
-import { History } from '../../support/history.ts';
-import { wasRaised } from '../../support/invariants.ts';
-import { newTenant } from '../../support/tenant.ts';
-import { ADMISSION_MODE } from '../../support/admission-mode.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
+import { History } from '../../support/tenant/history.ts';
+import { wasRaised } from '../../support/invariants/invariants.ts';
+import { newTenant } from '../../support/tenant/tenant.ts';
+import { ADMISSION_MODE } from '../../support/environment/admission-mode.ts';
 
 const LOG = 'outside.log';
 

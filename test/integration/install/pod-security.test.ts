@@ -7,7 +7,7 @@ import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluste
 import { PODS } from '../../../functions/kubernetes/resources.ts';
 import { renderDefault } from '../../cluster/cluster.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
-import { freshControlPlane } from '../../support/control-plane.ts';
+import { freshControlPlane } from '../../support/environment/control-plane.ts';
 import { install } from '../../cluster/install.ts';
 
 interface PodSpec {

@@ -6,12 +6,12 @@ import { connect } from '../../../functions/kubernetes/client.ts';
 import { RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { ignoreNotFound } from '../../../functions/kubernetes/errors.ts';
 import { POLICY_BINDINGS, policiesInForce } from '../../cluster/policies-in-force.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
-import { writeByHand } from '../../support/by-hand.ts';
-import { expectQuiescent, expectInTime } from '../../support/quiescent.ts';
-import { wasRaised } from '../../support/invariants.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { newTenant } from '../../support/tenant.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
+import { writeByHand } from '../../support/tenant/by-hand.ts';
+import { expectQuiescent, expectInTime } from '../../support/invariants/quiescent.ts';
+import { wasRaised } from '../../support/invariants/invariants.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { newTenant } from '../../support/tenant/tenant.ts';
 
 const LOCK_SECONDS = 8;
 

@@ -7,16 +7,16 @@ import { lockOf } from '../../../functions/domain/lock.ts';
 import { CLUSTER_PREFIX, LABEL, SERVICE_ACCOUNT, userOf } from '../../../functions/domain/names.ts';
 import type { ResourceQuota } from '../../../functions/domain/objects.ts';
 import { NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { expectQuiescent, expectInTime, untilOver } from '../../support/quiescent.ts';
+import { expectQuiescent, expectInTime, untilOver } from '../../support/invariants/quiescent.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { invariantViolations, wasRaised } from '../../support/invariants.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { droppedEvents, to, WHAT_ENDS_A_LOCK } from '../../support/dropped-events.ts';
+import { invariantViolations, wasRaised } from '../../support/invariants/invariants.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { droppedEvents, to, WHAT_ENDS_A_LOCK } from '../../support/faults/dropped-events.ts';
 import { Measured } from '../../support/measured.ts';
-import { refuseTargets } from '../../support/refuse-targets.ts';
-import { CLUSTER_ROLE_BINDINGS, untilAllowed } from '../../support/roles.ts';
-import { forceUninstall } from '../../support/force-uninstall.ts';
-import { fullFor, newTenant, type Tenant } from '../../support/tenant.ts';
+import { refuseTargets } from '../../support/tenant/refuse-targets.ts';
+import { CLUSTER_ROLE_BINDINGS, untilAllowed } from '../../support/environment/roles.ts';
+import { forceUninstall } from '../../support/environment/force-uninstall.ts';
+import { fullFor, newTenant, type Tenant } from '../../support/tenant/tenant.ts';
 
 const LOCK_SECONDS = 8;
 const ENV = {

@@ -6,9 +6,9 @@ import { ApiError } from '../../../functions/kubernetes/errors.ts';
 import { NAMESPACES, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { renderDefault } from '../../cluster/cluster.ts';
 import type { ControlPlane, User } from '../../cluster/controlplane/start.ts';
-import { freshControlPlane } from '../../support/control-plane.ts';
+import { freshControlPlane } from '../../support/environment/control-plane.ts';
 import { untilServed } from '../../cluster/served.ts';
-import { CLUSTER_ROLES, ROLE_BINDINGS, untilAllowed, type Role } from '../../support/roles.ts';
+import { CLUSTER_ROLES, ROLE_BINDINGS, untilAllowed, type Role } from '../../support/environment/roles.ts';
 
 /** Each user has the Kubernetes role of the same name, in one namespace. */
 const USERS: Readonly<Record<'view' | 'edit' | 'admin', User>> = {

@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { NODES } from '../../../functions/kubernetes/resources.ts';
-import { kubeconfigOfViewer } from '../../support/plugin.ts';
-import { newTenant } from '../../support/tenant.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
+import { kubeconfigOfViewer } from '../../support/environment/plugin.ts';
+import { newTenant } from '../../support/tenant/tenant.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
 
 const FOLDER = fileURLToPath(new URL('../../../dist/kubectl', import.meta.url));
 const NAMESPACE = 'completed';

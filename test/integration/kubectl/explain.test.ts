@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { expectRightsMissing, kubeconfigOfViewer, runWith, type RunPlugin } from '../../support/plugin.ts';
-import { newTenant, headroomFor, type Tenant, type TenantOptions } from '../../support/tenant.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import {
+  expectRightsMissing,
+  kubeconfigOfViewer,
+  runWith,
+  type RunPlugin,
+} from '../../support/environment/plugin.ts';
+import { newTenant, headroomFor, type Tenant, type TenantOptions } from '../../support/tenant/tenant.ts';
 
 let environment: TestEnvironment;
 let plugin: RunPlugin;

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
 import type { ClusterVmmrq } from '../../../functions/domain/objects.ts';
 import { CLUSTER_VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { FULL_KUBEVIRTS, newKubeVirt } from '../../cluster/kubevirt/objects.ts';
-import { kubeconfigOfViewer, runWith, type RunPlugin } from '../../support/plugin.ts';
-import { newTenant } from '../../support/tenant.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
+import { FULL_KUBEVIRTS, newKubeVirt } from '../../cluster/kubevirt/objects/objects.ts';
+import { kubeconfigOfViewer, runWith, type RunPlugin } from '../../support/environment/plugin.ts';
+import { newTenant } from '../../support/tenant/tenant.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
 
 /* What it says is right by preflight-property; here is the subcommand, with the role to read, on a real API server. */
 const FULL = 'preflight-full';

@@ -1,14 +1,18 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { KUBEVIRT } from '../../../functions/domain/names.ts';
 import { PROGRESSES } from '../../../functions/kubernetes/resources.ts';
-import { hasState, startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance-scene.ts';
+import {
+  hasState,
+  startMaintenanceScene,
+  type MaintenanceScene,
+} from '../../support/maintenance/maintenance-scene.ts';
 import {
   expectRightsMissing,
   kubeconfigOfViewer,
   runWith,
   startPlugin,
   type RunPlugin,
-} from '../../support/plugin.ts';
+} from '../../support/environment/plugin.ts';
 
 let scene: MaintenanceScene;
 let kubeconfig: string;

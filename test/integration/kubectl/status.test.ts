@@ -7,9 +7,9 @@ import {
   runWith,
   startPlugin,
   type RunPlugin,
-} from '../../support/plugin.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { newTenant, type Tenant } from '../../support/tenant.ts';
+} from '../../support/environment/plugin.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { newTenant, type Tenant } from '../../support/tenant/tenant.ts';
 
 let environment: TestEnvironment;
 let kubeconfig: string;

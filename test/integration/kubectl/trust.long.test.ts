@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { bundleOf } from '../../support/kubevirt/pair.ts';
 import { startTwoKubeVirts, type TwoKubeVirts } from '../../support/kubevirt/two-kubevirts.ts';
-import { runWith, type RunPlugin } from '../../support/plugin.ts';
+import { runWith, type RunPlugin } from '../../support/environment/plugin.ts';
 
 let clusters: TwoKubeVirts;
 let folder: string;

@@ -3,13 +3,13 @@ import { lockOf } from '../../../functions/domain/lock.ts';
 import { ANNOTATION, LABEL, userOf } from '../../../functions/domain/names.ts';
 import type { Namespace } from '../../../functions/domain/objects.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
-import { auditLog } from '../../support/audit.ts';
-import { writeByHand } from '../../support/by-hand.ts';
+import { auditLog } from '../../support/environment/audit.ts';
+import { writeByHand } from '../../support/tenant/by-hand.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { runWith, type RunPlugin } from '../../support/plugin.ts';
-import { bindRole, untilAllowed } from '../../support/roles.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { newTenant } from '../../support/tenant.ts';
+import { runWith, type RunPlugin } from '../../support/environment/plugin.ts';
+import { bindRole, untilAllowed } from '../../support/environment/roles.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { newTenant } from '../../support/tenant/tenant.ts';
 
 /** May read and patch namespaces; gets the break-glass role later. */
 const USER = { name: 'repairer', groups: ['repairers'] };

@@ -15,9 +15,9 @@ import type { ControlPlane } from '../../cluster/controlplane/start.ts';
 import { renderInstallation } from '../../cluster/overlay.ts';
 import { newAuthority } from '../../cluster/serving-certificate.ts';
 import { startWebhookServer, type WebhookServer } from '../../cluster/webhook-server.ts';
-import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/api-request.ts';
+import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/environment/api-request.ts';
 import { aHost, aPlan, aProvider } from '../../support/builders/live.ts';
-import { freshControlPlane } from '../../support/control-plane.ts';
+import { freshControlPlane } from '../../support/environment/control-plane.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { installForkliftKinds } from '../../support/live/crossing.ts';
 import {
@@ -26,7 +26,7 @@ import {
   CLUSTER_ROLES,
   untilAllowed,
   type PolicyRule,
-} from '../../support/roles.ts';
+} from '../../support/environment/roles.ts';
 
 const FORKLIFT = 'forklift.konveyor.io';
 const NAMESPACE = 'tenant';

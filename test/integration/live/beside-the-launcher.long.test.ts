@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LIVE_REASON } from '../../../functions/domain/live/names.ts';
 import type { ResourceList } from '../../../functions/domain/objects.ts';
 import type { New } from '../../../functions/kubernetes/cluster.ts';
-import { FULL_MIGRATIONS } from '../../cluster/kubevirt/objects.ts';
-import type { Vm } from '../../cluster/kubevirt/types.ts';
+import { FULL_MIGRATIONS } from '../../cluster/kubevirt/objects/objects.ts';
+import type { Vm } from '../../cluster/kubevirt/objects/types.ts';
 import { conditionsOf, type Crossing } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { VmStatus } from '../../../functions/domain/live/forklift.ts';
 import { LIVE_ANNOTATION, LIVE_LABEL, LIVE_REASON } from '../../../functions/domain/live/names.ts';
 import { PLAN_MIGRATIONS, SECRETS } from '../../../functions/kubernetes/live-resources.ts';
-import { VMS } from '../../cluster/kubevirt/objects.ts';
+import { VMS } from '../../cluster/kubevirt/objects/objects.ts';
 import { conditionsOf, type Crossing } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
 

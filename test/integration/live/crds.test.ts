@@ -14,7 +14,7 @@ import {
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { objectsOf, render } from '../../cluster/controlplane/kustomize.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
-import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/api-request.ts';
+import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/environment/api-request.ts';
 import {
   aHook,
   aHost,
@@ -24,7 +24,7 @@ import {
   aProvider,
   aStorageMap,
 } from '../../support/builders/live.ts';
-import { freshControlPlane } from '../../support/control-plane.ts';
+import { freshControlPlane } from '../../support/environment/control-plane.ts';
 import { installForkliftKinds } from '../../support/live/crossing.ts';
 
 const NAMESPACE = 'tenant';

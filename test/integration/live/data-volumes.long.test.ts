@@ -3,8 +3,8 @@ import { LIVE_CONDITION, LIVE_KIND, LIVE_REASON } from '../../../functions/domai
 import type { New } from '../../../functions/kubernetes/cluster.ts';
 import { DATA_VOLUMES, STORAGE_CLASSES, STORAGE_MAPS } from '../../../functions/kubernetes/live-resources.ts';
 import { POPULATED, startCdi, type Cdi } from '../../cluster/cdi.ts';
-import { FULL_CLAIMS, FULL_MIGRATIONS } from '../../cluster/kubevirt/objects.ts';
-import type { Vm } from '../../cluster/kubevirt/types.ts';
+import { FULL_CLAIMS, FULL_MIGRATIONS } from '../../cluster/kubevirt/objects/objects.ts';
+import type { Vm } from '../../cluster/kubevirt/objects/types.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { conditionsOf, type Crossing } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';

@@ -9,7 +9,7 @@ import {
   SERVICE_ACCOUNTS,
 } from '../../../functions/kubernetes/live-resources.ts';
 import { EVENTS } from '../../../functions/kubernetes/resources.ts';
-import { VMS } from '../../cluster/kubevirt/objects.ts';
+import { VMS } from '../../cluster/kubevirt/objects/objects.ts';
 import { removeClaims } from '../../support/live/claims.ts';
 import { conditionsOf, type Crossing, type VmDetails, untilRunning } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';

@@ -8,7 +8,7 @@ import {
   INSTANCETYPES,
   PREFERENCES,
 } from '../../../functions/kubernetes/live-resources.ts';
-import type { Vm } from '../../cluster/kubevirt/types.ts';
+import type { Vm } from '../../cluster/kubevirt/objects/types.ts';
 import { serveAnything } from '../../cluster/served.ts';
 import type { PairSide } from '../../support/kubevirt/pair.ts';
 import { conditionsOf } from '../../support/live/crossing.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { FULL_NODES } from '../../cluster/kubevirt/node-objects.ts';
-import { FULL_VMIS } from '../../cluster/kubevirt/objects.ts';
+import { FULL_NODES } from '../../cluster/kubevirt/objects/node-objects.ts';
+import { FULL_VMIS } from '../../cluster/kubevirt/objects/objects.ts';
 import { reportAddresses } from '../../cluster/kubevirt/operator.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
-import { runWith, startPlugin, type RunPlugin } from '../../support/plugin.ts';
+import { runWith, startPlugin, type RunPlugin } from '../../support/environment/plugin.ts';
 
 let crossings: Crossings;
 let kubeconfig: string;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LIVE_REASON } from '../../../functions/domain/live/names.ts';
-import { FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
+import { FULL_VMIS, VMS } from '../../cluster/kubevirt/objects/objects.ts';
 import { removeClaims } from '../../support/live/claims.ts';
 import { conditionsOf, isOver, type Crossing } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';

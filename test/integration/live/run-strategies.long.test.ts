@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { VmOptions } from '../../cluster/kubevirt/objects.ts';
+import type { VmOptions } from '../../cluster/kubevirt/objects/objects.ts';
 import { conditionsOf } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
 import { untilMoved } from '../../support/live/seen.ts';

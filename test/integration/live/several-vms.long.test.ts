@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { PlanMigration } from '../../../functions/domain/live/forklift.ts';
 import { vmsUnderWay } from '../../../functions/live/run/state.ts';
 import { LIVE_REASON } from '../../../functions/domain/live/names.ts';
-import { FULL_MIGRATIONS, VMS } from '../../cluster/kubevirt/objects.ts';
+import { FULL_MIGRATIONS, VMS } from '../../cluster/kubevirt/objects/objects.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { conditionsOf, isOver, type Crossing } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { FULL_VMIS } from '../../cluster/kubevirt/objects.ts';
+import { FULL_VMIS } from '../../cluster/kubevirt/objects/objects.ts';
 import { removeClaims } from '../../support/live/claims.ts';
 import { LIVE_REASON } from '../../../functions/domain/live/names.ts';
 import { conditionsOf, type Crossing } from '../../support/live/crossing.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LIVE_LABEL } from '../../../functions/domain/live/names.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
-import { FULL_CLAIMS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
+import { FULL_CLAIMS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects/objects.ts';
 import { conditionsOf, untilRunning } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
 

@@ -9,11 +9,16 @@ import { systemClock } from '../../../functions/runtime/clock.ts';
 import { restWatcher } from '../../../webhook/live/watcher-scale.ts';
 import { LiveWatcher } from '../../../functions/live/watcher/live-watcher.ts';
 import { installKubeVirt } from '../../cluster/kubevirt/install.ts';
-import { FULL_MIGRATIONS, newMigration, newVirtualMachine, VMS } from '../../cluster/kubevirt/objects.ts';
+import {
+  FULL_MIGRATIONS,
+  newMigration,
+  newVirtualMachine,
+  VMS,
+} from '../../cluster/kubevirt/objects/objects.ts';
 import { startClusters, type SeveralClusters } from '../../cluster/several-clusters.ts';
 import { aPlan, aPlanMigration } from '../../support/builders/live.ts';
 import { seconds } from '../../support/builders/object.ts';
-import { freshControlPlane } from '../../support/control-plane.ts';
+import { freshControlPlane } from '../../support/environment/control-plane.ts';
 import { Recorded } from '../../support/eventually.ts';
 import { installForkliftKinds } from '../../support/live/crossing.ts';
 

@@ -6,12 +6,12 @@ import { EVENTS_WITH_VERDICTS } from '../../../functions/cluster/listed-events.t
 import { ignoreNotFound, isAlreadyExists } from '../../../functions/kubernetes/errors.ts';
 import type { Address } from '../../../functions/kubernetes/cluster.ts';
 import { CLUSTER_VMMRQS, EVENTS, PROGRESSES, VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { cordon } from '../../cluster/kubevirt/node-objects.ts';
-import { evict } from '../../cluster/kubevirt/evict.ts';
-import { FULL_VMIS, LAUNCHER_PODS } from '../../cluster/kubevirt/objects.ts';
+import { cordon } from '../../cluster/kubevirt/objects/node-objects.ts';
+import { evict } from '../../cluster/kubevirt/virt-api/evict.ts';
+import { FULL_VMIS, LAUNCHER_PODS } from '../../cluster/kubevirt/objects/objects.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { give, headroomFor, newTenant, type Tenant } from '../../support/tenant.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
+import { give, headroomFor, newTenant, type Tenant } from '../../support/tenant/tenant.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
 
 /** Drains of VMs whose quotas are full: what `progress` reports of the verdicts. */
 

@@ -8,7 +8,7 @@ import {
   REFUSED,
   startMaintenanceScene,
   type MaintenanceScene,
-} from '../../support/maintenance-scene.ts';
+} from '../../support/maintenance/maintenance-scene.ts';
 
 let scene: MaintenanceScene;
 

@@ -16,13 +16,13 @@ import { freePort } from '../../cluster/controlplane/ports.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
 import { binaryHeaders } from '../../cluster/eventing/cloudevent.ts';
 import { typeOf } from '../../cluster/install.ts';
-import { cordon, FULL_NODES, type NodeObject } from '../../cluster/kubevirt/node-objects.ts';
-import { FULL_VMIS } from '../../cluster/kubevirt/objects.ts';
+import { cordon, FULL_NODES, type NodeObject } from '../../cluster/kubevirt/objects/node-objects.ts';
+import { FULL_VMIS } from '../../cluster/kubevirt/objects/objects.ts';
 import { NODE_NAMES } from '../../cluster/kubevirt/start.ts';
-import { freshControlPlane } from '../../support/control-plane.ts';
+import { freshControlPlane } from '../../support/environment/control-plane.ts';
 import { askUntil, Recorded } from '../../support/eventually.ts';
-import { headroomFor, newTenant } from '../../support/tenant.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
+import { headroomFor, newTenant } from '../../support/tenant/tenant.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
 
 /** The functions of examples/ as processes, with their own accounts, beside a whole installation. */
 

@@ -3,7 +3,7 @@ import { SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
 import { MAINTENANCE_CHANGED, MAINTENANCE_EVENT } from '../../../functions/domain/progress/names.ts';
 import { owesEvents, type MaintenanceProgress } from '../../../functions/domain/progress/progress-object.ts';
 import { PROGRESSES } from '../../../functions/kubernetes/resources.ts';
-import { startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance-scene.ts';
+import { startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance/maintenance-scene.ts';
 
 /** Any pod of the cluster may post events to the Broker. They only trigger a look. */
 

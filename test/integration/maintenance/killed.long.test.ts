@@ -3,9 +3,14 @@ import { KUBEVIRT, SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
 import { owesEvents, type MaintenanceProgress } from '../../../functions/domain/progress/progress-object.ts';
 import { PROGRESSES } from '../../../functions/kubernetes/resources.ts';
 import { atOnce } from '../../support/at-once.ts';
-import { startFaultyProxy, type Fault, type FaultyProxy, type Write } from '../../support/faulty-proxy.ts';
-import { startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance-scene.ts';
-import { by, type Hits } from '../../support/our-writes.ts';
+import {
+  startFaultyProxy,
+  type Fault,
+  type FaultyProxy,
+  type Write,
+} from '../../support/faults/faulty-proxy.ts';
+import { startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance/maintenance-scene.ts';
+import { by, type Hits } from '../../support/faults/our-writes.ts';
 
 /** More parallel drains would only wait for the two cores. */
 const AT_ONCE = 4;

@@ -3,8 +3,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SERVICE_ACCOUNT, userOf } from '../../../functions/domain/names.ts';
 import { NODES } from '../../../functions/kubernetes/resources.ts';
-import { auditLog, whatOf } from '../../support/audit.ts';
-import { hasState, startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance-scene.ts';
+import { auditLog, whatOf } from '../../support/environment/audit.ts';
+import {
+  hasState,
+  startMaintenanceScene,
+  type MaintenanceScene,
+} from '../../support/maintenance/maintenance-scene.ts';
 
 /** Figures of 10,000 VMs on 500 nodes, printed for docs/scale.md. */
 const SIZE = { nodes: 500, vmsOfNode: 20 } as const;

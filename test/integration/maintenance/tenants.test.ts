@@ -2,14 +2,19 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { KUBEVIRT, POLICY, REASON } from '../../../functions/domain/names.ts';
 import { knownVerdicts } from '../../../functions/domain/progress/known-verdict.ts';
 import { CLUSTER_VMMRQS, EVENTS, PROGRESSES } from '../../../functions/kubernetes/resources.ts';
-import { FULL_MIGRATIONS, FULL_VMIS, LAUNCHER_PODS, newMigration } from '../../cluster/kubevirt/objects.ts';
+import {
+  FULL_MIGRATIONS,
+  FULL_VMIS,
+  LAUNCHER_PODS,
+  newMigration,
+} from '../../cluster/kubevirt/objects/objects.ts';
 import { deploy } from '../../cluster/kubevirt/operator.ts';
-import { RELEASE } from '../../cluster/kubevirt/release.ts';
-import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/api-request.ts';
-import { wasRaised } from '../../support/invariants.ts';
-import { bindRole, untilAllowed } from '../../support/roles.ts';
-import { headroomFor, newTenant, type Tenant } from '../../support/tenant.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
+import { RELEASE } from '../../cluster/kubevirt/objects/release.ts';
+import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/environment/api-request.ts';
+import { wasRaised } from '../../support/invariants/invariants.ts';
+import { bindRole, untilAllowed } from '../../support/environment/roles.ts';
+import { headroomFor, newTenant, type Tenant } from '../../support/tenant/tenant.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
 
 /** A tenant wants what an admin gives to drains and upgrades. KubeVirt's webhooks and controllers take part. */
 

@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { KUBEVIRT } from '../../../functions/domain/names.ts';
 import type { MaintenanceProgress } from '../../../functions/domain/progress/progress-object.ts';
-import { FULL_KUBEVIRTS, newKubeVirt } from '../../cluster/kubevirt/objects.ts';
+import { FULL_KUBEVIRTS, newKubeVirt } from '../../cluster/kubevirt/objects/objects.ts';
 import { announce, deploy } from '../../cluster/kubevirt/operator.ts';
-import { releaseOf } from '../../cluster/kubevirt/release.ts';
-import { hasState, startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance-scene.ts';
+import { releaseOf } from '../../cluster/kubevirt/objects/release.ts';
+import {
+  hasState,
+  startMaintenanceScene,
+  type MaintenanceScene,
+} from '../../support/maintenance/maintenance-scene.ts';
 
 /** Upgrades that do not end as they began. */
 

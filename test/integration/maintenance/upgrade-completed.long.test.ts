@@ -3,8 +3,8 @@ import { expect, test } from '@jest/globals';
 import { KUBEVIRT } from '../../../functions/domain/names.ts';
 import { LEASES } from '../../../functions/kubernetes/resources.ts';
 import { announce, deploy, reportObserved } from '../../cluster/kubevirt/operator.ts';
-import { releaseOf, type Release } from '../../cluster/kubevirt/release.ts';
-import { startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance-scene.ts';
+import { releaseOf, type Release } from '../../cluster/kubevirt/objects/release.ts';
+import { startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance/maintenance-scene.ts';
 
 const LEASE = { namespace: 'kubevirt', name: KUBEVIRT.controllerLease };
 

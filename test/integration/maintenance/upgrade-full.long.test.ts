@@ -1,15 +1,15 @@
 import { expect, test } from '@jest/globals';
 import { KUBEVIRT } from '../../../functions/domain/names.ts';
 import { CLUSTER_VMMRQS, EVENTS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { createNodes } from '../../cluster/kubevirt/node-objects.ts';
-import { FULL_MIGRATIONS, FULL_VMIS } from '../../cluster/kubevirt/objects.ts';
+import { createNodes } from '../../cluster/kubevirt/objects/node-objects.ts';
+import { FULL_MIGRATIONS, FULL_VMIS } from '../../cluster/kubevirt/objects/objects.ts';
 import { deploy } from '../../cluster/kubevirt/operator.ts';
-import { releaseOf } from '../../cluster/kubevirt/release.ts';
+import { releaseOf } from '../../cluster/kubevirt/objects/release.ts';
 import { NODE_NAMES } from '../../cluster/kubevirt/start.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
-import { grantIn } from '../../support/replay-state.ts';
-import { headroomFor, newTenant, type Tenant } from '../../support/tenant.ts';
-import { startTestEnvironment } from '../../support/test-environment.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
+import { grantIn } from '../../support/invariants/replay-state.ts';
+import { headroomFor, newTenant, type Tenant } from '../../support/tenant/tenant.ts';
+import { startTestEnvironment } from '../../support/environment/test-environment.ts';
 
 const [OLD, NEW] = [releaseOf('v1.9.0'), releaseOf('v1.9.1')];
 const TENANTS = ['upgrade-one', 'upgrade-two'];

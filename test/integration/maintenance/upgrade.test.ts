@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { KUBEVIRT } from '../../../functions/domain/names.ts';
 import { KUBEVIRTS } from '../../../functions/kubernetes/resources.ts';
-import { FULL_KUBEVIRTS, newKubeVirt } from '../../cluster/kubevirt/objects.ts';
-import { startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance-scene.ts';
+import { FULL_KUBEVIRTS, newKubeVirt } from '../../cluster/kubevirt/objects/objects.ts';
+import { startMaintenanceScene, type MaintenanceScene } from '../../support/maintenance/maintenance-scene.ts';
 
 const AT = { namespace: 'kubevirt', name: 'kubevirt' };
 

@@ -4,13 +4,13 @@ import { ANNOTATION, KUBEVIRT, LABEL, POLICY, REASON, WEBHOOK } from '../../../f
 import { NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { POLICIES, POLICY_BINDINGS, policiesInForce } from '../../cluster/policies-in-force.ts';
 import { ADMISSION_MODES, type AdmissionMode } from '../../cluster/admission-modes.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
-import { breakGlassOf } from '../../support/by-hand.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
+import { breakGlassOf } from '../../support/tenant/by-hand.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { invariantViolations, wasRaised } from '../../support/invariants.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { asTenantAdmin, attempts, untilAdmitted, type Send } from '../../support/tenant-admin.ts';
-import { newTenant, type Tenant } from '../../support/tenant.ts';
+import { invariantViolations, wasRaised } from '../../support/invariants/invariants.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { asTenantAdmin, attempts, untilAdmitted, type Send } from '../../support/tenant/tenant-admin.ts';
+import { newTenant, type Tenant } from '../../support/tenant/tenant.ts';
 
 /** I3: the limit of a repair. */
 const REPAIR_SECONDS = 15;

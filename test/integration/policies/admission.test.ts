@@ -16,7 +16,7 @@ import { isAlreadyExists } from '../../../functions/kubernetes/errors.ts';
 import { NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { render } from '../../cluster/controlplane/kustomize.ts';
 import { DEFAULT_USERS, type ControlPlane, type User } from '../../cluster/controlplane/start.ts';
-import { freshControlPlane } from '../../support/control-plane.ts';
+import { freshControlPlane } from '../../support/environment/control-plane.ts';
 import { guessPlural } from '../../cluster/eventing/source.ts';
 import {
   annotate,
@@ -44,10 +44,10 @@ import {
   POD_SPEC,
   replaceNamespace,
   replaceQuota,
-} from '../../support/admission-requests.ts';
+} from '../../support/policies/admission-requests.ts';
 import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../../webhook/tls/resources.ts';
-import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/api-request.ts';
-import { startStubWebhook, type StubWebhook } from '../../support/stub-webhook.ts';
+import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/environment/api-request.ts';
+import { startStubWebhook, type StubWebhook } from '../../support/faults/stub-webhook.ts';
 
 /**
  * The requests that the API server sends to the guard. No guard runs here, so failurePolicy Fail turns each of them into a

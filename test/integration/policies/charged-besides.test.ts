@@ -10,9 +10,9 @@ import {
   createPod,
   giveDeadline,
   POD_SPEC,
-} from '../../support/admission-requests.ts';
+} from '../../support/policies/admission-requests.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { CLAIMS, startPolicyWorld, type PolicyWorld } from '../../support/policy-world.ts';
+import { CLAIMS, startPolicyWorld, type PolicyWorld } from '../../support/policies/policy-world.ts';
 import { createOrRefusal, isRefusal } from '../../support/preflight/refusal.ts';
 
 /**

@@ -31,8 +31,8 @@ import {
   relabelPod,
   replaceNamespace,
   replaceQuota,
-} from '../../support/admission-requests.ts';
-import type { ApiRequest } from '../../support/api-request.ts';
+} from '../../support/policies/admission-requests.ts';
+import type { ApiRequest } from '../../support/environment/api-request.ts';
 import {
   ATTACHING,
   BROKEN,
@@ -52,9 +52,9 @@ import {
   startPolicyTenants,
   TOKEN,
   vmiOf,
-} from '../../support/policy-scene.ts';
+} from '../../support/policies/policy-scene.ts';
 import { breakGlassCommand } from '../../../webhook/admission/messages.ts';
-import type { PolicyWorld } from '../../support/policy-world.ts';
+import type { PolicyWorld } from '../../support/policies/policy-world.ts';
 
 /** The policies alone on the real API server: none of our processes runs, no webhook is installed. Every request is a dry run. */
 

@@ -6,14 +6,14 @@ import { CERTIFICATES_SECRET } from '../../../webhook/tls/certificates.ts';
 import { SECRETS, VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../../webhook/tls/resources.ts';
 import { describeError } from '../../../functions/kubernetes/errors.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { heldBy } from '../../support/history.ts';
-import { wasRaised } from '../../support/invariants.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { startStubWebhook, type StubWebhook } from '../../support/stub-webhook.ts';
-import { expectNoRaise, nameOf, type Answer } from '../../support/no-raise.ts';
-import { newTenant } from '../../support/tenant.ts';
+import { heldBy } from '../../support/tenant/history.ts';
+import { wasRaised } from '../../support/invariants/invariants.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { startStubWebhook, type StubWebhook } from '../../support/faults/stub-webhook.ts';
+import { expectNoRaise, nameOf, type Answer } from '../../support/invariants/no-raise.ts';
+import { newTenant } from '../../support/tenant/tenant.ts';
 
 /** Admission mode policy: the policy's refusal is the proof. */
 let environment: TestEnvironment;

@@ -11,10 +11,10 @@ import type { KubernetesObject, Namespace, ResourceQuota } from '../../../functi
 import type { New } from '../../../functions/kubernetes/cluster.ts';
 import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { render } from '../../cluster/controlplane/kustomize.ts';
-import type { ApiRequest } from '../../support/api-request.ts';
-import { createProof } from '../../support/admission-requests.ts';
+import type { ApiRequest } from '../../support/environment/api-request.ts';
+import { createProof } from '../../support/policies/admission-requests.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { startPolicyWorld, type PolicyWorld, type Verdict } from '../../support/policy-world.ts';
+import { startPolicyWorld, type PolicyWorld, type Verdict } from '../../support/policies/policy-world.ts';
 
 /**
  * The policy for our own accounts' writes, on the real API server. All other tests show that the steps' writes pass; these

@@ -5,10 +5,10 @@ import {
   FULL_VMIS,
   newMigration,
   newVirtualMachineInstance,
-} from '../../cluster/kubevirt/objects.ts';
+} from '../../cluster/kubevirt/objects/objects.ts';
 import { render } from '../../cluster/controlplane/kustomize.ts';
-import type { ApiRequest } from '../../support/api-request.ts';
-import { startPolicyWorld, type PolicyWorld } from '../../support/policy-world.ts';
+import type { ApiRequest } from '../../support/environment/api-request.ts';
+import { startPolicyWorld, type PolicyWorld } from '../../support/policies/policy-world.ts';
 
 /** The policy alone on the real API server. Every request is a dry run. */
 

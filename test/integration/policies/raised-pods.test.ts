@@ -11,8 +11,8 @@ import {
   ownPod,
   relabelPod,
   replaceQuota,
-} from '../../support/admission-requests.ts';
-import type { ApiRequest } from '../../support/api-request.ts';
+} from '../../support/policies/admission-requests.ts';
+import type { ApiRequest } from '../../support/environment/api-request.ts';
 import {
   ATTACHING,
   changeOfQuota,
@@ -36,8 +36,8 @@ import {
   type TARGETS,
   TWICE,
   vmiOf,
-} from '../../support/policy-scene.ts';
-import type { PolicyWorld } from '../../support/policy-world.ts';
+} from '../../support/policies/policy-scene.ts';
+import type { PolicyWorld } from '../../support/policies/policy-world.ts';
 
 /** The policies alone on the real API server: none of our processes runs, no webhook is installed. Every request is a dry run. */
 

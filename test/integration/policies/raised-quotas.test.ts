@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ANNOTATION, LABEL, POLICY } from '../../../functions/domain/names.ts';
-import { changeQuota, deletion, deletionOfAll, replaceQuota } from '../../support/admission-requests.ts';
-import type { ApiRequest } from '../../support/api-request.ts';
+import {
+  changeQuota,
+  deletion,
+  deletionOfAll,
+  replaceQuota,
+} from '../../support/policies/admission-requests.ts';
+import type { ApiRequest } from '../../support/environment/api-request.ts';
 import {
   changeOfQuota,
   FREE,
@@ -13,8 +18,8 @@ import {
   startPolicyTenants,
   STOLEN,
   UNLABELLED,
-} from '../../support/policy-scene.ts';
-import type { PolicyWorld } from '../../support/policy-world.ts';
+} from '../../support/policies/policy-scene.ts';
+import type { PolicyWorld } from '../../support/policies/policy-world.ts';
 
 /** The policies alone on the real API server: none of our processes runs, no webhook is installed. Every request is a dry run. */
 

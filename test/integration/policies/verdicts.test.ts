@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ANNOTATION, POLICY, SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
 import { EVENTS } from '../../../functions/kubernetes/resources.ts';
 import { render } from '../../cluster/controlplane/kustomize.ts';
-import type { ApiRequest } from '../../support/api-request.ts';
-import { startPolicyWorld, type PolicyWorld } from '../../support/policy-world.ts';
+import type { ApiRequest } from '../../support/environment/api-request.ts';
+import { startPolicyWorld, type PolicyWorld } from '../../support/policies/policy-world.ts';
 
 /** The policy alone on the real API server. Every request is a dry run. */
 

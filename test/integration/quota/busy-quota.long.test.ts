@@ -3,11 +3,11 @@ import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { isConflict, isNotFound } from '../../../functions/kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { CONFIG_MAPS } from '../../cluster/policies-in-force.ts';
-import { expectQuiescent, expectInTime } from '../../support/quiescent.ts';
-import { wasRaised } from '../../support/invariants.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
+import { expectQuiescent, expectInTime } from '../../support/invariants/quiescent.ts';
+import { wasRaised } from '../../support/invariants/invariants.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
 import { Measured } from '../../support/measured.ts';
-import { fullFor, newTenant } from '../../support/tenant.ts';
+import { fullFor, newTenant } from '../../support/tenant/tenant.ts';
 
 /**
  * A tenant creates and deletes objects that the raised quota counts and admission does not restrict, as fast as it can. Each

@@ -3,10 +3,10 @@ import { LOCK_OUTCOME, SERVICE_ACCOUNT, userOf } from '../../../functions/domain
 import { grantOf, type Grant } from '../../../functions/domain/quota/grant.ts';
 import { lastAttemptOf } from '../../../functions/domain/verdict/attempt.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { auditLog, whatOf } from '../../support/audit.ts';
-import { refuseTargets } from '../../support/refuse-targets.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { newTenant, type Tenant } from '../../support/tenant.ts';
+import { auditLog, whatOf } from '../../support/environment/audit.ts';
+import { refuseTargets } from '../../support/tenant/refuse-targets.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { newTenant, type Tenant } from '../../support/tenant/tenant.ts';
 
 let environment: TestEnvironment;
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { PAIRS, testCharges } from '../../support/charges.ts';
+import { PAIRS, testCharges } from '../../support/policies/charges.ts';
 
 const charged = testCharges(PAIRS);
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { SINGLES, testCharges } from '../../support/charges.ts';
+import { SINGLES, testCharges } from '../../support/policies/charges.ts';
 
 const charged = testCharges(SINGLES);
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { ResourceList } from '../../../functions/domain/objects.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { expectQuiescent, untilOver } from '../../support/quiescent.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { countedPods, fullFor, newTenant, type Tenant } from '../../support/tenant.ts';
+import { expectQuiescent, untilOver } from '../../support/invariants/quiescent.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { countedPods, fullFor, newTenant, type Tenant } from '../../support/tenant/tenant.ts';
 
 /** Edits of a raised quota by its owner while kube-controller-manager is paused. */
 const EDITS: Readonly<Record<string, ResourceList>> = {

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SERVICE_ACCOUNT, userOf } from '../../../functions/domain/names.ts';
 import { PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
-import { auditLog, whatOf, type Audited } from '../../support/audit.ts';
-import { isEnforced } from '../../support/enforced.ts';
-import { wasRaised } from '../../support/invariants.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { grantIn } from '../../support/replay-state.ts';
-import { allowLaunchers, refuseTargets } from '../../support/refuse-targets.ts';
-import { countedPods, newTenant, type Tenant } from '../../support/tenant.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
+import { auditLog, whatOf, type Audited } from '../../support/environment/audit.ts';
+import { isEnforced } from '../../support/invariants/enforced.ts';
+import { wasRaised } from '../../support/invariants/invariants.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { grantIn } from '../../support/invariants/replay-state.ts';
+import { allowLaunchers, refuseTargets } from '../../support/tenant/refuse-targets.ts';
+import { countedPods, newTenant, type Tenant } from '../../support/tenant/tenant.ts';
 
 let environment: TestEnvironment;
 /** Already raised when the controller stopped. */

@@ -1,10 +1,16 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { expectAsBefore } from '../../support/as-before.ts';
-import { invariantViolations } from '../../support/invariants.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { grantIn } from '../../support/replay-state.ts';
-import { fullFor, newTenant, headroomFor, type Tenant, type TenantOptions } from '../../support/tenant.ts';
+import { expectAsBefore } from '../../support/invariants/as-before.ts';
+import { invariantViolations } from '../../support/invariants/invariants.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { grantIn } from '../../support/invariants/replay-state.ts';
+import {
+  fullFor,
+  newTenant,
+  headroomFor,
+  type Tenant,
+  type TenantOptions,
+} from '../../support/tenant/tenant.ts';
 
 /** Amounts that the API server accepts and changes, or unusual ones that it accepts and keeps. */
 let environment: TestEnvironment;

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { REASON } from '../../../functions/domain/names.ts';
 import { RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { expectQuiescent } from '../../support/quiescent.ts';
-import { startTestEnvironment, type TestEnvironment } from '../../support/test-environment.ts';
-import { newTenant } from '../../support/tenant.ts';
+import { expectQuiescent } from '../../support/invariants/quiescent.ts';
+import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { newTenant } from '../../support/tenant/tenant.ts';
 
 let environment: TestEnvironment;
 

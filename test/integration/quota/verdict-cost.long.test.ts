@@ -15,9 +15,9 @@ import {
 import { readSnapshot } from '../../../functions/cluster/snapshot.ts';
 import { render } from '../../cluster/controlplane/kustomize.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
-import { freshControlPlane } from '../../support/control-plane.ts';
+import { freshControlPlane } from '../../support/environment/control-plane.ts';
 import { installKubeVirt } from '../../cluster/kubevirt/install.ts';
-import { newMigration, newVirtualMachineInstance } from '../../cluster/kubevirt/objects.ts';
+import { newMigration, newVirtualMachineInstance } from '../../cluster/kubevirt/objects/objects.ts';
 import { CRDS, untilServed } from '../../cluster/served.ts';
 import { aView, RULES } from '../../support/builders/snapshot.ts';
 import { aLauncher } from '../../support/builders/kubevirt.ts';

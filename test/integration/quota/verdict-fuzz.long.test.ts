@@ -2,18 +2,18 @@ import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals
 import { connect } from '../../../functions/kubernetes/client.ts';
 import { render } from '../../cluster/controlplane/kustomize.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
-import { freshControlPlane } from '../../support/control-plane.ts';
+import { freshControlPlane } from '../../support/environment/control-plane.ts';
 import { installKubeVirt } from '../../cluster/kubevirt/install.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { NAMESPACES, VMMRQS } from '../../../functions/kubernetes/resources.ts';
-import { FULL_KUBEVIRTS, newKubeVirt } from '../../cluster/kubevirt/objects.ts';
+import { FULL_KUBEVIRTS, newKubeVirt } from '../../cluster/kubevirt/objects/objects.ts';
 import { CRDS, untilServed } from '../../cluster/served.ts';
 import { Barrier } from '../../support/fuzz/barrier.ts';
 import { fuzzCases } from '../../support/fuzz/cases.ts';
 import { cellsOf, classesOf, matrix, summaryOf } from '../../support/fuzz/tally.ts';
 import { FuzzNamespace, OLD_KUBEVIRT, type Clusters } from '../../support/fuzz/world.ts';
-import { installClasses } from '../../support/pod-shapes.ts';
+import { installClasses } from '../../support/policies/pod-shapes.ts';
 
 /*
  * Compares our verdict with the real API server in both directions: no lock without effect, and no missed raise that would

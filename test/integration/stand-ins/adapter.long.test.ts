@@ -4,7 +4,7 @@ import { connect } from '../../../functions/kubernetes/client.ts';
 import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
-import { freshControlPlane } from '../../support/control-plane.ts';
+import { freshControlPlane } from '../../support/environment/control-plane.ts';
 import { ApiServerSourceAdapter } from '../../cluster/eventing/adapter.ts';
 import { parseApiServerSource } from '../../cluster/eventing/manifests.ts';
 import { recordingSink, type RecordingSink } from '../../cluster/eventing/recordingsink.ts';

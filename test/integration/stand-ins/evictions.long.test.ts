@@ -3,17 +3,17 @@ import { connect } from '../../../functions/kubernetes/client.ts';
 import type { Address, Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { ApiError } from '../../../functions/kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { evict } from '../../cluster/kubevirt/evict.ts';
-import { cordon, createNodes, FULL_NODES } from '../../cluster/kubevirt/node-objects.ts';
+import { evict } from '../../cluster/kubevirt/virt-api/evict.ts';
+import { cordon, createNodes, FULL_NODES } from '../../cluster/kubevirt/objects/node-objects.ts';
 import {
   FULL_MIGRATIONS,
   FULL_VMIS,
   LAUNCHER_PODS,
   newMigration,
   type VmiOptions,
-} from '../../cluster/kubevirt/objects.ts';
-import type { LauncherPod, RecordedEvent, Vmi, Vmim } from '../../cluster/kubevirt/types.ts';
-import { startVirtApi, type VirtApi } from '../../cluster/kubevirt/virt-api.ts';
+} from '../../cluster/kubevirt/objects/objects.ts';
+import type { LauncherPod, RecordedEvent, Vmi, Vmim } from '../../cluster/kubevirt/objects/types.ts';
+import { startVirtApi, type VirtApi } from '../../cluster/kubevirt/virt-api/virt-api.ts';
 import { recordHistory } from '../../support/kubevirt/history.ts';
 import {
   createNamespace,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { FULL_MIGRATIONS } from '../../cluster/kubevirt/objects.ts';
-import type { RecordedEvent, Vmim } from '../../cluster/kubevirt/types.ts';
+import { FULL_MIGRATIONS } from '../../cluster/kubevirt/objects/objects.ts';
+import type { RecordedEvent, Vmim } from '../../cluster/kubevirt/objects/types.ts';
 import { recordHistory, type Recording } from '../../support/kubevirt/history.ts';
 import {
   createNamespace,

@@ -10,8 +10,8 @@ import {
   newMigration,
   newVirtualMachineInstance,
   type KubeVirtSettings,
-} from '../../cluster/kubevirt/objects.ts';
-import type { LauncherPod, RecordedEvent, Vmi, Vmim } from '../../cluster/kubevirt/types.ts';
+} from '../../cluster/kubevirt/objects/objects.ts';
+import type { LauncherPod, RecordedEvent, Vmi, Vmim } from '../../cluster/kubevirt/objects/types.ts';
 import { recordHistory, type Recording, type Version } from '../../support/kubevirt/history.ts';
 import {
   createNamespace,
@@ -25,7 +25,7 @@ import {
   untilMigrationIsGone,
   type Harness,
 } from '../../support/kubevirt/harness.ts';
-import { limitLaunchers } from '../../support/refuse-targets.ts';
+import { limitLaunchers } from '../../support/tenant/refuse-targets.ts';
 
 /** Slow enough to act while a target pod starts and while a migration runs. */
 const TIMINGS = { runMs: 300, migrationMs: 300 };

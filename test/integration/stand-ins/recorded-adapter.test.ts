@@ -14,8 +14,8 @@ import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluste
 import { ApiError, describeError } from '../../../functions/kubernetes/errors.ts';
 import { MIGRATIONS, NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
-import { freshControlPlane } from '../../support/control-plane.ts';
-import { bindRole, untilAllowed } from '../../support/roles.ts';
+import { freshControlPlane } from '../../support/environment/control-plane.ts';
+import { bindRole, untilAllowed } from '../../support/environment/roles.ts';
 import { ApiServerSourceAdapter } from '../../cluster/eventing/adapter.ts';
 import { parseApiServerSource } from '../../cluster/eventing/manifests.ts';
 import { normalised, pairs, recordedRequest, type Headers } from '../../cluster/eventing/recorded.ts';

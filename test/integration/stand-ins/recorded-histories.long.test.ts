@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { FULL_MIGRATIONS } from '../../cluster/kubevirt/objects.ts';
+import { FULL_MIGRATIONS } from '../../cluster/kubevirt/objects/objects.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { WRITTEN_BY_SEVERAL } from '../../support/kubevirt/differences.ts';
 import { readHistory, recordHistory, type Recording, type Version } from '../../support/kubevirt/history.ts';

@@ -5,18 +5,18 @@ import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
 import { installKubeVirt } from '../../cluster/kubevirt/install.ts';
-import { createNodes } from '../../cluster/kubevirt/node-objects.ts';
+import { createNodes } from '../../cluster/kubevirt/objects/node-objects.ts';
 import {
   FULL_KUBEVIRTS,
   FULL_MIGRATIONS,
   FULL_VMIS,
   type FullKubeVirt,
-} from '../../cluster/kubevirt/objects.ts';
+} from '../../cluster/kubevirt/objects/objects.ts';
 import { announce, deploy, reportObserved } from '../../cluster/kubevirt/operator.ts';
-import { releaseOf } from '../../cluster/kubevirt/release.ts';
+import { releaseOf } from '../../cluster/kubevirt/objects/release.ts';
 import { NODE_NAMES, startKubeVirt, type KubeVirtStandIn } from '../../cluster/kubevirt/start.ts';
-import type { RecordedEvent, Vmim } from '../../cluster/kubevirt/types.ts';
-import { freshControlPlane } from '../../support/control-plane.ts';
+import type { RecordedEvent, Vmim } from '../../cluster/kubevirt/objects/types.ts';
+import { freshControlPlane } from '../../support/environment/control-plane.ts';
 import { byVm, milestonesOf, normaliseMaintenance } from '../../support/kubevirt/by-vm.ts';
 import { createNamespace, createQuota, runVmi } from '../../support/kubevirt/harness.ts';
 import { readHistory, recordHistory, type Recording, type Version } from '../../support/kubevirt/history.ts';

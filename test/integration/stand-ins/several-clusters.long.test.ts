@@ -5,7 +5,7 @@ import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { ApiError } from '../../../functions/kubernetes/errors.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { clusterIdOf, startClusters, type SeveralClusters } from '../../cluster/several-clusters.ts';
-import { freshControlPlane } from '../../support/control-plane.ts';
+import { freshControlPlane } from '../../support/environment/control-plane.ts';
 
 let clusters: SeveralClusters<'source' | 'target' | 'hub'>;
 

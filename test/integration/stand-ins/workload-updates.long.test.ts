@@ -3,7 +3,7 @@ import { connect } from '../../../functions/kubernetes/client.ts';
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
 import { installKubeVirt } from '../../cluster/kubevirt/install.ts';
-import { createNodes, FULL_NODES } from '../../cluster/kubevirt/node-objects.ts';
+import { createNodes, FULL_NODES } from '../../cluster/kubevirt/objects/node-objects.ts';
 import {
   FULL_KUBEVIRTS,
   FULL_MIGRATIONS,
@@ -12,13 +12,13 @@ import {
   newMigration,
   type FullKubeVirt,
   type KubeVirtSettings,
-} from '../../cluster/kubevirt/objects.ts';
+} from '../../cluster/kubevirt/objects/objects.ts';
 import { announce, deploy, reportObserved } from '../../cluster/kubevirt/operator.ts';
-import { RELEASE, releaseOf, type Release } from '../../cluster/kubevirt/release.ts';
+import { RELEASE, releaseOf, type Release } from '../../cluster/kubevirt/objects/release.ts';
 import { NODE_NAMES, startKubeVirt, type KubeVirtStandIn } from '../../cluster/kubevirt/start.ts';
-import type { RecordedEvent, Vmi, Vmim } from '../../cluster/kubevirt/types.ts';
+import type { RecordedEvent, Vmi, Vmim } from '../../cluster/kubevirt/objects/types.ts';
 import { askUntil } from '../../support/eventually.ts';
-import { freshControlPlane } from '../../support/control-plane.ts';
+import { freshControlPlane } from '../../support/environment/control-plane.ts';
 import { recordHistory, type Recording, type Version } from '../../support/kubevirt/history.ts';
 import { createNamespace, createQuota, podsOf, runVmi, until } from '../../support/kubevirt/harness.ts';
 

@@ -13,8 +13,8 @@ import {
   VMIS,
   VMMRQS,
 } from '../../../functions/kubernetes/resources.ts';
-import { holding } from '../../support/allowance-history.ts';
-import { isOurs } from '../guard.ts';
+import { holding } from '../../support/invariants/allowance-history.ts';
+import { isOurs } from '../world/guard.ts';
 import type { Point } from '../model/request.ts';
 import type { Change, Store } from '../model/store.ts';
 import { Admissions } from './admissions.ts';

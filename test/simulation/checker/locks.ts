@@ -3,8 +3,8 @@ import { lockOf, type Lock, type LockState } from '../../../functions/domain/loc
 import { MAX_LOCK_SECONDS } from '../../../functions/runtime/limits.ts';
 import { LABEL } from '../../../functions/domain/names.ts';
 import type { Namespace, ResourceQuota } from '../../../functions/domain/objects.ts';
-import { isOurs } from '../guard.ts';
-import { LockedTime } from '../../support/locked-time.ts';
+import { isOurs } from '../world/guard.ts';
+import { LockedTime } from '../../support/invariants/locked-time.ts';
 
 export type Report = (violation: string) => void;
 

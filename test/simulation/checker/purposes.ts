@@ -2,9 +2,9 @@ import type { LockedMigration } from '../../../functions/domain/lock.ts';
 import type { Purpose } from '../../../functions/domain/names.ts';
 import type { Node } from '../../../functions/domain/objects.ts';
 import { NODES, VMIS } from '../../../functions/kubernetes/resources.ts';
-import type { Vmi } from '../../cluster/kubevirt/types.ts';
+import type { Vmi } from '../../cluster/kubevirt/objects/types.ts';
 import type { Change } from '../model/store.ts';
-import { isChanging, isOutdated, type Origin, type Origins } from '../origins.ts';
+import { isChanging, isOutdated, type Origin, type Origins } from '../world/origins.ts';
 
 /** Who made each migration, and which VMIs KubeVirt ever called outdated. */
 export type KnownOrigins = Pick<Origins, 'made' | 'outdated'>;

@@ -4,7 +4,7 @@ import { grantOf, type Grant } from '../../../functions/domain/quota/grant.ts';
 import { ANNOTATION, LABEL } from '../../../functions/domain/names.ts';
 import type { ResourceQuota, Vmmrq } from '../../../functions/domain/objects.ts';
 import { parseQuantity, type Amount } from '../../../functions/domain/quantity.ts';
-import { AllowanceHistory } from '../../support/allowance-history.ts';
+import { AllowanceHistory } from '../../support/invariants/allowance-history.ts';
 import type { Locks, Report } from './locks.ts';
 import type { QuotaLedger } from './quota-ledger.ts';
 

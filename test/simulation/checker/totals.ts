@@ -9,7 +9,7 @@ import {
   RESOURCE_QUOTAS,
   VMMRQS,
 } from '../../../functions/kubernetes/resources.ts';
-import { AllowanceHistory } from '../../support/allowance-history.ts';
+import { AllowanceHistory } from '../../support/invariants/allowance-history.ts';
 import type { Change, Store } from '../model/store.ts';
 import type { Checker } from './checker.ts';
 import type { QuotaLedger } from './quota-ledger.ts';

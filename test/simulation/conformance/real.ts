@@ -7,7 +7,7 @@ import { follow } from '../../../functions/kubernetes/follow.ts';
 import { NAMESPACES, PODS, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { ignoreNotFound } from '../../../functions/kubernetes/errors.ts';
 import { render } from '../../cluster/controlplane/kustomize.ts';
-import { freshControlPlane } from '../../support/control-plane.ts';
+import { freshControlPlane } from '../../support/environment/control-plane.ts';
 import { installKubeVirt } from '../../cluster/kubevirt/install.ts';
 import { CRDS, untilServed } from '../../cluster/served.ts';
 import { toResponse } from '../../../webhook/admission/admission.ts';
@@ -18,8 +18,8 @@ import {
 import type { ModelCluster } from '../model/api-server.ts';
 import { createNamespace } from '../../support/kubevirt/harness.ts';
 import { askUntil, Recorded } from '../../support/eventually.ts';
-import { startStubWebhook, type StubWebhook } from '../../support/stub-webhook.ts';
-import { bindRole } from '../../support/roles.ts';
+import { startStubWebhook, type StubWebhook } from '../../support/faults/stub-webhook.ts';
+import { bindRole } from '../../support/environment/roles.ts';
 import type { Replayed, UntilStable } from './play.ts';
 import { evaluate, USERS, type Asked, type GuardMode, type Side, type User } from './side.ts';
 

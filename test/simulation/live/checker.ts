@@ -1,12 +1,12 @@
 import type { LiveWrite } from '../../../functions/live/run/decision.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
-import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
-import type { Vm } from '../../cluster/kubevirt/types.ts';
-import { DATA_VOLUMES, NAME, type Clusters } from './clusters.ts';
-import { stepOf, type Hooks } from './hooks.ts';
-import type { Hub, ShownEnd } from './hub.ts';
-import type { Truth } from './truth.ts';
+import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects/objects.ts';
+import type { Vm } from '../../cluster/kubevirt/objects/types.ts';
+import { DATA_VOLUMES, NAME, type Clusters } from './world/clusters.ts';
+import { stepOf, type Hooks } from './world/hooks.ts';
+import type { Hub, ShownEnd } from './world/hub.ts';
+import type { Truth } from './world/truth.ts';
 
 /** The invariants of a run; none of the product's own rules is used to check them. */
 export type Rule =

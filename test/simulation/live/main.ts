@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
-import { mutate } from '../mutate.ts';
-import { newProgress } from '../progress.ts';
-import { LIVE_KILLING_SEEDS } from './killing-seeds.ts';
-import { mutationNamed } from './mutations.ts';
-import { simulateLive, type LiveSummary } from './pool.ts';
+import { mutate } from '../seeds/mutate.ts';
+import { newProgress } from '../seeds/progress.ts';
+import { LIVE_KILLING_SEEDS } from './seeds/killing-seeds.ts';
+import { mutationNamed } from './seeds/mutations.ts';
+import { simulateLive, type LiveSummary } from './seeds/pool.ts';
 
 const USAGE =
   'npm run simulate:live -- [--runs N] [--seed S] [--workers W] [--mutation NAME] [--trace] | --find-seeds';
@@ -44,7 +44,7 @@ async function main(): Promise<number> {
 /** The run of one seed, line by line. */
 async function showOne(seed: number, mutation: string | undefined): Promise<number> {
   if (mutation !== undefined) mutate(mutationNamed(mutation));
-  const { runSeed } = await import('./run.ts');
+  const { runSeed } = await import('./world/run.ts');
   const { trace, violation } = await runSeed(seed);
   print(trace.join('\n'));
   return violation === undefined ? 0 : 1;

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { KUBEVIRT, POLICY } from '../../../functions/domain/names.ts';
 import { MIGRATIONS, VMIS } from '../../../functions/kubernetes/resources.ts';
-import { evacuating, migration, TENANT, vmi } from '../objects.ts';
+import { evacuating, migration, TENANT, vmi } from '../world/objects.ts';
 import { aModel, withTenant, type Model } from './model.ts';
 
 /** Only the user "tenant" may not patch nodes. */

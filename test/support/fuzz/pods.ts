@@ -2,10 +2,10 @@ import { KUBEVIRT } from '../../../functions/domain/names.ts';
 import type { Container, Pod, ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { formatQuantity, parseQuantity } from '../../../functions/domain/quantity.ts';
 import type { New } from '../../../functions/kubernetes/cluster.ts';
-import { renderLauncherPod } from '../../cluster/kubevirt/launcher-pod.ts';
-import { newVirtualMachineInstance, type Configuration } from '../../cluster/kubevirt/objects.ts';
-import type { Release } from '../../cluster/kubevirt/release.ts';
-import type { Vmi, Vmim } from '../../cluster/kubevirt/types.ts';
+import { renderLauncherPod } from '../../cluster/kubevirt/objects/launcher-pod.ts';
+import { newVirtualMachineInstance, type Configuration } from '../../cluster/kubevirt/objects/objects.ts';
+import type { Release } from '../../cluster/kubevirt/objects/release.ts';
+import type { Vmi, Vmim } from '../../cluster/kubevirt/objects/types.ts';
 import type { FuzzCase, VmOf } from './cases.ts';
 
 /** The VMI at the VM's start. */

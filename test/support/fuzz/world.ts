@@ -19,8 +19,8 @@ import {
   VMMRQS,
 } from '../../../functions/kubernetes/resources.ts';
 import { readSnapshot } from '../../../functions/cluster/snapshot.ts';
-import { FULL_MIGRATIONS, FULL_VMIS, newMigration } from '../../cluster/kubevirt/objects.ts';
-import type { Vmi, Vmim } from '../../cluster/kubevirt/types.ts';
+import { FULL_MIGRATIONS, FULL_VMIS, newMigration } from '../../cluster/kubevirt/objects/objects.ts';
+import type { Vmi, Vmim } from '../../cluster/kubevirt/objects/types.ts';
 import { allowanceCasesOf, quotaSpec, spentOf } from './amounts.ts';
 import type { FuzzCase } from './cases.ts';
 import { isOldKubeVirt, launcher, vmiBefore, vmiNow } from './pods.ts';

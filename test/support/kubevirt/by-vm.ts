@@ -1,5 +1,5 @@
 import type { KubernetesEvent } from '../../../functions/domain/objects.ts';
-import type { LauncherPod, Vmi, Vmim } from '../../cluster/kubevirt/types.ts';
+import type { LauncherPod, Vmi, Vmim } from '../../cluster/kubevirt/objects/types.ts';
 import { LEFT_OUT_OF_MAINTENANCE } from './differences.ts';
 import type { Version } from './history.ts';
 import { normalise, type Normalised } from './normalise.ts';

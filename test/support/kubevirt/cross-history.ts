@@ -7,7 +7,7 @@ import {
   LAUNCHER_PODS,
   RECORDED_EVENTS,
   VMS,
-} from '../../cluster/kubevirt/objects.ts';
+} from '../../cluster/kubevirt/objects/objects.ts';
 import {
   CROSS_LEFT_OUT,
   CROSS_REPLACED,

@@ -12,9 +12,9 @@ import {
   newVirtualMachine,
   VMS,
   type VmOptions,
-} from '../../cluster/kubevirt/objects.ts';
-import { LABELS } from '../../cluster/kubevirt/names.ts';
-import type { LauncherPod, RecordedEvent, Vm, Vmi, Vmim } from '../../cluster/kubevirt/types.ts';
+} from '../../cluster/kubevirt/objects/objects.ts';
+import { LABELS } from '../../cluster/kubevirt/objects/names.ts';
+import type { LauncherPod, RecordedEvent, Vm, Vmi, Vmim } from '../../cluster/kubevirt/objects/types.ts';
 import { KEEPING_FINALIZER } from './cross-differences.ts';
 import { exchangeTrust, type KubeVirtPair, type PairSide } from './pair.ts';
 

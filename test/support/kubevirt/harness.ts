@@ -3,7 +3,7 @@ import { connect } from '../../../functions/kubernetes/client.ts';
 import type { Address, Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
-import { freshControlPlane } from '../control-plane.ts';
+import { freshControlPlane } from '../environment/control-plane.ts';
 import { installKubeVirt } from '../../cluster/kubevirt/install.ts';
 import {
   FULL_MIGRATIONS,
@@ -13,9 +13,9 @@ import {
   newVirtualMachineInstance,
   type MigrationOptions,
   type VmiOptions,
-} from '../../cluster/kubevirt/objects.ts';
+} from '../../cluster/kubevirt/objects/objects.ts';
 import { startKubeVirt, type KubeVirtOptions } from '../../cluster/kubevirt/start.ts';
-import type { LauncherPod, Vmi, Vmim } from '../../cluster/kubevirt/types.ts';
+import type { LauncherPod, Vmi, Vmim } from '../../cluster/kubevirt/objects/types.ts';
 
 const SERVICE_ACCOUNTS: ResourceType = {
   apiVersion: 'v1',

@@ -9,7 +9,7 @@ import {
   FULL_VMIS,
   LAUNCHER_PODS,
   RECORDED_EVENTS,
-} from '../../cluster/kubevirt/objects.ts';
+} from '../../cluster/kubevirt/objects/objects.ts';
 
 /** One object version, as in test/recorded/history-*.jsonl. */
 export interface Version {

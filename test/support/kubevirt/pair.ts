@@ -11,7 +11,7 @@ import {
   LAUNCHER_PODS,
   RECORDED_EVENTS,
   VMS,
-} from '../../cluster/kubevirt/objects.ts';
+} from '../../cluster/kubevirt/objects/objects.ts';
 import type { Version } from './history.ts';
 
 /** One of two clusters with a KubeVirt each, and one namespace in it. */

@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import { follow } from '../../../functions/kubernetes/follow.ts';
-import { FULL_CLAIMS } from '../../cluster/kubevirt/objects.ts';
+import { FULL_CLAIMS } from '../../cluster/kubevirt/objects/objects.ts';
 import type { PairSide } from '../kubevirt/pair.ts';
 
 /** What the controller does that protects claims in use, which runs here for no cluster; until the result is called. */

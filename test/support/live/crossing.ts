@@ -28,15 +28,20 @@ import { SYSTEM_NAMESPACE, userOf } from '../../../functions/domain/names.ts';
 import { objectsOf, render } from '../../cluster/controlplane/kustomize.ts';
 import { typeOf } from '../../cluster/install.ts';
 import { renderInstallation } from '../../cluster/overlay.ts';
-import { FULL_CLAIMS, newVirtualMachine, VMS, type VmOptions } from '../../cluster/kubevirt/objects.ts';
-import type { Vm } from '../../cluster/kubevirt/types.ts';
+import {
+  FULL_CLAIMS,
+  newVirtualMachine,
+  VMS,
+  type VmOptions,
+} from '../../cluster/kubevirt/objects/objects.ts';
+import type { Vm } from '../../cluster/kubevirt/objects/types.ts';
 import { CRDS, untilServed } from '../../cluster/served.ts';
 import type { MemberCluster } from '../../cluster/several-clusters.ts';
 import { askUntil } from '../eventually.ts';
 import { completeMigrations } from './vmim-defaults.ts';
-import { untilAllowed } from '../roles.ts';
+import { untilAllowed } from '../environment/roles.ts';
 import type { KubeVirtPair, PairSide } from '../kubevirt/pair.ts';
-import { newLines, type Line } from '../function-host.ts';
+import { newLines, type Line } from '../environment/function-host.ts';
 
 /** Forklift's kinds, as their admin installs them. */
 export async function installForkliftKinds(admin: Cluster): Promise<void> {

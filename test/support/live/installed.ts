@@ -1,13 +1,13 @@
 import { connect } from '../../../functions/kubernetes/client.ts';
 import type { LocalClusterOptions } from '../../cluster/cluster.ts';
 import { clusterIdOf } from '../../cluster/several-clusters.ts';
-import { WITH_WEBHOOKS } from '../admission-mode.ts';
+import { WITH_WEBHOOKS } from '../environment/admission-mode.ts';
 import type { Side } from '../../cluster/kubevirt/decentralized/sides.ts';
-import { freshControlPlane } from '../control-plane.ts';
+import { freshControlPlane } from '../environment/control-plane.ts';
 import { askUntil } from '../eventually.ts';
 import { exchangeTrust, type KubeVirtPair } from '../kubevirt/pair.ts';
 import { startTwoKubeVirts, type TwoKubeVirts } from '../kubevirt/two-kubevirts.ts';
-import { startTestEnvironment, type TestEnvironment } from '../test-environment.ts';
+import { startTestEnvironment, type TestEnvironment } from '../environment/test-environment.ts';
 import {
   conditionsOf,
   installForkliftKinds,

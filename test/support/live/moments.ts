@@ -1,6 +1,6 @@
 import { has } from '../../../functions/domain/live/conditions.ts';
 import { LIVE_CONDITION } from '../../../functions/domain/live/names.ts';
-import { FULL_MIGRATIONS } from '../../cluster/kubevirt/objects.ts';
+import { FULL_MIGRATIONS } from '../../cluster/kubevirt/objects/objects.ts';
 import type { Crossing } from './crossing.ts';
 
 /** Resolves while KubeVirt copies the memory of a VM: hold its transfer before. */

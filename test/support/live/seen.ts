@@ -1,7 +1,7 @@
 import { LIVE_ANNOTATION, LIVE_LABEL } from '../../../functions/domain/live/names.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import type { Side } from '../../cluster/kubevirt/decentralized/sides.ts';
-import { FULL_CLAIMS, FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects.ts';
+import { FULL_CLAIMS, FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects/objects.ts';
 import { askUntil } from '../eventually.ts';
 import type { PlannedMove } from './crossing.ts';
 

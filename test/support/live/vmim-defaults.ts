@@ -1,6 +1,6 @@
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
-import { LABELS, MIGRATION_FINALIZER } from '../../cluster/kubevirt/names.ts';
-import { FULL_MIGRATIONS } from '../../cluster/kubevirt/objects.ts';
+import { LABELS, MIGRATION_FINALIZER } from '../../cluster/kubevirt/objects/names.ts';
+import { FULL_MIGRATIONS } from '../../cluster/kubevirt/objects/objects.ts';
 import { MUTATING_POLICIES, MUTATING_POLICY_BINDINGS } from '../../cluster/policies-in-force.ts';
 import { askUntil } from '../eventually.ts';
 

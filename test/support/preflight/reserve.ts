@@ -6,7 +6,7 @@ import { totalOf } from '../../../functions/domain/total/total.ts';
 import type { Assessment } from '../../../functions/domain/verdict/assessment.ts';
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { CLUSTER_VMMRQS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
-import { AllowanceHistory } from '../allowance-history.ts';
+import { AllowanceHistory } from '../invariants/allowance-history.ts';
 
 /** Of the one lock that there is at a time. */
 export const TOKEN = 'preflight';

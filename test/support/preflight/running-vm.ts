@@ -2,15 +2,15 @@ import { KUBEVIRT } from '../../../functions/domain/names.ts';
 import type { PersistentVolumeClaim, Pod, ResourceQuota } from '../../../functions/domain/objects.ts';
 import type { New } from '../../../functions/kubernetes/cluster.ts';
 import { CLAIMS, PODS } from '../../../functions/kubernetes/resources.ts';
-import { renderAttachmentPod } from '../../cluster/kubevirt/attachment-pod.ts';
+import { renderAttachmentPod } from '../../cluster/kubevirt/objects/attachment-pod.ts';
 import {
   FULL_MIGRATIONS,
   FULL_VMIS,
   newMigration,
   type Configuration,
-} from '../../cluster/kubevirt/objects.ts';
-import { RELEASE, type Release } from '../../cluster/kubevirt/release.ts';
-import type { Vmi, Vmim } from '../../cluster/kubevirt/types.ts';
+} from '../../cluster/kubevirt/objects/objects.ts';
+import { RELEASE, type Release } from '../../cluster/kubevirt/objects/release.ts';
+import type { Vmi, Vmim } from '../../cluster/kubevirt/objects/types.ts';
 import { launcher, vmiBefore, vmiNow } from '../fuzz/pods.ts';
 import type { Clusters } from '../fuzz/world.ts';
 import type { VmCase } from './cases.ts';

@@ -11,9 +11,9 @@ import { preflight, type Report } from '../../../kubectl/preflight/preflight.ts'
 import { readFacts } from '../../../kubectl/preflight/read.ts';
 import { suggest, type Manifest, type Suggestion } from '../../../kubectl/preflight/suggest.ts';
 import type { Task } from '../../../kubectl/preflight/task.ts';
-import { cordon, createNodes } from '../../cluster/kubevirt/node-objects.ts';
-import { FULL_KUBEVIRTS, FULL_MIGRATIONS, newKubeVirt } from '../../cluster/kubevirt/objects.ts';
-import { releaseOf } from '../../cluster/kubevirt/release.ts';
+import { cordon, createNodes } from '../../cluster/kubevirt/objects/node-objects.ts';
+import { FULL_KUBEVIRTS, FULL_MIGRATIONS, newKubeVirt } from '../../cluster/kubevirt/objects/objects.ts';
+import { releaseOf } from '../../cluster/kubevirt/objects/release.ts';
 import type { Clusters } from '../fuzz/world.ts';
 import type { PreflightCase, VmCase } from './cases.ts';
 import { RealMigration, type Migrated, type Migrating } from './migrate.ts';

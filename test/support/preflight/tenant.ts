@@ -23,7 +23,7 @@ import {
   RESOURCE_QUOTAS,
   VMMRQS,
 } from '../../../functions/kubernetes/resources.ts';
-import type { Vmim } from '../../cluster/kubevirt/types.ts';
+import type { Vmim } from '../../cluster/kubevirt/objects/types.ts';
 import { SCOPES } from '../fuzz/cases.ts';
 import type { Clusters } from '../fuzz/world.ts';
 import { createNamespace } from '../kubevirt/harness.ts';

@@ -6,9 +6,9 @@ import { render } from '../../cluster/controlplane/kustomize.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
 import { installKubeVirt } from '../../cluster/kubevirt/install.ts';
 import { CRDS, untilServed } from '../../cluster/served.ts';
-import { freshControlPlane } from '../control-plane.ts';
+import { freshControlPlane } from '../environment/control-plane.ts';
 import type { Clusters } from '../fuzz/world.ts';
-import { installClasses } from '../pod-shapes.ts';
+import { installClasses } from '../policies/pod-shapes.ts';
 import { caseOf } from './cases.ts';
 import { PreflightScene } from './scene.ts';
 

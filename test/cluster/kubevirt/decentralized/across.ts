@@ -1,4 +1,4 @@
-import type { Feed } from '../cache.ts';
+import type { Feed } from '../client-go/cache.ts';
 import { Authorities } from './authorities.ts';
 import type { Peer, SynchronizationNetwork } from './network.ts';
 import { SynchronizationController } from './synchronization-controller.ts';

@@ -3,8 +3,8 @@ import type { KubernetesObject } from '../../../../functions/domain/objects.ts';
 import type { Cluster, ResourceType } from '../../../../functions/kubernetes/cluster.ts';
 import { isAlreadyExists } from '../../../../functions/kubernetes/errors.ts';
 import type { Clock } from '../../../../functions/runtime/clock.ts';
-import { Cache, type Log } from '../cache.ts';
-import { Queue } from '../queue.ts';
+import { Cache, type Log } from '../client-go/cache.ts';
+import { Queue } from '../client-go/queue.ts';
 
 interface ConfigMap extends KubernetesObject {
   data?: Record<string, string>;

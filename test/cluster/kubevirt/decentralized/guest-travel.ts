@@ -1,11 +1,11 @@
 import { isNotFound } from '../../../../functions/kubernetes/errors.ts';
-import { keyOf } from '../cache.ts';
-import { endedStatus, type Timings } from '../node-steps.ts';
-import { FULL_VMIS, LAUNCHER_PODS } from '../objects.ts';
-import { isOver, launchersOf } from '../pods.ts';
-import { Queue } from '../queue.ts';
-import { toTime } from '../times.ts';
-import type { LauncherPod, Vmi } from '../types.ts';
+import { keyOf } from '../client-go/cache.ts';
+import { endedStatus, type Timings } from '../nodes/steps.ts';
+import { FULL_VMIS, LAUNCHER_PODS } from '../objects/objects.ts';
+import { isOver, launchersOf } from '../objects/pods.ts';
+import { Queue } from '../client-go/queue.ts';
+import { toTime } from '../client-go/times.ts';
+import type { LauncherPod, Vmi } from '../objects/types.ts';
 import { addressOf, type World } from '../world.ts';
 import {
   crossPatch,

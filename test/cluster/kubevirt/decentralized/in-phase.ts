@@ -1,5 +1,5 @@
 /** What each phase of one side waits for and does, while nothing is wrong (facts/cross-cluster.md C2). Pure. */
-import { isSame, mergeBetween } from '../merge-between.ts';
+import { isSame, mergeBetween } from '../vm-controller/merge-between.ts';
 import {
   enter,
   isAlive,
@@ -11,9 +11,9 @@ import {
   waitForVolumes,
   type Decision,
   type MigrationView,
-} from '../migration-phases.ts';
-import { ANNOTATIONS } from '../names.ts';
-import type { MigrationState, Vmi, VmimPhase } from '../types.ts';
+} from '../migration-controller/phases.ts';
+import { ANNOTATIONS } from '../objects/names.ts';
+import type { MigrationState, Vmi, VmimPhase } from '../objects/types.ts';
 import { isSourceSynchronized, isSynchronized, sideOf } from './sides.ts';
 import { migratedVolumesOf } from './volumes.ts';
 

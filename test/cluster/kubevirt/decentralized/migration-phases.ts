@@ -1,6 +1,6 @@
 /** virt-controller's next action for one side of a migration between clusters (facts/cross-cluster.md C2, C6, E). Pure. */
 import type { Condition } from '../../../../functions/domain/objects.ts';
-import { isSame } from '../merge-between.ts';
+import { isSame } from '../vm-controller/merge-between.ts';
 import {
   cleanUp,
   conditionOf,
@@ -14,11 +14,16 @@ import {
   type MigrationView,
   type Rule,
   type Status,
-} from '../migration-phases.ts';
-import { ABORT_REQUESTED, ANNOTATIONS, DECENTRALIZED_BLOCKED, SYNCHRONIZATION_FAILURE } from '../names.ts';
-import { isOver } from '../pods.ts';
-import type { RecordedEvent } from '../recorder.ts';
-import type { Vmi, VmimPhase } from '../types.ts';
+} from '../migration-controller/phases.ts';
+import {
+  ABORT_REQUESTED,
+  ANNOTATIONS,
+  DECENTRALIZED_BLOCKED,
+  SYNCHRONIZATION_FAILURE,
+} from '../objects/names.ts';
+import { isOver } from '../objects/pods.ts';
+import type { RecordedEvent } from '../client-go/recorder.ts';
+import type { Vmi, VmimPhase } from '../objects/types.ts';
 import { inItsPhase, isHandedOver, isTarget, stateOf, toState } from './in-phase.ts';
 import { isDecentralized, isPreparedSource, isSynchronized } from './sides.ts';
 

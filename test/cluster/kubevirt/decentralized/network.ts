@@ -1,4 +1,4 @@
-import type { VmiStatus } from '../types.ts';
+import type { VmiStatus } from '../objects/types.ts';
 
 /** gRPC service kubevirt.synchronization.Synchronize, as a synchronization controller serves it (facts/cross-cluster.md C3). */
 export interface Synchronize {

@@ -1,9 +1,9 @@
 /** The next step of virt-handler and of the launchers for a guest on its way between clusters (facts/cross-cluster.md C2, C6). Pure. */
-import { ANNOTATIONS, LABELS } from '../names.ts';
-import { isOver } from '../pods.ts';
-import type { LauncherPod, MigrationState, Vmi } from '../types.ts';
+import { ANNOTATIONS, LABELS } from '../objects/names.ts';
+import { isOver } from '../objects/pods.ts';
+import type { LauncherPod, MigrationState, Vmi } from '../objects/types.ts';
 import { isHandedToNode, isReceiver, sideIn } from './sides.ts';
-import type { Timings } from '../node-steps.ts';
+import type { Timings } from '../nodes/steps.ts';
 
 /**
  * How far a guest is on its way: under way, arrived, called back, or `failed` with both launchers there; `broken` by the end of a launcher

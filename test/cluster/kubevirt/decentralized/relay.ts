@@ -1,6 +1,6 @@
 /** What a synchronization controller writes into its VMI of what the other side's VMI says (facts/cross-cluster.md C3). Pure. */
-import { mergeBetween } from '../merge-between.ts';
-import type { MigratedVolume, MigrationState, VmiStatus } from '../types.ts';
+import { mergeBetween } from '../vm-controller/merge-between.ts';
+import type { MigratedVolume, MigrationState, VmiStatus } from '../objects/types.ts';
 
 /** The merge patch of the target's VMI status; undefined: nothing changes. */
 export function fromSource(own: VmiStatus = {}, source: VmiStatus = {}): object | undefined {

@@ -1,6 +1,6 @@
 /** What KubeVirt reads of a migration between clusters off a VMI and its VMIM (facts/cross-cluster.md C). Pure. */
-import { ANNOTATIONS, LABELS } from '../names.ts';
-import type { MigrationState, Vmi, Vmim } from '../types.ts';
+import { ANNOTATIONS, LABELS } from '../objects/names.ts';
+import type { MigrationState, Vmi, Vmim } from '../objects/types.ts';
 
 export type Side = 'source' | 'target';
 

@@ -1,10 +1,10 @@
 import { isConflict, isNotFound } from '../../../../functions/kubernetes/errors.ts';
-import { keyOf } from '../cache.ts';
-import { isFinal } from '../migration-phases.ts';
-import { FULL_MIGRATIONS, FULL_VMIS } from '../objects.ts';
-import { Queue } from '../queue.ts';
-import { toTime } from '../times.ts';
-import type { Vmi, Vmim, VmiStatus } from '../types.ts';
+import { keyOf } from '../client-go/cache.ts';
+import { isFinal } from '../migration-controller/phases.ts';
+import { FULL_MIGRATIONS, FULL_VMIS } from '../objects/objects.ts';
+import { Queue } from '../client-go/queue.ts';
+import { toTime } from '../client-go/times.ts';
+import type { Vmi, Vmim, VmiStatus } from '../objects/types.ts';
 import { addressOf, type World } from '../world.ts';
 import {
   RpcError,

@@ -1,8 +1,8 @@
 /** What a synchronization controller makes of a VMI and its VMIMs (facts/cross-cluster.md C3). Pure. */
 import type { Condition } from '../../../../functions/domain/objects.ts';
-import { isFinal } from '../migration-phases.ts';
-import { NOT_SYNCHRONIZED, SYNCHRONIZATION_FAILURE, SYNCHRONIZATION_FINALIZER } from '../names.ts';
-import type { Vmi, Vmim, VmiStatus } from '../types.ts';
+import { isFinal } from '../migration-controller/phases.ts';
+import { NOT_SYNCHRONIZED, SYNCHRONIZATION_FAILURE, SYNCHRONIZATION_FINALIZER } from '../objects/names.ts';
+import type { Vmi, Vmim, VmiStatus } from '../objects/types.ts';
 import { sideOf } from './sides.ts';
 
 export const WAITING = 'waiting for incoming synchronization, unable to proceed';

@@ -1,10 +1,10 @@
 /** virt-controller's next action for a VMI that waits for a guest from another cluster, or whose guest has left (facts/cross-cluster.md E). Pure. */
 import type { Condition } from '../../../../functions/domain/objects.ts';
-import { VMI_FINALIZER, VMI_FINALIZER_OLD } from '../names.ts';
-import { isOver } from '../pods.ts';
-import type { LauncherPod, Vmi } from '../types.ts';
-import { toScheduling } from '../vmi-scheduling.ts';
-import { enter, phaseOf, type VmiDecision, type VmiView } from '../vmi-view.ts';
+import { VMI_FINALIZER, VMI_FINALIZER_OLD } from '../objects/names.ts';
+import { isOver } from '../objects/pods.ts';
+import type { LauncherPod, Vmi } from '../objects/types.ts';
+import { toScheduling } from '../vmi-controller/scheduling.ts';
+import { enter, phaseOf, type VmiDecision, type VmiView } from '../vmi-controller/view.ts';
 import { isDecentralized, isReceiver, sideIn } from './sides.ts';
 import { migratedVolumesOf } from './volumes.ts';
 

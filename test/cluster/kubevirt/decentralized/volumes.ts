@@ -1,6 +1,6 @@
 /** What a VMI's status says of its claims (facts/cross-cluster.md C1). Pure. */
-import type { FullClaim } from '../objects.ts';
-import type { ClaimInfo, MigratedVolume, Vmi } from '../types.ts';
+import type { FullClaim } from '../objects/objects.ts';
+import type { ClaimInfo, MigratedVolume, Vmi } from '../objects/types.ts';
 
 /** Of the claim with this name; undefined: it is not there (yet). */
 export function claimInfoOf(

@@ -1,0 +1,93 @@
+import type { ResourceList, ResourceQuota } from '../../../../functions/domain/objects.ts';
+import { describeQuantity, formatQuantity, parseQuantity } from '../../../../functions/domain/quantity.ts';
+import type { Configuration } from './objects.ts';
+import { RELEASE, type Release } from './release.ts';
+import type { Vmi } from './types.ts';
+
+/** What decides on a launcher's resources; `release`: of virt-controller, the first one when left out. */
+export interface ResourcesOf {
+  readonly vmi: Vmi;
+  readonly configuration: Configuration;
+  readonly release?: Release;
+}
+
+export interface ComputeResources {
+  readonly requests: ResourceList;
+  readonly limits: ResourceList;
+}
+
+const MI = parseQuantity('1Mi');
+const BYTE = parseQuantity('1');
+const AUTO_MEMORY_LIMITS_RATIO = 2n;
+const CPU_ALLOCATION_RATIO = 10;
+
+/**
+ * What the compute container of a launcher asks for, now: from the VMI, the KubeVirt CR and the namespace's quotas
+ * (facts/kubevirt.md §2.1; no dedicated CPUs, hugepages, devices but tun, or memory overcommit).
+ */
+export function computeResources(
+  of: ResourcesOf & { readonly quotas: readonly ResourceQuota[] },
+): ComputeResources {
+  const { vmi, configuration, quotas } = of;
+  const { requests = {}, limits = {} } = vmi.spec.domain.resources;
+  const overhead = memoryOverhead(of);
+  const memory = guestMemory(vmi) + overhead;
+  const limitsMemory = limits['memory'];
+  return {
+    requests: {
+      cpu: requests['cpu'] ?? sharedCpu(vmi, configuration),
+      memory: describeQuantity('memory', memory),
+      'ephemeral-storage': '50M',
+    },
+    limits: {
+      ...automaticLimits({ vmi, quotas, memory }),
+      ...(limits['cpu'] === undefined ? {} : { cpu: limits['cpu'] }),
+      ...(limitsMemory === undefined
+        ? {}
+        : { memory: describeQuantity('memory', parseQuantity(limitsMemory) + overhead) }),
+      'devices.kubevirt.io/tun': '1',
+    },
+  };
+}
+
+/** What the processes beside the guest need, as KubeVirt after v1.9.0 estimates it for kvm; whole bytes, in nano. */
+function memoryOverhead({ vmi, configuration, release = RELEASE }: ResourcesOf): bigint {
+  const pageTables = guestMemory(vmi) / 512n;
+  const processes = (25n + 100n + 25n + 40n + 50n + 8n * vcpus(vmi) + 8n) * MI;
+  const graphics = vmi.spec.domain.devices.autoattachGraphicsDevice === false ? 0n : 32n * MI;
+  const sum = pageTables + processes + graphics + parseQuantity(release.moreOverhead);
+  const ratio = configuration.additionalGuestMemoryOverheadRatio;
+  return wholeBytes(ratio === undefined ? sum : (sum * parseQuantity(ratio)) / BYTE);
+}
+
+/** In whole bytes: the launcher's annotation. */
+export const overheadInBytes = (of: ResourcesOf): string => formatQuantity(memoryOverhead(of));
+
+/** With a binary suffix: the VMI's status. */
+export const overheadAsQuantity = (of: ResourcesOf): string => describeQuantity('memory', memoryOverhead(of));
+
+function guestMemory({ spec: { domain } }: Vmi): bigint {
+  const { requests, limits } = domain.resources;
+  return parseQuantity(requests?.['memory'] ?? limits?.['memory'] ?? domain.memory.guest);
+}
+
+const vcpus = ({ spec: { domain } }: Vmi): bigint =>
+  BigInt(domain.cpu.cores * domain.cpu.sockets * domain.cpu.threads);
+
+function sharedCpu(vmi: Vmi, { developerConfiguration }: Configuration): string {
+  const ratio = BigInt(developerConfiguration?.cpuAllocationRatio ?? CPU_ALLOCATION_RATIO);
+  return `${(vcpus(vmi) * 1000n) / ratio}m`;
+}
+
+/** KubeVirt's AutoResourceLimitsGate: what any quota of the namespace limits gets a limit, if it has none. */
+function automaticLimits(of: { vmi: Vmi; quotas: readonly ResourceQuota[]; memory: bigint }): ResourceList {
+  const limited = (key: string): boolean => of.quotas.some(({ spec }) => spec.hard?.[key] !== undefined);
+  return {
+    ...(limited('limits.cpu') ? { cpu: String(vcpus(of.vmi)) } : {}),
+    ...(limited('limits.memory')
+      ? { memory: describeQuantity('memory', of.memory * AUTO_MEMORY_LIMITS_RATIO) }
+      : {}),
+  };
+}
+
+const wholeBytes = (amount: bigint): bigint => ((amount + BYTE - 1n) / BYTE) * BYTE;

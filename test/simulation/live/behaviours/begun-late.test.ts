@@ -1,0 +1,12 @@
+import { expect, test } from '@jest/globals';
+import { runSeed } from '../world/run.ts';
+
+/** For 15 minutes the source refuses the record, and then lets one call write it while another one shows the end (docs/adr/0031). */
+test.each([
+  ['just before', 400_132_958],
+  ['just after', 700_025_985],
+])('a run that begins %s its end is shown goes back, and leaves no record', async (_when, seed) => {
+  const { violation, trace } = await runSeed(seed);
+  expect(trace.join()).toContain('ends: Failed Refused');
+  expect(violation).toBeUndefined();
+});

@@ -1,0 +1,52 @@
+import { describe, expect, test } from '@jest/globals';
+import { mergePatch } from '../../model/merge-patch.ts';
+import { ModelledRun } from '../world/modelled-run.ts';
+import { PLAN_MIGRATIONS } from '../../../../functions/kubernetes/live-resources.ts';
+
+describe('events that the Broker did not take', () => {
+  /** To the end; with the events that were to be posted. */
+  async function ended(isBrokerAway: boolean): Promise<ModelledRun> {
+    const run = await ModelledRun.start();
+    run.isBrokerAway = isBrokerAway;
+    await run.patchMigration({ spec: { cancel: [{ name: 'web', namespace: 'vms' }] } });
+    await run.sweep();
+    expect((await run.migration()).status?.completed).toBeDefined();
+    return run;
+  }
+  const kindsOf = (run: ModelledRun): string[] => run.posted.map(({ type }) => type);
+
+  test('are posted after the end, all of them and in order, and once', async () => {
+    const run = await ended(true);
+    expect(run.posted).toEqual([]);
+    expect(await run.held()).toEqual([]);
+    await run.sweep();
+    expect(run.posted).toEqual([]);
+    run.isBrokerAway = false;
+    await run.sweep();
+    expect(kindsOf(run)).toEqual(kindsOf(await ended(false)));
+    expect(kindsOf(run)).toContain('io.kubevirt.mtq.live.canceled');
+    expect((await run.migration()).status).not.toHaveProperty('outbox');
+    await run.sweep();
+    expect(kindsOf(run)).toEqual(kindsOf(await ended(false)));
+  });
+
+  test.each([
+    ['of another Migration', { data: { migration: { uid: 'other' } } }],
+    ['of another type', { type: 'io.kubevirt.mtq.lock.expired' }],
+  ])('an entry %s, which somebody has written, is dropped', async (_, change) => {
+    const run = await ended(true);
+    const { status } = await run.migration();
+    const [entry] = status?.outbox ?? [];
+    expect(entry).toBeDefined();
+    const outbox = [mergePatch(entry, change)];
+    await run.hub.patch(
+      PLAN_MIGRATIONS,
+      { namespace: 'tenant', name: 'migration' },
+      { merge: { status: { outbox } }, subresource: 'status' },
+    );
+    run.isBrokerAway = false;
+    await run.sweep();
+    expect(run.posted).toEqual([]);
+    expect((await run.migration()).status).not.toHaveProperty('outbox');
+  });
+});

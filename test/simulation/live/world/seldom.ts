@@ -1,0 +1,88 @@
+import type { KubernetesObject } from '../../../../functions/domain/objects.ts';
+import { VMS } from '../../../cluster/kubevirt/objects/objects.ts';
+import type { Vm } from '../../../cluster/kubevirt/objects/types.ts';
+import { Random } from '../../engine/random.ts';
+import type { Clusters } from './clusters.ts';
+import type { Hub } from './hub.ts';
+
+export const OWNER = 'an owner starts the source VM again';
+export const NAMESPACE = 'target namespace is deleted for good';
+
+/** Milliseconds after the run has halted the VM: from a controller of its own to a tool that reconciles. */
+const REACTS_AFTER = [10, 300, 4_000, 60_000];
+const LAST_STEP = 200;
+/** For so long a process stands still between two requests, milliseconds: others may end the run meanwhile. */
+const STALLS = [300, 3_000, 30_000];
+const STALL = 'a call stands still';
+
+export interface SeldomOptions {
+  readonly seed: number;
+  readonly clusters: Clusters;
+  readonly hub: Hub;
+  readonly onHit: (what: string) => void;
+}
+
+/** The run has halted the VM, or KubeVirt itself, whose guest has arrived. */
+const isAtTheEnd = ({ strategyBy, vmi }: Clusters): boolean =>
+  strategyBy === 'live' || (strategyBy === 'virt-controller' && vmi('target')?.status?.phase === 'Running');
+
+/** What happens in some runs only, by numbers of its own: the other runs of a seed stay as they were. */
+export class Seldom {
+  readonly #options: SeldomOptions;
+  readonly #reactsAfter: number;
+  /** Turn of the run; undefined: never. */
+  readonly #namespaceGoesAt: number | undefined;
+  readonly #random: Random;
+  /** Before each request. */
+  #stallRate: number;
+  #isOwned: boolean;
+
+  constructor(options: SeldomOptions) {
+    const random = new Random(options.seed + 2 ** 40);
+    this.#options = options;
+    this.#isOwned = random.chance(0.2);
+    this.#reactsAfter = random.pick(REACTS_AFTER);
+    this.#namespaceGoesAt = random.chance(0.1) ? random.below(LAST_STEP) : undefined;
+    this.#stallRate = random.pick([0, 0, 0, 0.01]);
+    this.#random = random;
+    options.clusters.pair.stores.source.onChange(({ type, object }) => {
+      if (type === 'MODIFIED' && object.kind === VMS.kind) this.#seen(object as Vm);
+    });
+  }
+
+  /** How much longer the next request of a call takes to come, milliseconds. */
+  stall(): number {
+    if (!this.#random.chance(this.#stallRate)) return 0;
+    this.#options.onHit(STALL);
+    return this.#random.pick(STALLS);
+  }
+
+  step(turn: number): void {
+    if (turn !== this.#namespaceGoesAt) return;
+    this.#options.hub.isNamespaceGoing = true;
+    this.#options.onHit(NAMESPACE);
+  }
+
+  /** The owner has understood. A namespace that is stuck stays so. */
+  calm(): void {
+    this.#isOwned = false;
+    this.#stallRate = 0;
+  }
+
+  #seen({ spec }: Vm): void {
+    const { clusters } = this.#options;
+    if (!this.#isOwned || spec.runStrategy !== 'Halted' || !isAtTheEnd(clusters)) return;
+    clusters.pair.schedule.later('owner', this.#reactsAfter, () => this.#undo());
+  }
+
+  #undo(): void {
+    const { clusters, onHit } = this.#options;
+    const vm = clusters.vm('source');
+    if (!this.#isOwned || vm?.spec.runStrategy !== 'Halted') return;
+    const { running: _running, ...spec } = vm.spec;
+    clusters.strategiesOfUser.push('Always');
+    onHit(OWNER);
+    const started = { ...vm, spec: { ...spec, runStrategy: 'Always' } } as KubernetesObject;
+    clusters.try(clusters.replace('source', started, 'argocd'));
+  }
+}

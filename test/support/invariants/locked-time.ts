@@ -1,0 +1,34 @@
+import { LOCK_BUDGET_MS, REPAIR_MS, WINDOW_MS } from '../../../functions/domain/verdict/attempt.ts';
+
+/** One lock that ended before all its migrations had their target pods. */
+interface Failed {
+  readonly from: number;
+  readonly to: number;
+  /** The part that no step could measure: an answer of the API server that came late. */
+  readonly unknownMs: number;
+}
+
+/** I7: how long failed attempts kept the namespace locked. */
+export class LockedTime {
+  readonly #failed: Failed[] = [];
+
+  /** I3 covers a lock that lives for too long. Milliseconds. */
+  add(failed: Failed, lifetimeMs: number): void {
+    const to = Math.min(failed.to, failed.from + lifetimeMs + REPAIR_MS);
+    this.#failed.push({ ...failed, to });
+  }
+
+  /** The largest excess over the budget in any window, milliseconds; 0 or less: none. */
+  beyondBudget(): number {
+    return Math.max(0, ...this.#failed.map(({ to }) => this.#within(to - WINDOW_MS, to) - LOCK_BUDGET_MS));
+  }
+
+  #within(from: number, to: number): number {
+    let sum = 0;
+    for (const failed of this.#failed) {
+      const overlap = Math.min(failed.to, to) - Math.max(failed.from, from);
+      if (overlap > 0) sum += Math.max(0, overlap - failed.unknownMs);
+    }
+    return sum;
+  }
+}
