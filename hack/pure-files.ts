@@ -18,7 +18,7 @@ export const PURE = [
   'examples/rolling/decide.ts',
   'webhook/admission/{changed-keys,messages,review}.ts',
   'webhook/observability/compatibility.ts',
-  'webhook/live/{provider-review,requester-annotation,sweeps}.ts',
+  'webhook/live/{due-resyncs,provider-review,requester-annotation}.ts',
   'webhook/maintenance/{observe,retention,subjects}.ts',
   'webhook/watchdog/missing-event.ts',
   'kubectl/explain/{arithmetic,explanation,render}.ts',

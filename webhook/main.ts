@@ -19,7 +19,7 @@ import { reviewApp } from './admission/review-app.ts';
 import { Rotation } from './tls/rotation.ts';
 import { listen, listenForHealth, type GuardServer } from './admission/server.ts';
 import { CompatibilityCheck } from './observability/compatibility-check.ts';
-import { LiveSweeps } from './live/live-sweeps.ts';
+import { LiveResync } from './live/live-resync.ts';
 import { MaintenanceTracker } from './maintenance/maintenance-tracker.ts';
 import { ClusterWatch } from './watchdog/cluster-watch.ts';
 
@@ -33,7 +33,7 @@ async function main(): Promise<void> {
   const { watch, drain, post } = newClusterWatch({ cluster, settings, log, metrics });
   const maintenance = newMaintenance({ cluster, settings, log, metrics, watch }, post);
   const live =
-    settings.LIVE_MIGRATION !== 'off' ? newLiveSweeps({ cluster, settings, log, metrics }) : undefined;
+    settings.LIVE_MIGRATION !== 'off' ? newLiveResync({ cluster, settings, log, metrics }) : undefined;
   // Reviews and readiness wait for no large object of a repair (docs/adr/0020).
   const guard: Process = { cluster: reviewing, settings, log, deadLetters, metrics, watch, maintenance };
   const stopping = new AbortController();
@@ -111,15 +111,15 @@ function newMaintenance(
 }
 
 /** Wakes `live` where events may have been lost. */
-function newLiveSweeps({
+function newLiveResync({
   cluster,
   settings,
   log,
   metrics,
-}: Pick<Process, 'cluster' | 'settings' | 'log' | 'metrics'>): LiveSweeps {
+}: Pick<Process, 'cluster' | 'settings' | 'log' | 'metrics'>): LiveResync {
   const sink = { url: settings.K_SINK ?? '', tokenFile: settings.K_SINK_TOKEN };
   const post = (event: ReadyEvent): Promise<void> => postCloudEvent(sink, event);
-  const sweeps = new LiveSweeps({ cluster, log, clock: systemClock, post });
+  const sweeps = new LiveResync({ cluster, log, clock: systemClock, post });
   metrics.moving(() => sweeps.underWay());
   return sweeps;
 }

@@ -3,7 +3,7 @@ import { LABEL } from '../domain/names.ts';
 import type { ClusterVmmrq } from '../domain/objects.ts';
 import {
   dueLocks,
-  isOver,
+  isReservationOver,
   withClosed,
   withEntries,
   withoutLocks,
@@ -30,7 +30,7 @@ interface Writer {
  * Enters a lock in each VMMRQ whose total it takes something of. Resolves with the name of a VMMRQ whose total is reached, and then
  * enters it in none; undefined: it is entered. Rejects where other writers were first too often; then the Broker retries.
  */
-export async function reserve(
+export async function addReservations(
   lock: ReservedLock,
   orders: readonly ReservationOrder[],
   writer: Writer,
@@ -38,7 +38,7 @@ export async function reserve(
   const reserved: string[] = [];
   for (const order of orders) {
     if (!(await enter(order, writer.cluster))) {
-      await release({ ...lock, reserved }, writer);
+      await removeReservations({ ...lock, reserved }, writer);
       return order.name;
     }
     reserved.push(order.name);
@@ -75,12 +75,12 @@ async function withRoom(
   return withoutLocks(object, over.flat());
 }
 
-/** Reads the namespace before its raised quotas (isOver). */
+/** Reads the namespace before its raised quotas (isReservationOver). */
 async function isLeftOver(lock: ReservedLock, cluster: Cluster): Promise<boolean> {
   const { namespace } = lock;
   const read = await ignoreNotFound(cluster.get(NAMESPACES, { name: namespace }));
   const { items } = await cluster.list(RESOURCE_QUOTAS, { namespace, labelSelector: `${LABEL.raised}=true` });
-  return isOver(lock, read?.object, items);
+  return isReservationOver(lock, read?.object, items);
 }
 
 /** False: another writer was first. */
@@ -95,7 +95,7 @@ async function store(vmmrq: ClusterVmmrq, cluster: Cluster): Promise<boolean> {
 }
 
 /** Removes the entries of a lock that no raise can follow any more. A failure is harmless: the next lock that needs the room does it. */
-export async function release(
+export async function removeReservations(
   { namespace, token, reserved = [] }: ReservedLock & Pick<Lock, 'reserved'>,
   writer: Writer,
 ): Promise<void> {

@@ -47,7 +47,7 @@ export const EVENT_DATA: Readonly<Record<EventType, z.ZodMiniType<z.infer<typeof
   [EVENT.lockExpired]: base,
   [EVENT.lockStalled]: withToken,
   [EVENT.migrationEnded]: withToken,
-  [EVENT.sweepRequested]: base,
+  [EVENT.resyncRequested]: base,
 };
 
 /** A node's name is a DNS subdomain. */

@@ -164,7 +164,7 @@ export const EVENT = {
   /** Nothing happened since the quota rose: nudge, then lower. */
   lockStalled: 'io.kubevirt.mtq.lock.stalled',
   /** Look at this namespace again, an event may have been lost. */
-  sweepRequested: 'io.kubevirt.mtq.sweep.requested',
+  resyncRequested: 'io.kubevirt.mtq.sweep.requested',
 } as const;
 export type EventType = (typeof EVENT)[keyof typeof EVENT];
 

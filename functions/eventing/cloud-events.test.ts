@@ -56,7 +56,7 @@ describe('our events', () => {
 
   test('have no token where there is no lock', () => {
     const event = toCloudEvent({
-      type: EVENT.sweepRequested,
+      type: EVENT.resyncRequested,
       from: 'guard',
       namespace: 'tenant',
       cause: 'c',
@@ -122,7 +122,7 @@ describe('our events', () => {
 
   test('have an id made of the cause where there is no token', () => {
     const resynced = (cause: string): string => {
-      const event = { type: EVENT.sweepRequested, from: 'guard', namespace: 'tenant', cause } as const;
+      const event = { type: EVENT.resyncRequested, from: 'guard', namespace: 'tenant', cause } as const;
       return toCloudEvent(event).id;
     };
     expect(resynced('1')).toBe(resynced('1'));

@@ -51,7 +51,7 @@ function parsed<T>(schema: z.ZodMiniType<T>, value: unknown, what: string): T {
 }
 
 /** An event that wakes `live`. */
-interface LiveWake {
+interface LiveEventParts {
   readonly type: (typeof LIVE_EVENT)[keyof typeof LIVE_EVENT];
   readonly from: string;
   readonly about: Pick<LiveRequest, 'kind' | 'namespace' | 'name'>;
@@ -59,7 +59,7 @@ interface LiveWake {
   readonly cause: string;
 }
 
-export function liveEvent({ type, from, about, cause }: LiveWake): CloudEvent<Record<string, unknown>> {
+export function liveEvent({ type, from, about, cause }: LiveEventParts): CloudEvent<Record<string, unknown>> {
   const subject = `${about.namespace}/${about.name}`;
   const { kind, namespace, name: of } = about;
   return new CloudEvent({
@@ -81,12 +81,12 @@ export interface LiveSubject {
 }
 
 /** The guard's event about an object that `live` has to look at again. `turn`: makes the id, so that two guards post the same one. */
-export const sweepEventOf = (
+export const resyncEventOf = (
   { kind, namespace, name }: LiveSubject,
   turn: number,
 ): CloudEvent<Record<string, unknown>> =>
   new CloudEvent({
-    type: LIVE_EVENT.sweep,
+    type: LIVE_EVENT.resync,
     source: sourceOf('guard'),
     subject: `${namespace}/${name}`,
     id: `guard/live.sweep/${kind}/${namespace}/${name}/${String(turn)}`,

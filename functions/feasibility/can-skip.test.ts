@@ -47,7 +47,7 @@ describe('an event that feasibility skips', () => {
   });
 
   test('an event of our own is never skipped', () => {
-    expect(canSkip({ type: EVENT.sweepRequested, id: '', namespace: 'tenant' })).toBe(false);
+    expect(canSkip({ type: EVENT.resyncRequested, id: '', namespace: 'tenant' })).toBe(false);
   });
 });
 

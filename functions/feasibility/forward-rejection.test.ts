@@ -115,7 +115,7 @@ describe('a refusal of a moment ago', () => {
 
 describe('a migration that waits for a migration slot', () => {
   const turn: StepRequest = {
-    type: EVENT.sweepRequested,
+    type: EVENT.resyncRequested,
     id: 'event-2',
     namespace: 'tenant',
     migrations: [{ name: 'mig0', uid: 'uid-of-mig0' }],
@@ -170,7 +170,7 @@ describe('events that get the full assessment, without a request', () => {
     ['a migration that is being deleted', about(aMigration(refusedAt(-1), beingDeleted()))],
     ['an event that the migration was added', about(FRESH, SOURCE_EVENT.add)],
     ['an event that the migration is gone', about(FRESH, SOURCE_EVENT.delete)],
-    ['an event without an object', { type: EVENT.sweepRequested, id: 'event-1', namespace: 'tenant' }],
+    ['an event without an object', { type: EVENT.resyncRequested, id: 'event-1', namespace: 'tenant' }],
   ])('%s', async (_, request) => {
     expect(await forwardRejection(request, context())).toBeUndefined();
     expect(cluster.asked).toEqual([]);

@@ -26,7 +26,7 @@ interface Candidate extends Reference {
 
 /** The migration that the guard has seen a migration slot for, or that the event itself shows as refused a moment ago. */
 const candidateOf = (request: StepRequest, now: number): Candidate | undefined =>
-  request.type === EVENT.sweepRequested ? awaited(request) : refused(request, now);
+  request.type === EVENT.resyncRequested ? awaited(request) : refused(request, now);
 
 function awaited({ migrations: [migration] = [], vmis }: StepRequest): Candidate | undefined {
   if (migration === undefined) return undefined;

@@ -34,7 +34,7 @@ export const feasibility: Step = {
     { type: SOURCE_EVENT.delete, kind: MIGRATIONS.kind },
     { type: SOURCE_EVENT.add, kind: VMMRQS.kind },
     { type: SOURCE_EVENT.update, kind: VMMRQS.kind },
-    { type: EVENT.sweepRequested },
+    { type: EVENT.resyncRequested },
     { type: EVENT.namespaceUnlocked },
     // Only from `lock`: feasibility must not run on its own reply.
     { type: EVENT.migrationInfeasible, source: sourceOf('lock') },

@@ -35,7 +35,7 @@ describe('migrations that an event settles', () => {
     ['a VMMRQ: nothing', about(aVmmrq(), update), undefined],
     ['a lock whose migrations got through', unlocked(REASON.admitted), ['uid-of-mig0']],
     ['a lock that ended otherwise: nothing', unlocked(), undefined],
-    ['a resync: nothing', { type: EVENT.sweepRequested, id: '', namespace: 'tenant' }, undefined],
+    ['a resync: nothing', { type: EVENT.resyncRequested, id: '', namespace: 'tenant' }, undefined],
   ])('%s', (_, request, want) => {
     expect(closedBy(request)).toEqual(want);
   });

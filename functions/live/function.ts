@@ -6,9 +6,9 @@ import { describeError } from '../kubernetes/errors.ts';
 import { KeyedSerializer } from '../runtime/keyed-serializer.ts';
 import { LIVE } from '../runtime/settings.ts';
 import type { LiveContext } from './context.ts';
-import type { PassResult } from './migration/start.ts';
-import { passMigration, type MigrationAt } from './migration/reconcile.ts';
-import { wake } from './migration/migrations-of-event.ts';
+import type { ReconcileResult } from './migration/start.ts';
+import { reconcileMigration, type MigrationAt } from './migration/reconcile.ts';
+import { migrationsOfEvent } from './migration/migrations-of-event.ts';
 
 export { Remotes } from './read/remote.ts';
 
@@ -17,12 +17,12 @@ export { Remotes } from './read/remote.ts';
  * that it cannot use; 503: the hub did not answer, so the Broker brings the event again.
  */
 export function newLiveFunction(context: LiveContext): Handle {
-  const runs = new Runs(context);
+  const runs = new Migrations(context);
   return async function handle(_context, event) {
     try {
       if (!isEvent(event)) throw new BadEvent('the request carries no CloudEvent');
       const request = toLiveRequest(event);
-      const due = await passAll(request, { runs, context });
+      const due = await reconcileAll(request, { runs, context });
       if (due === undefined) return undefined;
       const about = { kind: FORKLIFT_KIND.migration.kind, ...due };
       return liveEvent({ type: LIVE_EVENT.progressed, from: LIVE, about, cause: event.id });
@@ -33,37 +33,43 @@ export function newLiveFunction(context: LiveContext): Handle {
 }
 
 /** One of the Migrations of which more is due, because an answer holds one event. The others go on here. */
-async function passAll(
+async function reconcileAll(
   request: LiveRequest,
-  { runs, context }: { readonly runs: Runs; readonly context: LiveContext },
+  { runs, context }: { readonly runs: Migrations; readonly context: LiveContext },
 ): Promise<MigrationAt | undefined> {
   const { type, id } = request;
-  const pass = async (at: MigrationAt): Promise<MigrationAt[]> => {
-    const { message, isMoreDue } = await runs.pass(at);
-    context.log('info', message, { step: 'live', event: type, eventId: id, migration: at.name, isMoreDue });
-    return isMoreDue ? [at] : [];
+  const reconcileOne = async (at: MigrationAt): Promise<MigrationAt[]> => {
+    const { message, requeue } = await runs.reconcile(at);
+    context.log('info', message, {
+      step: 'live',
+      event: type,
+      eventId: id,
+      migration: at.name,
+      isMoreDue: requeue,
+    });
+    return requeue ? [at] : [];
   };
-  const due = await Promise.all((await wake(request, context)).map(pass));
+  const due = await Promise.all((await migrationsOfEvent(request, context)).map(reconcileOne));
   const [first, ...others] = due.flat();
-  await Promise.all(others.map(pass));
+  await Promise.all(others.map(reconcileOne));
   return first;
 }
 
 /** One run of a Migration at a time in this process; events that wait for it share the next one. It is right without that too. */
-class Runs {
+class Migrations {
   readonly #context: LiveContext;
-  readonly #serializer: KeyedSerializer<PassResult>;
+  readonly #serializer: KeyedSerializer<ReconcileResult>;
 
   constructor(context: LiveContext) {
     this.#context = context;
     this.#serializer = new KeyedSerializer(context.clock);
   }
 
-  async pass(at: MigrationAt): Promise<PassResult> {
+  async reconcile(at: MigrationAt): Promise<ReconcileResult> {
     const key = `${at.namespace}/${at.name}`;
-    const work = (): Promise<PassResult> => passMigration(at, this.#context);
+    const work = (): Promise<ReconcileResult> => reconcileMigration(at, this.#context);
     const { result, isShared } = await this.#serializer.serialize({ key, dedupeKey: key }, work);
-    return isShared ? { ...result, isMoreDue: false } : result;
+    return isShared ? { ...result, requeue: false } : result;
   }
 }
 

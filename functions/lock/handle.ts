@@ -15,7 +15,7 @@ import {
   Unreachable,
 } from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
-import { release, reserve } from '../cluster/reservations.ts';
+import { removeReservations, addReservations } from '../cluster/reservations.ts';
 import { writeEvents } from '../cluster/report.ts';
 import { readSnapshot } from '../cluster/snapshot.ts';
 import { rulesOf, type Outcome, type Step, type StepContext } from '../host/step.ts';
@@ -69,7 +69,7 @@ async function attempt(request: StepRequest, context: StepContext): Promise<Outc
   if (decision.kind !== 'acquire') return answer(request, decision);
   const { namespace } = request;
   const { lock: acquired, orders } = decision;
-  const full = await reserve({ namespace, token: acquired.token }, orders, context);
+  const full = await addReservations({ namespace, token: acquired.token }, orders, context);
   return full === undefined ? acquire(decision, context) : answer(request, leaveBecauseOf(full));
 }
 
@@ -160,7 +160,7 @@ async function acquire(
   } catch (error) {
     // After any other error the lock may be set all the same, and `raise` may rely on its reservation.
     if (isConflict(error) || isRejected(error))
-      await release({ ...acquired, namespace: namespace.metadata.name }, context);
+      await removeReservations({ ...acquired, namespace: namespace.metadata.name }, context);
     if (isRejected(error)) return refused(acquired, { namespace, error }, context);
     if (isConflict(error) || error instanceof Unreachable) return undefined;
     throw error;

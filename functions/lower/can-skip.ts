@@ -13,7 +13,8 @@ import { isForAttachment } from './decide-seen.ts';
  */
 export function canSkip({ type, source, eventObject }: StepRequest): boolean {
   if (type === EVENT.quotaRaised) return source === BY_RAISE;
-  if (type === SOURCE_EVENT.delete) return eventObject?.kind === KIND.migration.kind && isOver(eventObject);
+  if (type === SOURCE_EVENT.delete)
+    return eventObject?.kind === KIND.migration.kind && isEndedMigration(eventObject);
   if (eventObject?.kind !== KIND.quota.kind) return false;
   const grant = grantOfEvent(eventObject);
   const quota = { spec: { hard: eventObject.spec.hard ?? {} }, status: statusOfEvent(eventObject) };
@@ -22,7 +23,7 @@ export function canSkip({ type, source, eventObject }: StepRequest): boolean {
 }
 
 /** It got through: KubeVirt deletes all but the last five of each VM. */
-const isOver = ({ status }: EventObjectOf<typeof KIND.migration.kind>): boolean =>
+const isEndedMigration = ({ status }: EventObjectOf<typeof KIND.migration.kind>): boolean =>
   status?.phase === 'Succeeded';
 
 const BY_RAISE = sourceOf('raise');

@@ -61,7 +61,7 @@ export function decide(snapshot: LowerSnapshot): LowerDecision {
   const state = lockOf(snapshot.namespace);
   if (state.kind !== 'held') return repair(snapshot, state);
   const { lock } = state;
-  if (isOver(state, snapshot)) return lower(lock, over(snapshot, lock));
+  if (isLockOver(state, snapshot)) return lower(lock, over(snapshot, lock));
   if (lock.v !== LOCK_VERSION) {
     return wait(`a lock of version ${String(lock.v)} is lowered only when it expires`);
   }
@@ -85,7 +85,7 @@ const lower = (lock: Lock, found: LowerResult): Lower => ({
 });
 
 /** Whether the lock is over, whatever its migrations do. `now` is the API server's clock, milliseconds. */
-export const isOver = (
+export const isLockOver = (
   state: LockState,
   { now, overdueToken }: Pick<LowerSnapshot, 'now' | 'overdueToken'>,
 ): boolean => state.kind !== 'held' || isLockExpired(state.lock, now) || overdueToken === state.lock.token;

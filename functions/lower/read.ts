@@ -13,7 +13,7 @@ import { ApiError, describeError, ignoreNotFound, TooMuch, Unreachable } from '.
 import { fromWatchCache } from '../kubernetes/cluster.ts';
 import { MIGRATIONS, NAMESPACES } from '../kubernetes/resources.ts';
 import type { StepContext } from '../host/step.ts';
-import { isOver, type LowerSnapshot } from './decide.ts';
+import { isLockOver, type LowerSnapshot } from './decide.ts';
 import { grantShownBy, identitiesOf, type SeenSnapshot } from './decide-seen.ts';
 
 /** The quotas and pods of a lock, as read. */
@@ -130,7 +130,7 @@ async function readLockObjects(
 ): Promise<LockReads> {
   const { lock } = state;
   const { name } = base.namespace.metadata;
-  const isDue = isOver(state, base);
+  const isDue = isLockOver(state, base);
   const pods = readTargets(context.cluster, name, lock.migrations).then(({ items }) => items);
   const [quotas, targets] = await Promise.all([
     lock.v === LOCK_VERSION ? readQuotas(name, lock.quotas, context) : readAllQuotas(name, context),

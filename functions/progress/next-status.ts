@@ -9,7 +9,7 @@ import {
   type MaintenanceProgress,
   type ProgressStatus,
 } from '../domain/progress/progress-object.ts';
-import { standingOf } from '../domain/progress/standing.ts';
+import { openStatus } from '../domain/progress/open-status.ts';
 
 /** `progressed` is posted after so many parts of ten, or after so long (milliseconds). */
 const EVERY = { tenths: 1, ms: 60_000 } as const;
@@ -27,7 +27,7 @@ export function nextStatus(object: MaintenanceProgress, seen: Maintenance, now: 
   const known = before ?? { ...NEW, startedAt: time, reported: { done: 0, at: time } };
   const counts = count(known.counted, seen.left);
   const open = {
-    ...openStatus(known, seen, counts),
+    ...nextOpenStatus(known, seen, counts),
     ...movedAt(before, seen, { counts, time }),
     ...deployedAt(before, seen, time),
   };
@@ -48,12 +48,12 @@ export function nextStatus(object: MaintenanceProgress, seen: Maintenance, now: 
 const NEW = { counted: '', sequence: 0, outbox: [] };
 type Known = Pick<ProgressStatus, 'counted' | 'sequence' | 'outbox' | 'startedAt' | 'reported'>;
 
-const openStatus = (
+const nextOpenStatus = (
   { startedAt, reported, sequence, outbox }: Known,
   seen: Maintenance,
   counts: Counts,
 ): ProgressStatus => ({
-  ...standingOf(seen, counts),
+  ...openStatus(seen, counts),
   progress: `${String(counts.done)}/${String(counts.total)}`,
   ...counts,
   buckets: seen.buckets,

@@ -5,7 +5,7 @@ import type { Pod, ResourceQuota } from '../domain/objects.ts';
 import { describeError, ignoreNotFound, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
 import { LISTED_QUOTAS, readLockQuotas } from '../cluster/quotas.ts';
-import { release } from '../cluster/reservations.ts';
+import { removeReservations } from '../cluster/reservations.ts';
 import { readTargets } from '../cluster/snapshot.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { bestOutcome, decide, type Unlock, type UnlockSnapshot } from './decide.ts';
@@ -57,14 +57,14 @@ const NOT_OURS: Outcome = { reason: REASON.notOurLock, message: 'the namespace i
 async function write(decision: Unlock, context: StepContext): Promise<Outcome | undefined> {
   // Before the namespace, because its unlock makes the guard notify those that wait for the total. Every quota is lowered and fenced.
   if (decision.lock !== undefined)
-    await release({ ...decision.lock, namespace: decision.namespace.metadata.name }, context);
+    await removeReservations({ ...decision.lock, namespace: decision.namespace.metadata.name }, context);
   try {
     await context.cluster.replace(NAMESPACES, decision.namespace);
   } catch (error) {
     if (isConflict(error) || isNotFound(error)) return undefined;
     throw error;
   }
-  context.inBackground(() => renderNext(decision, context));
+  context.inBackground(() => postUnlocked(decision, context));
   const { reason, message, lock } = decision;
   return { reason, message, migrations: lock?.migrations.map(({ name }) => name) ?? [] };
 }
@@ -110,7 +110,7 @@ async function targetsOf(
 }
 
 /** Posts a new event: a chain of replies would exhaust its TTL. If the event is lost, the guard looks again. */
-async function renderNext({ lock, namespace, outcome }: Unlock, { post, log }: StepContext): Promise<void> {
+async function postUnlocked({ lock, namespace, outcome }: Unlock, { post, log }: StepContext): Promise<void> {
   const name = namespace.metadata.name;
   const of =
     lock === undefined

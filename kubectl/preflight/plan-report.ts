@@ -1,7 +1,7 @@
 import { has } from '../../functions/domain/live/conditions.ts';
 import type { LiveCondition, Plan } from '../../functions/domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../../functions/domain/live/names.ts';
-import { HOLDS_VMS } from '../../functions/live/run/state.ts';
+import { BLOCKS_VMS } from '../../functions/live/run/state.ts';
 import { renderTable, type Cell, type Paint } from '../terminal/table.ts';
 
 /** Ready: a Migration of it would start. Held: it would, but some VMs would not move. */
@@ -30,7 +30,7 @@ export interface PlanReport {
   readonly findings: readonly PlanFinding[];
 }
 
-const HOLDS: readonly string[] = HOLDS_VMS;
+const HOLDS: readonly string[] = BLOCKS_VMS;
 const WEIGHT: Partial<Record<LiveCondition['category'], PlanFinding['weight']>> = {
   Critical: 'stops',
   Error: 'stops',

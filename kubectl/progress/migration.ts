@@ -1,5 +1,5 @@
-import { isOfPlan, isOfUse } from '../../functions/live/run/state.ts';
-import { inTurn } from '../../functions/live/run/queue.ts';
+import { isOfPlan, canStillRun } from '../../functions/live/run/state.ts';
+import { inRunOrder } from '../../functions/live/run/queue.ts';
 import type { Plan, PlanMigration } from '../../functions/domain/live/forklift.ts';
 
 /**
@@ -7,9 +7,9 @@ import type { Plan, PlanMigration } from '../../functions/domain/live/forklift.t
  * They run one after the other, and none after one that succeeded.
  */
 export function migrationOf(plan: Plan, migrations: readonly PlanMigration[]): PlanMigration | undefined {
-  const own = inTurn(migrations.filter((migration) => isOfPlan(migration, plan)));
+  const own = inRunOrder(migrations.filter((migration) => isOfPlan(migration, plan)));
   const open = own.filter(({ status }) => status?.completed === undefined);
   const running = open.find(({ status }) => status?.started !== undefined);
   const begun = own.filter(({ status }) => status?.started !== undefined);
-  return running ?? (isOfUse(plan) ? open[0] : undefined) ?? begun.at(-1) ?? own.at(-1);
+  return running ?? (canStillRun(plan) ? open[0] : undefined) ?? begun.at(-1) ?? own.at(-1);
 }

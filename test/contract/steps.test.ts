@@ -79,7 +79,7 @@ describe('steps ⇄ Triggers', () => {
       // Posted by the guard, which also resends lost events.
       [EVENT.lockStalled]: ['lower'],
       [EVENT.migrationEnded]: ['lower'],
-      [EVENT.sweepRequested]: ['feasibility'],
+      [EVENT.resyncRequested]: ['feasibility'],
     });
   });
 
@@ -94,7 +94,7 @@ describe('steps ⇄ Triggers', () => {
         EVENT.lockExpired,
         EVENT.lockStalled,
         EVENT.migrationEnded,
-        EVENT.sweepRequested,
+        EVENT.resyncRequested,
         // Lost events that the guard resends (webhook/watchdog/missing-event.ts).
         EVENT.namespaceLocked,
         EVENT.quotaLowered,

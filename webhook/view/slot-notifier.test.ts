@@ -71,7 +71,7 @@ test('a free slot notifies the first waiting namespace by an event sweep.request
   slotNotifier.freed();
   expect(posted).toEqual([
     {
-      type: EVENT.sweepRequested,
+      type: EVENT.resyncRequested,
       from: 'guard',
       namespace: 'first',
       migrations: [{ name: 'of-first', uid: 'uid-of-of-first' }],

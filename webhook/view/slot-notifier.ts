@@ -61,8 +61,8 @@ export class SlotNotifier {
     const restMs = this.#restsUntil - this.#options.clock.elapsed();
     if (restMs > 0) {
       this.#rest();
-      this.#wakeAfter(restMs);
-    } else this.#wakeNext();
+      this.#notifyAfter(restMs);
+    } else this.#notifyNext();
   }
 
   /** The callers report here that a namespace is locked: its events have an effect. */
@@ -86,7 +86,7 @@ export class SlotNotifier {
     this.#cancel = undefined;
   }
 
-  #wakeNext(): void {
+  #notifyNext(): void {
     this.#rest();
     const { clock } = this.#options;
     const began = clock.elapsed();
@@ -107,13 +107,13 @@ export class SlotNotifier {
     if (now === undefined) return false;
     for (const migration of now.migrations) void this.#notify(migration);
     const next = this.#next(state);
-    if (next !== undefined) this.#wakeAfter(next.round === now.round ? AGAIN_MS : NEXT_ROUND_MS);
+    if (next !== undefined) this.#notifyAfter(next.round === now.round ? AGAIN_MS : NEXT_ROUND_MS);
     return true;
   }
 
-  #wakeAfter(ms: number): void {
+  #notifyAfter(ms: number): void {
     if (this.#isStopped) return;
-    this.#cancel = this.#options.clock.after(ms, () => this.#wakeNext());
+    this.#cancel = this.#options.clock.after(ms, () => this.#notifyNext());
   }
 
   #next(state: ClusterState): Next | undefined {
@@ -141,12 +141,12 @@ export class SlotNotifier {
     const cause = `slot-${String(this.#options.clock.now().getTime())}-${String(this.#count)}`;
     try {
       const about = { migrations: [{ name, uid }], ...(vmi === undefined ? {} : { vmis: [vmi] }) };
-      await post({ type: EVENT.sweepRequested, from: 'guard', namespace, ...about, cause });
+      await post({ type: EVENT.resyncRequested, from: 'guard', namespace, ...about, cause });
     } catch (error) {
-      log('warn', `not posted: ${describeError(error)}`, { event: EVENT.sweepRequested, namespace });
+      log('warn', `not posted: ${describeError(error)}`, { event: EVENT.resyncRequested, namespace });
       // It had no turn. Nothing else may become free, so nobody would ask again.
       this.#countTurn(namespace, -1);
-      if (this.#cancel === undefined) this.#wakeAfter(NEXT_ROUND_MS);
+      if (this.#cancel === undefined) this.#notifyAfter(NEXT_ROUND_MS);
     }
   }
 

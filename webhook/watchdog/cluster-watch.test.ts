@@ -54,7 +54,7 @@ const limitedTo = (parallelMigrationsPerCluster: number): KubeVirt => ({
 });
 
 const forASlot = (): OurEvent[] =>
-  posted.filter(({ type, migrations: of }) => type === EVENT.sweepRequested && of);
+  posted.filter(({ type, migrations: of }) => type === EVENT.resyncRequested && of);
 
 test('the view answers, and notifies for a free slot, only when the locks have been listed too', async () => {
   const forbidden = new ApiError('list', { code: 403, reason: 'Forbidden' }, new Date());

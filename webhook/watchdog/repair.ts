@@ -1,6 +1,6 @@
 import { isRefusedByPolicy, lockOf, withLock } from '../../functions/domain/lock.ts';
 import { EVENT, REASON } from '../../functions/domain/names.ts';
-import { isOver } from '../../functions/lower/decide.ts';
+import { isLockOver } from '../../functions/lower/decide.ts';
 import { lower } from '../../functions/lower/handle.ts';
 import { FenceRefused } from '../../functions/lower/write.ts';
 import type { Step, StepContext } from '../../functions/host/step.ts';
@@ -53,7 +53,7 @@ async function recordRefusal(
   const { object: namespace, date } = await cluster.get(NAMESPACES, { name });
   const state = lockOf(namespace);
   if (state.kind !== 'held' || isRefusedByPolicy(state.lock)) return false;
-  if (!isOver(state, { now: date.getTime(), overdueToken: token })) return false;
+  if (!isLockOver(state, { now: date.getTime(), overdueToken: token })) return false;
   const ended = { reason: REASON.refusedByPolicy, message: error.message };
   const expiresAt = date.toISOString();
   await cluster.replace(NAMESPACES, withLock(namespace, { ...state.lock, expiresAt, ended }));

@@ -112,7 +112,7 @@ describe('blocked migrations', () => {
     const [first] = (await resyncs(1)).posted;
     expect(first).toEqual([
       {
-        type: EVENT.sweepRequested,
+        type: EVENT.resyncRequested,
         from: 'guard',
         namespace: 'tenant',
         cause: expect.stringMatching(/^[0-9a-f]{16}-1$/),

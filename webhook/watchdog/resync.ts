@@ -160,7 +160,7 @@ async function requestResync(
   if (known.seen < known.nextAt) return known;
   const cause = `${known.of}-${String(known.seen)}`;
   try {
-    await post({ type: EVENT.sweepRequested, from: 'guard', namespace, cause });
+    await post({ type: EVENT.resyncRequested, from: 'guard', namespace, cause });
   } catch (error) {
     log('warn', `a resync failed: ${describeError(error)}`, { namespace });
     return undefined;

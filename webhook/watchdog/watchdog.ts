@@ -264,7 +264,7 @@ export class Watchdog {
     await this.#repair(namespace, undefined);
     // No unlock follows that would update the VMMRQs' status.
     const cause = `orphan-${String(this.#options.clock.now().getTime())}`;
-    await this.#post({ type: EVENT.sweepRequested, from: 'guard', namespace, cause });
+    await this.#post({ type: EVENT.resyncRequested, from: 'guard', namespace, cause });
   }
 
   async #post(event: OurEvent): Promise<void> {

@@ -58,7 +58,7 @@ export interface PlanStatus {
   observedGeneration?: number;
   conditions?: LiveCondition[];
   /** Of the newest run. */
-  migration?: RunTimes & Standing & { history?: RunSnapshot[]; vms?: VmStatus[] };
+  migration?: RunTimes & RunProgress & { history?: RunSnapshot[]; vms?: VmStatus[] };
 }
 
 /** One run of a plan. */
@@ -67,7 +67,7 @@ export interface PlanMigration extends KubernetesObject {
   status?: MigrationStatus;
 }
 
-export interface MigrationStatus extends RunTimes, Standing {
+export interface MigrationStatus extends RunTimes, RunProgress {
   observedGeneration?: number;
   conditions?: LiveCondition[];
   vms?: VmStatus[];
@@ -78,7 +78,7 @@ export interface MigrationStatus extends RunTimes, Standing {
 }
 
 /** How far a run is, in one line: Forklift's have no such fields. */
-export interface Standing {
+export interface RunProgress {
   /** Of all steps of all VMs: "62%". */
   progress?: string;
   /** The VM that needs attention, or the next one. */

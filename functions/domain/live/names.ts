@@ -50,7 +50,7 @@ export const LIVE_EVENT = {
   /** More of a Migration is due. */
   progressed: 'io.kubevirt.mtq.live.progressed',
   /** Look at a Plan or Migration again, an event may have been lost. */
-  sweep: 'io.kubevirt.mtq.live.sweep',
+  resync: 'io.kubevirt.mtq.live.sweep',
 } as const;
 
 /** Types of an ApiServerSource's events in mode Reference: which object, and nothing of it (facts/knative.md §1.2). */

@@ -20,7 +20,7 @@ import type { ClusterVmmrq, Namespace, Reservation, ResourceQuota, Vmmrq } from 
 import { formatQuantity } from '../quantity.ts';
 import {
   dueLocks,
-  isOver,
+  isReservationOver,
   MAX_RESERVATIONS,
   ordersOf,
   reservedNow,
@@ -138,7 +138,7 @@ describe('a lock is over', () => {
     'no: a grant cannot be read': [aNamespace(), [aQuota(holdingUnreadably())], false],
   };
   test.each(Object.entries(CASES))('%s', (_, [namespace, quotas, want]) => {
-    expect(isOver({ namespace: 'other', token: 'token-0' }, namespace, quotas)).toBe(want);
+    expect(isReservationOver({ namespace: 'other', token: 'token-0' }, namespace, quotas)).toBe(want);
   });
 });
 

@@ -112,7 +112,7 @@ export function withClosed(vmmrq: ClusterVmmrq, locks: readonly ReservedLock[]):
  * closed, and its raised quotas after the namespace: a lock that is gone has fenced its quotas, and a lock that is still to come
  * finds its entry closed. `namespace`: undefined where it is gone.
  */
-export function isOver(
+export function isReservationOver(
   { token }: ReservedLock,
   namespace: Namespace | undefined,
   raised: readonly ResourceQuota[],

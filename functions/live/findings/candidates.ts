@@ -2,7 +2,7 @@ import type { PlanVm } from '../../domain/live/forklift.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { movedIn } from '../guest/has-moved.ts';
 import type { PlanView, VmView } from './plan-view.ts';
-import { shownName } from '../run/describe.ts';
+import { describeName } from '../run/describe.ts';
 
 /** One VM of a plan that is found and has not moved yet. */
 export interface Candidate extends VmView {
@@ -22,6 +22,6 @@ export const candidatesOf = ({ plan, sourceCluster }: PlanView): Candidate[] =>
     const [vm] = seen?.found ?? [];
     if (seen === undefined || vm === undefined || movedIn(plan, { id: vm.metadata.uid }) !== undefined)
       return [];
-    const name = shownName(vm);
+    const name = describeName(vm);
     return [{ ...seen, vm, name, targetName: entry.targetName || vm.metadata.name }];
   });

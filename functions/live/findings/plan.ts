@@ -2,7 +2,7 @@ import { critical, has, withReady, type Finding } from '../../domain/live/condit
 import type { NamedReference, Plan, Provider } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, type LiveConditionType } from '../../domain/live/names.ts';
 import type { PlanView } from './plan-view.ts';
-import { shownName } from '../run/describe.ts';
+import { describeName } from '../run/describe.ts';
 import { clusterFindings } from './clusters.ts';
 import { gitOpsFindings } from './gitops.ts';
 import { planHookFindings } from './hooks.ts';
@@ -105,7 +105,7 @@ function namespace({ plan, sourceCluster, targetCluster }: PlanView): Finding[] 
     critical(type, 'NotValid', {
       message,
       suggestion: 'The VMs are in this namespace of this cluster already: choose another one.',
-      items: already.map(shownName),
+      items: already.map(describeName),
     }),
   ];
 }

@@ -65,7 +65,7 @@ function abortPair(name: string, snapshot: RecordedRun): StepDecision {
   );
   const forgotten = hasTargetPod(target)
     ? undefined
-    : (forget('source', sent, source) ?? forget('target', received, target));
+    : (freeStuckVmim('source', sent, source) ?? freeStuckVmim('target', received, target));
   if (forgotten !== undefined) return forgotten;
   if (sent === undefined) return removeBoth(sent, received);
   const phase = sent.status?.phase ?? '';
@@ -76,9 +76,9 @@ function abortPair(name: string, snapshot: RecordedRun): StepDecision {
 function abortWaiting({ sent, received }: Pair, snapshot: RecordedRun): StepDecision {
   const { source, target } = snapshot;
   if (hasBegun(openState(source.vmi))) return remove('source', sent);
-  if (mayCopy(snapshot)) return isGoing(sent) ? waiting(sent) : COPY_BEGINS;
+  if (mayCopy(snapshot)) return isBeingDeleted(sent) ? waiting(sent) : COPY_BEGINS;
   if (received !== undefined && !isOverdue(received, target)) return abortReceived(received, snapshot);
-  if (!isGoing(sent)) return remove('source', sent);
+  if (!isBeingDeleted(sent)) return remove('source', sent);
   const mayBegin = received === undefined && hasTargetPod(target);
   return isOverdue(sent, source) && !mayBegin ? removeFinalizers('source', sent) : waiting(sent);
 }
@@ -90,7 +90,10 @@ const COPY_BEGINS = wait(
 
 /** The target's first, unless its node has the launcher and the source may hear of that soon. */
 const abortReceived = (received: Vmim, snapshot: RecordedRun): StepDecision =>
-  !isGoing(received) && !isFinal(received) && isHandedOver(received, snapshot) && isPatient(snapshot)
+  !isBeingDeleted(received) &&
+  !isFinal(received) &&
+  isHandedOver(received, snapshot) &&
+  isWithinSilence(snapshot)
     ? COPY_BEGINS
     : remove('target', received);
 
@@ -98,7 +101,7 @@ const isHandedOver = ({ metadata }: Vmim, { target }: RecordedRun): boolean =>
   target.vmi?.status?.migrationState?.migrationUid === metadata.uid && hasTargetPod(target);
 
 /** Since the run goes back, or else since the launcher was created. */
-function isPatient({ record, hub, target }: RecordedRun): boolean {
+function isWithinSilence({ record, hub, target }: RecordedRun): boolean {
   const [pod] = target.pods;
   return hub.now - timeOf(record.end?.at ?? pod?.metadata.creationTimestamp) < LIMIT_MS.silence;
 }
@@ -110,7 +113,7 @@ function removeBoth(sent: Vmim | undefined, received: Vmim | undefined): StepDec
   ];
   const [first] = left;
   if (first === undefined) return DONE;
-  const due = left.filter(({ vmim }) => !isGoing(vmim));
+  const due = left.filter(({ vmim }) => !isBeingDeleted(vmim));
   const writes = due.map(({ on, vmim }): LiveWrite => ({ verb: 'delete', on, object: vmim }));
   return writes.length === 0 ? waiting(first.vmim) : write(`deleting ${names(due)}`, ...writes);
 }
@@ -119,11 +122,11 @@ const names = (of: readonly { readonly vmim: Vmim }[]): string =>
   of.map(({ vmim }) => vmim.metadata.name).join(', ');
 
 const remove = (on: 'source' | 'target', vmim: Vmim): StepDecision =>
-  isGoing(vmim)
+  isBeingDeleted(vmim)
     ? waiting(vmim)
     : write(`deleting ${vmim.metadata.name} on the ${on}`, { verb: 'delete', on, object: vmim });
 
-const isGoing = ({ metadata }: Vmim): boolean => metadata.deletionTimestamp !== undefined;
+const isBeingDeleted = ({ metadata }: Vmim): boolean => metadata.deletionTimestamp !== undefined;
 
 const waiting = ({ metadata }: Vmim): StepDecision =>
   wait(LIVE_REASON.aborting, `waiting until KubeVirt has removed the VMIM ${metadata.name}`);
@@ -136,7 +139,7 @@ const isOverdue = ({ metadata }: Vmim, { now }: Pick<SourceSide, 'now'>): boolea
  * KubeVirt looks no more at a VMIM that is being deleted when its VMI is gone; the next VMI of that name could not be migrated. Before the
  * cut-over a launcher on the target may still have the guest.
  */
-export const forget = (
+export const freeStuckVmim = (
   on: 'source' | 'target',
   vmim: Vmim | undefined,
   side: SourceSide | TargetSide,
@@ -146,13 +149,13 @@ export const forget = (
     : undefined;
 
 /** Of VMIMs that are over: done when none is left whose VMI is gone. */
-export function forgetAll({ source, target }: RecordedRun): StepDecision {
+export function freeStuckVmims({ source, target }: RecordedRun): StepDecision {
   const sides = [
     ['source', source],
     ['target', target],
   ] as const;
   const left = sides.flatMap(([on, side]) =>
-    side.vmi === undefined ? side.vmims.map((vmim) => forget(on, vmim, side) ?? waiting(vmim)) : [],
+    side.vmi === undefined ? side.vmims.map((vmim) => freeStuckVmim(on, vmim, side) ?? waiting(vmim)) : [],
   );
   return left.find(({ kind }) => kind === 'write') ?? left[0] ?? DONE;
 }

@@ -1,13 +1,21 @@
-import { forget } from './abort.ts';
+import { freeStuckVmim } from './abort.ts';
 import { runsOnTarget } from './cut-over.ts';
 import { LIMIT_MS, timeOf } from '../run/deadlines.ts';
 import { DONE, wait, write, type LiveWrite, type StepDecision, type Wait } from '../run/decision.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
-import { isOver, isStartRequested, isUp, receiverOf, strategyOwners, vmimOf, writtenAt } from './proofs.ts';
+import {
+  isGoneOrFinal,
+  isStartRequested,
+  isUp,
+  receiverOf,
+  strategyOwners,
+  vmimOf,
+  writtenAt,
+} from './proofs.ts';
 import { strategyOf, withRecord, withStrategy } from '../run/record.ts';
 import type { RecordedRun, RunSnapshot } from '../run/snapshot.ts';
-import { shownName } from '../run/describe.ts';
+import { describeName } from '../run/describe.ts';
 
 /**
  * Turns the source VM off for good, once its guest has arrived on the target; done when it is proved off. KubeVirt does not see to it
@@ -20,27 +28,30 @@ export function endSource(snapshot: RecordedRun): StepDecision {
   if (vmi !== undefined && vmi.metadata.uid !== record.vmi && !isTargetUp(snapshot))
     return wait(
       LIVE_REASON.sourceStartedAgain,
-      `the VM ${shownName(vm)} was started again on the source, from disks that are out of date, and the one on the target does ` +
+      `the VM ${describeName(vm)} was started again on the source, from disks that are out of date, and the one on the target does ` +
         'not run: find out who started it, and stop one of them by hand',
     );
   if (vm.spec.running ?? vm.spec.runStrategy !== 'Halted') return halt(snapshot);
-  return forgetRequests(snapshot) ?? keepOff(snapshot);
+  return removeStartRequests(snapshot) ?? keepOff(snapshot);
 }
 
 /**
  * A restart that is requested during the transfer is carried out after it only: KubeVirt would start the VM from its old disks, also one that
  * is Halted (vm.go, syncRunStrategy). undefined: no start is requested.
  */
-export function forgetRequests({ source: { vm } }: RecordedRun): StepDecision | undefined {
-  const forgetting = withoutRequests(vm);
+export function removeStartRequests({ source: { vm } }: RecordedRun): StepDecision | undefined {
+  const forgetting = withoutStartRequests(vm);
   if (forgetting === undefined) return undefined;
-  return write(`taking the start off that is requested of the VM ${shownName(vm)} on the source`, forgetting);
+  return write(
+    `taking the start off that is requested of the VM ${describeName(vm)} on the source`,
+    forgetting,
+  );
 }
 
 type Replace = Extract<LiveWrite, { readonly verb: 'replace' }>;
 
 /** By the version that was read, so that a halt in the same decision finds a newer one, and is made by the next reading. */
-function withoutRequests(vm: VirtualMachine): Replace | undefined {
+function withoutStartRequests(vm: VirtualMachine): Replace | undefined {
   if (!isStartRequested(vm)) return undefined;
   const { stateChangeRequests: _requests, ...status } = vm.status ?? {};
   const object: VirtualMachine = { ...vm, status };
@@ -50,16 +61,16 @@ function withoutRequests(vm: VirtualMachine): Replace | undefined {
 function keepOff(snapshot: RecordedRun): StepDecision {
   const decision = removeVmi(snapshot);
   if (decision.kind === 'write') return decision;
-  const resting = restsOff(snapshot);
+  const resting = waitUntilStaysOff(snapshot);
   return resting.kind === 'done' ? decision : resting;
 }
 
 /** Done when no owner has started the VM again for a while; one that is known to have done so is recorded. */
-const restsOff = (snapshot: RecordedRun): StepDecision =>
-  noteOwner(snapshot) ?? waitForOwner(snapshot, LIMIT_MS.staysOff) ?? DONE;
+const waitUntilStaysOff = (snapshot: RecordedRun): StepDecision =>
+  recordRestart(snapshot) ?? waitForOwner(snapshot, LIMIT_MS.staysOff) ?? DONE;
 
 /** Since the VM was on as the run knows it: once it has halted, it was started and halted again, which is two writes of its spec more. */
-function noteOwner(snapshot: RecordedRun): StepDecision | undefined {
+function recordRestart(snapshot: RecordedRun): StepDecision | undefined {
   const { source, record } = snapshot;
   if (specWrites(snapshot) < 3) return undefined;
   const generation = (source.vm.metadata.generation ?? 0) - 1;
@@ -82,9 +93,9 @@ function halt(snapshot: RecordedRun): StepDecision {
   const isUndone = isStartedAgain(snapshot);
   const { generation } = vm.metadata;
   const halted = { ...record, halted: true as const, generation, ...(isUndone && { undone }) };
-  const forgetting = withoutRequests(vm);
+  const forgetting = withoutStartRequests(vm);
   return write(
-    `halting the VM ${shownName(vm)} on the source${isUndone ? ' again' : ''}`,
+    `halting the VM ${describeName(vm)} on the source${isUndone ? ' again' : ''}`,
     // Before the halt, which must not wait for a right that is missing.
     ...(forgetting === undefined ? [] : [{ ...forgetting, isOptional: true as const }]),
     { verb: 'replace', on: 'source', object: withRecord(withStrategy(vm, 'Halted'), halted) },
@@ -116,7 +127,7 @@ function waitForOwner(
   if (undone === undefined || now - Math.max(timeOf(undone.at), writtenAt(vm)) >= ms) return undefined;
   return wait(
     LIVE_REASON.sourceStartedAgain,
-    `an owner (field manager ${undone.by}) has started the VM ${shownName(vm)} on the source again, whose guest has left, and it was ` +
+    `an owner (field manager ${undone.by}) has started the VM ${describeName(vm)} on the source again, whose guest has left, and it was ` +
       'halted again: set it to Halted there too, such as in the repository of a GitOps tool',
   );
 }
@@ -139,7 +150,7 @@ function removeVmim({ source, record, run }: RecordedRun): StepDecision {
   const sent = vmimOf(source.vmims, run, record.attempt);
   if (sent === undefined) return DONE;
   const waiting = wait(LIVE_REASON.endingSource, 'waiting until KubeVirt has removed the VMIM on the source');
-  return forget('source', sent, source) ?? waiting;
+  return freeStuckVmim('source', sent, source) ?? waiting;
 }
 
 /** Whether the guest runs on the target now. */
@@ -150,10 +161,11 @@ export const isTargetUp = (snapshot: RunSnapshot): boolean =>
  * Done when somebody has done by hand what the message asks for: the VM on the target is gone, or it runs and the one on the source stays off.
  * undefined: nobody has.
  */
-export function settle(run: RecordedRun): StepDecision | undefined {
+export function settledByHand(run: RecordedRun): StepDecision | undefined {
   const { source, target } = run;
-  if (![...source.vmims, ...target.vmims].every(isOver)) return undefined;
-  if (isTargetUp(run)) return isOff(source.vm) && source.vmi === undefined ? restsOff(run) : undefined;
+  if (![...source.vmims, ...target.vmims].every(isGoneOrFinal)) return undefined;
+  if (isTargetUp(run))
+    return isOff(source.vm) && source.vmi === undefined ? waitUntilStaysOff(run) : undefined;
   // One on the target that is only off may have the newest data.
   const isGone = target.vm === undefined && target.vmi === undefined && target.pods.length === 0;
   return isGone ? DONE : undefined;

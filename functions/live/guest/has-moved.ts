@@ -14,7 +14,7 @@ export const hasMoved = (shown: Pick<VmStatus, 'conditions'>): boolean =>
   has(shown, LIVE_CONDITION.succeeded) || has(shown, LIVE_CONDITION.cutOver);
 
 /** The VM on the source was deleted after its guest had arrived. No record says so any more. */
-export function isAloneThere(snapshot: RunSnapshot): boolean {
+export function isOnTargetAlone(snapshot: RunSnapshot): boolean {
   const { source, target } = snapshot;
   const vm = receiverOf(snapshot);
   if (source.vm !== undefined || vm === undefined) return false;

@@ -18,7 +18,7 @@ export const receiverOf = ({ run, target: { vm } }: RunSnapshot): VirtualMachine
   vm !== undefined && isOfRun(vm, run) ? vm : undefined;
 
 /** Gone, or at its end. */
-export const isOver = (vmim: Vmim | undefined): boolean => vmim === undefined || isFinal(vmim);
+export const isGoneOrFinal = (vmim: Vmim | undefined): boolean => vmim === undefined || isFinal(vmim);
 
 /**
  * Whether the guest runs on the source: the VMI by itself does not prove it, because a VMI whose guest has left may say Running for
@@ -29,7 +29,7 @@ export function isSourceAlive({ source, record }: RecordedRun): boolean {
   if (!isUp(vmi)) return false;
   const state = ownStateOf(vmi, record.before);
   const hasLeft = state?.completed === true && state.failed !== true;
-  return !hasLeft && vmims.every(isOver) && pods.some(isRunning);
+  return !hasLeft && vmims.every(isGoneOrFinal) && pods.some(isRunning);
 }
 
 /** KubeVirt has not halted the VM of one that is up: it does that once the VMI has ended. */
@@ -47,11 +47,11 @@ export function neverHadLauncher({ target: { vmi, pods }, record }: RecordedRun)
   if (pods.length > 0) return false;
   // A VMI that went away may have had one.
   if (vmi === undefined) return record.attempt === 0;
-  return isReceiving(vmi, record) && isMigrationTarget(vmi) && !namesLauncher(vmi);
+  return isReceivingVmi(vmi, record) && isMigrationTarget(vmi) && !namesLauncher(vmi);
 }
 
 /** Whether the VMI is the one that the attempts were for. */
-export const isReceiving = ({ metadata }: Vmi, { attempt, receiver }: RunRecord): boolean =>
+export const isReceivingVmi = ({ metadata }: Vmi, { attempt, receiver }: RunRecord): boolean =>
   attempt === 0 || metadata.ownerReferences?.some(({ uid }) => uid === receiver) === true;
 
 function namesLauncher({ status }: Vmi): boolean {
@@ -70,12 +70,14 @@ export const isHaltedByMigration = (snapshot: RecordedRun): boolean =>
 
 /** Whether KubeVirt itself halted the source VM, which says nothing of where the guest is. Who did is in its managed fields. */
 export const isHaltedByKubeVirt = ({ source }: RecordedRun): boolean =>
-  source.vmims.every(isOver) &&
-  (source.vmi === undefined ? isHaltedBy(source.vm, KUBEVIRT_MANAGER) : isKeptDown(source, source.vmi));
+  source.vmims.every(isGoneOrFinal) &&
+  (source.vmi === undefined
+    ? isHaltedByManager(source.vm, KUBEVIRT_MANAGER)
+    : isKeptDown(source, source.vmi));
 
 /** KubeVirt has halted the VM, and its VMI is still there. Beside `running` the VMI may stay for good (isKeptDown). */
 export const isGoingDown = ({ vm, vmi }: RecordedRun['source']): boolean =>
-  vm.spec.running === undefined && vmi !== undefined && isHaltedBy(vm, KUBEVIRT_MANAGER);
+  vm.spec.running === undefined && vmi !== undefined && isHaltedByManager(vm, KUBEVIRT_MANAGER);
 
 /**
  * Whether the VMI stays as it ended, so that KubeVirt neither halts the VM nor starts it again. It wants to halt a VM of the older form
@@ -88,12 +90,12 @@ function isKeptDown({ vm, others }: RecordedRun['source'], vmi: Vmi): boolean {
   if (!hasEnded || vmi.metadata.deletionTimestamp !== undefined) return false;
   return (
     (isOfOldForm(vm) && hasFailedState(vmi)) ||
-    (isKeptRunning(vm) && isUnfinished(vmi) && others.every(isOver))
+    (isKeptRunning(vm) && isUnfinished(vmi) && others.every(isGoneOrFinal))
   );
 }
 
 const isOfOldForm = (vm: VirtualMachine): boolean =>
-  vm.spec.running === true && (vm.spec.runStrategy === undefined || isHaltedBy(vm, KUBEVIRT_MANAGER));
+  vm.spec.running === true && (vm.spec.runStrategy === undefined || isHaltedByManager(vm, KUBEVIRT_MANAGER));
 
 /**
  * Whether KubeVirt halts the VM at its next crash or restart, which it else would start again: that is its rule after a failed migration
@@ -105,7 +107,8 @@ export const isHaltedByNextCrash = ({ vm, vmi }: Pick<SourceSide, 'vm' | 'vmi'>)
 
 /** Whether KubeVirt does not start the VM again after its next crash or restart: it halts the VM, or does nothing (isUnfinished). */
 export const isDownByNextCrash = ({ vm, vmi, vmims, others }: SourceSide): boolean =>
-  isKeptRunning(vm) && (hasFailedState(vmi) || (isUnfinished(vmi) && [...vmims, ...others].every(isOver)));
+  isKeptRunning(vm) &&
+  (hasFailedState(vmi) || (isUnfinished(vmi) && [...vmims, ...others].every(isGoneOrFinal)));
 
 /**
  * The same of the VM on the target, once its guest is there: a KubeVirt that keeps both sides of the state takes it for one whose guest has
@@ -141,20 +144,22 @@ function hasGivenUp(snapshot: RecordedRun): boolean {
   const { target, record, run } = snapshot;
   const receiver = receiverOf(snapshot);
   if (receiver === undefined || !isReceiver(receiver)) return false;
-  if (hasTargetPod(target) || !isWaiting(target.vmi) || !isReceiving(target.vmi, record)) return false;
+  if (hasTargetPod(target) || !isWaiting(target.vmi) || !isReceivingVmi(target.vmi, record)) return false;
   const hasFailed = vmimOf(target.vmims, run, record.attempt)?.status?.phase === 'Failed';
   return hasFailed || neverHadLauncher(snapshot);
 }
 
 /** The target may still give up, and prove it so. */
 export const mayGiveUp = ({ target }: RunSnapshot): boolean =>
-  hasTargetPod(target) || !target.vmims.every(isOver) || (target.vmi !== undefined && !isWaiting(target.vmi));
+  hasTargetPod(target) ||
+  !target.vmims.every(isGoneOrFinal) ||
+  (target.vmi !== undefined && !isWaiting(target.vmi));
 
 const isWaiting = (vmi: Vmi | undefined): vmi is Vmi =>
   vmi?.status?.phase === 'WaitingForSync' && isMigrationTarget(vmi);
 
 /** Whether this writer, and no other, set the VM to Halted. */
-function isHaltedBy(vm: VirtualMachine, manager: string): boolean {
+function isHaltedByManager(vm: VirtualMachine, manager: string): boolean {
   if (vm.spec.runStrategy !== 'Halted') return false;
   const owners = strategyOwners(vm);
   return owners.length > 0 && owners.every((owner) => owner === manager);

@@ -1,7 +1,7 @@
 import { hasArrived, marksOf } from './cut-over.ts';
 import { generationOn } from './end-source.ts';
 import { MARK } from '../../domain/live/names.ts';
-import { isReceiving, receiverOf, vmimOf } from './proofs.ts';
+import { isReceivingVmi, receiverOf, vmimOf } from './proofs.ts';
 import { withMarks, type RunRecord } from '../run/record.ts';
 import type { RecordedRun } from '../run/snapshot.ts';
 
@@ -14,7 +14,7 @@ export function withSeenMarks(run: RecordedRun): RunRecord | undefined {
   const { source, target, record, hub } = run;
   const receiver = receiverOf(run);
   const vmi = receiver === undefined ? undefined : target.vmi;
-  const isAnother = vmi !== undefined && record.receiver !== undefined && !isReceiving(vmi, record);
+  const isAnother = vmi !== undefined && record.receiver !== undefined && !isReceivingVmi(vmi, record);
   const seen = { vm: receiver, vmi, vmim: vmimOf(target.vmims, run.run, record.attempt) };
   const { before } = record;
   const wasReady = record.marks.some(({ mark }) => mark === MARK.guestReady);

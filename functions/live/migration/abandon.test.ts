@@ -4,7 +4,7 @@ import { annotated, NOW, seconds } from '../../../test/support/builders/object.t
 import type { PlanMigration, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_ANNOTATION, type LiveReason } from '../../domain/live/names.ts';
 import type { RunDecision } from '../steps/decide.ts';
-import { giveUp } from './abandon.ts';
+import { abandon } from './abandon.ts';
 
 const broken = (uid: string): PlanMigration => aPlanMigration(annotated(LIVE_ANNOTATION.breakGlass, uid));
 const GIVEN_UP = broken('uid-of-migration');
@@ -26,7 +26,7 @@ const shown = (since: number, different: Partial<VmStatus> = {}, type = 'Blocked
   ...different,
 });
 const given = (vm: VmStatus, migration = GIVEN_UP, decision = UNKNOWN): RunDecision =>
-  giveUp(decision, { migration, plan: aPlan(), shown: vm, now: NOW });
+  abandon(decision, { migration, plan: aPlan(), shown: vm, now: NOW });
 
 describe('it goes on', () => {
   test.each<[string, PlanMigration, VmStatus, RunDecision]>([
@@ -114,7 +114,7 @@ describe('it ends, and nothing is written', () => {
     ],
   ])('%s', (_what, ...[vm, message, leftovers]) => {
     expect(given(vm)).toEqual({
-      ...{ kind: 'ended', as: 'Failed', reason: 'GivenUp', leftovers, release: [] },
+      ...{ kind: 'ended', as: 'Failed', reason: 'GivenUp', leftovers, recordRemoval: [] },
       message: expect.stringMatching(message),
     });
   });

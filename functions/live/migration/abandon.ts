@@ -3,8 +3,8 @@ import { has } from '../../domain/live/conditions.ts';
 import { leftoversOf } from '../run/leftovers.ts';
 import type { Plan, PlanMigration, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, LIVE_LABEL, LIVE_REASON, type LiveReason } from '../../domain/live/names.ts';
-import { shownSince } from '../run/waiting-since.ts';
-import { shownRecord } from '../run/describe.ts';
+import { waitingSince } from '../run/waiting-since.ts';
+import { describeRecord } from '../run/describe.ts';
 import type { Ended, RunDecision } from '../steps/decide.ts';
 
 /** For so long nothing must be known of a VM, or be possible: a cluster that only restarts is waited for. Milliseconds. */
@@ -30,19 +30,19 @@ interface Unknown {
  * The end of a VM of a run that a user has given up, where a cluster does not answer or refuses what is to be written. Any other decision
  * is as it was: what can be asked is canceled. Nothing is written on either cluster, so no copy of the VM is lost.
  */
-export function giveUp(decision: RunDecision, { migration, plan, shown, now }: Unknown): RunDecision {
+export function abandon(decision: RunDecision, { migration, plan, shown, now }: Unknown): RunDecision {
   if (!isGivenUp(migration) || decision.kind !== 'wait') return decision;
   const why = WHY.get(decision.reason);
   if (why === undefined) return decision;
   // A cluster that answers now and then, and refuses its writes then, is waited for no longer.
-  const since = Math.min(...[...WHY.keys()].map((reason) => shownSince({ status: shown, now }, reason)));
+  const since = Math.min(...[...WHY.keys()].map((reason) => waitingSince({ status: shown, now }, reason)));
   // One that has ended shows no wait any more.
   if (shown.completed === undefined && now - since < UNKNOWN_MS) return decision;
-  return abandoned(shown, { migration, plan, why });
+  return abandonedEnd(shown, { migration, plan, why });
 }
 
 /** The end of a VM that cannot be read; one that has ended before keeps what it had left over. `why`: the beginning of a sentence. */
-export function abandoned(
+export function abandonedEnd(
   shown: VmStatus,
   { migration, plan, why }: Pick<Unknown, 'migration' | 'plan'> & { readonly why: string },
 ): Ended {
@@ -52,13 +52,13 @@ export function abandoned(
 
 /** Whether its record was taken off after its end was shown cannot be read. */
 function withPerhapsRecord(vm: VmStatus): readonly string[] {
-  const record = shownRecord(vm);
+  const record = describeRecord(vm);
   const leftovers = leftoversOf(vm);
   return leftovers.some((one) => one.includes(record)) ? leftovers : [...leftovers, `perhaps ${record}`];
 }
 
 const ended = (message: string, leftovers: readonly string[]): Ended => ({
-  ...{ kind: 'ended', as: 'Failed', reason: LIVE_REASON.givenUp, message, leftovers, release: [] },
+  ...{ kind: 'ended', as: 'Failed', reason: LIVE_REASON.givenUp, message, leftovers, recordRemoval: [] },
 });
 
 /** Which copy to keep, by the last that was seen. */
@@ -75,7 +75,7 @@ function leftOf(
   const labels = `${LIVE_LABEL.migration}=${migration.metadata.uid},${LIVE_LABEL.vm}=${id}`;
   const target = plan === undefined ? newName : `${plan.spec.targetNamespace}/${newName}`;
   return [
-    `perhaps ${shownRecord({ namespace, name })}`,
+    `perhaps ${describeRecord({ namespace, name })}`,
     `perhaps VirtualMachine ${target} on the target`,
     `perhaps what is labelled ${labels}, on both clusters`,
   ];

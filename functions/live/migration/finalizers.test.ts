@@ -8,7 +8,7 @@ import type { KubernetesObject } from '../../domain/objects.ts';
 import type { Cluster } from '../../kubernetes/cluster.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import type { FoundProvider } from '../read/providers.ts';
-import { close, hold, release } from './finalizers.ts';
+import { closeMigration, addFinalizers, removeFinalizers } from './finalizers.ts';
 
 const stored = (_type: unknown, object: KubernetesObject): Promise<object> => Promise.resolve({ object });
 const HUB = { replace: stored } as unknown as Cluster;
@@ -18,7 +18,10 @@ test.each([
   ['in another namespace is not: Kubernetes would delete the Migration', 'plans', []],
 ])('a Plan %s', async (_what, namespace, owners) => {
   const plan = aPlan((one) => ({ ...one, metadata: { ...one.metadata, namespace } }));
-  const { migration } = await hold({ migration: aPlanMigration(), plan, providers: {} as never }, HUB);
+  const { migration } = await addFinalizers(
+    { migration: aPlanMigration(), plan, providers: {} as never },
+    HUB,
+  );
   const { ownerReferences = [] } = migration.metadata;
   expect(ownerReferences.map(({ uid }) => uid)).toEqual(owners);
 });
@@ -48,12 +51,15 @@ test.each<[string, readonly PlanMigration[], readonly string[]]>([
     },
   } as unknown as Cluster;
   const log = (): void => undefined;
-  await release({ migration: HELD_MIGRATION, plan: HELD_PLAN, providers: [] }, { hub, log } as never);
+  await removeFinalizers({ migration: HELD_MIGRATION, plan: HELD_PLAN, providers: [] }, {
+    hub,
+    log,
+  } as never);
   expect(written).toEqual(writes);
 });
 
 test('a run is over by the version that was shown', async () => {
-  const closed = await close({ ...HELD_MIGRATION, status: { completed: seconds(0) } }, HUB);
+  const closed = await closeMigration({ ...HELD_MIGRATION, status: { completed: seconds(0) } }, HUB);
   expect(closed.metadata.resourceVersion).toBe('7');
   expect(isClosed(closed)).toBe(true);
 });
@@ -74,6 +80,6 @@ test('where Secrets may not be read, the advice names those of the Providers tha
   const [needed, own] = [aProvider('source'), aProvider('own')];
   const providers = [needed, own].map((provider): FoundProvider => ({ ...NOT_REACHED, provider }));
   const hub = { get, list, replace: stored } as unknown as Cluster;
-  await release({ migration: undefined, plan: undefined, providers }, { hub, log } as never);
+  await removeFinalizers({ migration: undefined, plan: undefined, providers }, { hub, log } as never);
   expect(advice).toEqual(['own']);
 });

@@ -1,12 +1,12 @@
 import type { Plan, PlanMigration, Provider } from '../../domain/live/forklift.ts';
 import { FORKLIFT_KIND, LIVE_ANNOTATION, LIVE_FINALIZER, LIVE_LABEL } from '../../domain/live/names.ts';
 import { named } from '../../domain/live/reference.ts';
-import { isClosed, isHeld, isLive, isUnderWay, needsPlan } from '../run/state.ts';
+import { isClosed, hasFinalizer, isLive, hasOpenRun, needsPlan } from '../run/state.ts';
 import type { KubernetesObject, OwnerReference } from '../../domain/objects.ts';
 import type { Cluster, ResourceType } from '../../kubernetes/cluster.ts';
 import type { Log } from '../../runtime/log.ts';
 import { PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS } from '../../kubernetes/live-resources.ts';
-import { found, ifAllowed } from '../read/get.ts';
+import { getOrUndefined, unlessForbidden } from '../read/get.ts';
 import type { FoundProvider } from '../read/providers.ts';
 import type { LiveContext } from '../context.ts';
 import { OPEN_MIGRATIONS } from '../read/listed-forklift.ts';
@@ -14,7 +14,7 @@ import type { PlanProviders } from '../read/plan-view.ts';
 import { isHost } from '../findings/providers.ts';
 
 /** What a run needs until its end. */
-export interface Held {
+export interface HeldObjects {
   readonly migration: PlanMigration;
   readonly plan: Plan;
   readonly providers: PlanProviders;
@@ -28,7 +28,7 @@ export const providersIn = ({ source, destination }: PlanProviders): FoundProvid
   ].filter((provider) => provider !== undefined);
 
 /** The Providers and their Secrets. */
-export const accessOf = (providers: PlanProviders): KubernetesObject[] =>
+export const providerObjects = (providers: PlanProviders): KubernetesObject[] =>
   providersIn(providers).flatMap(({ provider, secretObject }) => [
     provider,
     ...(secretObject === undefined ? [] : [secretObject]),
@@ -38,27 +38,30 @@ export const accessOf = (providers: PlanProviders): KubernetesObject[] =>
  * Holds all of them, the Migration first, so that a deletion is a cancel. In each event again: another run that has ended may have let one
  * go that it took for its own alone. Resolves with the versions that are held; rejects with a conflict where one has changed.
  */
-export async function hold({ migration, plan, providers }: Held, hub: Cluster): Promise<Held> {
-  const held: Held = {
-    migration: await holdOne(hub, PLAN_MIGRATIONS, ownedBy(migration, plan)),
-    plan: await holdOne(hub, PLANS, plan),
+export async function addFinalizers(
+  { migration, plan, providers }: HeldObjects,
+  hub: Cluster,
+): Promise<HeldObjects> {
+  const held: HeldObjects = {
+    migration: await addFinalizer(hub, PLAN_MIGRATIONS, ownedBy(migration, plan)),
+    plan: await addFinalizer(hub, PLANS, plan),
     providers,
   };
   for (const { provider, secretObject } of providersIn(providers)) {
-    await holdOne(hub, PROVIDERS, provider);
-    if (secretObject !== undefined) await holdOne(hub, SECRETS, secretObject);
+    await addFinalizer(hub, PROVIDERS, provider);
+    if (secretObject !== undefined) await addFinalizer(hub, SECRETS, secretObject);
   }
   return held;
 }
 
 /** An object that is being deleted takes no finalizer any more. */
-async function holdOne<T extends KubernetesObject>(
+async function addFinalizer<T extends KubernetesObject>(
   hub: Cluster,
   type: ResourceType<T>,
   object: T,
 ): Promise<T> {
   const { finalizers = [], deletionTimestamp } = object.metadata;
-  if (isHeld(object) || deletionTimestamp !== undefined) return object;
+  if (hasFinalizer(object) || deletionTimestamp !== undefined) return object;
   const metadata = { ...object.metadata, finalizers: [...finalizers, LIVE_FINALIZER] };
   return (await hub.replace(type, { ...object, metadata })).object;
 }
@@ -76,7 +79,7 @@ function ownedBy(migration: PlanMigration, { metadata: { name, uid, namespace } 
   return { ...migration, metadata: { ...migration.metadata, ownerReferences: [...ownerReferences, owner] } };
 }
 
-interface Released {
+interface ObjectsToRelease {
   /** undefined: it is gone, or let go. */
   readonly migration: PlanMigration | undefined;
   /** undefined: it is gone. */
@@ -89,32 +92,32 @@ interface Released {
  * Says on the Migration that its run is over, before anything that it needs is released. By the version that this call has shown: another
  * call may have shown since then that something else, or nothing, is left over. Rejects with a conflict then. Resolves with it.
  */
-export async function close(shown: PlanMigration, hub: Cluster): Promise<PlanMigration> {
+export async function closeMigration(shown: PlanMigration, hub: Cluster): Promise<PlanMigration> {
   const { metadata } = shown;
   const annotations = { ...metadata.annotations, [LIVE_ANNOTATION.over]: metadata.uid };
   return (await hub.replace(PLAN_MIGRATIONS, { ...shown, metadata: { ...metadata, annotations } })).object;
 }
 
 /** Lets go of what no other run needs, the Migration last. Rejects with a conflict where one has changed. */
-export async function release(
-  { migration, plan, providers: released }: Released,
-  { hub, log }: Releasing,
+export async function removeFinalizers(
+  { migration, plan, providers: released }: ObjectsToRelease,
+  { hub, log }: Context,
 ): Promise<void> {
   const { items } = await hub.list(OPEN_MIGRATIONS, {});
   const isOwn = ({ metadata }: PlanMigration): boolean => metadata.uid === migration?.metadata.uid;
   // One whose finalizer a user took off goes on all the same.
   const others = await withPlans(
-    items.filter((other) => !isOwn(other) && !isClosed(other) && (isHeld(other) || isUnderWay(other))),
+    items.filter((other) => !isOwn(other) && !isClosed(other) && (hasFinalizer(other) || hasOpenRun(other))),
     hub,
   );
   // Forklift's own runs are under way too.
   const plans = others.flatMap(([other, one]) => (one !== undefined && isLive(other, one) ? one : []));
   // Only its Plan says which Providers a run needs: while that is gone, it may be any.
   if (!others.some(([other, one]) => one === undefined && needsPlan(other)))
-    await releaseProviders(released, { needed: new Set(plans.flatMap(providersOf)), hub, log });
+    await removeProviderFinalizers(released, { needed: new Set(plans.flatMap(providersOf)), hub, log });
   if (plan !== undefined && !plans.some(({ metadata }) => metadata.uid === plan.metadata.uid))
-    await letGo(hub, PLANS, plan);
-  if (migration !== undefined) await letGo(hub, PLAN_MIGRATIONS, migration);
+    await removeFinalizer(hub, PLANS, plan);
+  if (migration !== undefined) await removeFinalizer(hub, PLAN_MIGRATIONS, migration);
 }
 
 /** Each with its Plan; undefined: that is gone. */
@@ -126,22 +129,22 @@ const withPlans = (
     migrations.map(async (migration) => {
       const { namespace = '' } = migration.metadata;
       const at = { namespace, ...named(migration.spec.plan) };
-      return [migration, at.name === '' ? undefined : await found(hub.get(PLANS, at))];
+      return [migration, at.name === '' ? undefined : await getOrUndefined(hub.get(PLANS, at))];
     }),
   );
 
-type Releasing = Pick<LiveContext, 'hub' | 'log'>;
+type Context = Pick<LiveContext, 'hub' | 'log'>;
 
-interface Needed extends Releasing {
+interface NeededElsewhere extends Context {
   /** By other runs: namespaces and names of Providers. */
   readonly needed: ReadonlySet<string>;
 }
 
-async function releaseProviders(read: readonly FoundProvider[], how: Needed): Promise<void> {
+async function removeProviderFinalizers(read: readonly FoundProvider[], how: NeededElsewhere): Promise<void> {
   const { needed, hub } = how;
   const providers = read.filter(({ provider }) => !needed.has(keyOf(provider)));
-  for (const secret of await heldSecrets(providers, how)) await letGo(hub, SECRETS, secret);
-  for (const { provider } of providers) await letGo(hub, PROVIDERS, provider);
+  for (const secret of await secretsToRelease(providers, how)) await removeFinalizer(hub, SECRETS, secret);
+  for (const { provider } of providers) await removeFinalizer(hub, PROVIDERS, provider);
 }
 
 const providersOf = ({ spec: { provider }, metadata }: Plan): string[] =>
@@ -156,9 +159,9 @@ const keyOf = ({ metadata }: Provider): string => `${metadata.namespace ?? ''}/$
  * The Secrets of these providers that no provider of another run has. A provider may have got another one during the run, also one that
  * does not exist, and the run holds what it had before.
  */
-async function heldSecrets(
+async function secretsToRelease(
   providers: readonly FoundProvider[],
-  { needed, hub, log }: Needed,
+  { needed, hub, log }: NeededElsewhere,
 ): Promise<KubernetesObject[]> {
   const own = providers.flatMap(({ secretObject }) => secretObject ?? []);
   const namespaces = new Set(providers.map(({ provider }) => provider.metadata.namespace ?? ''));
@@ -166,16 +169,22 @@ async function heldSecrets(
     [...namespaces].map(async (namespace) => {
       const [all, secrets] = await Promise.all([
         hub.list(PROVIDERS, { namespace }),
-        ifAllowed(hub.list(SECRETS, { namespace, labelSelector: `${LIVE_LABEL.provider}=true` }), undefined),
+        unlessForbidden(
+          hub.list(SECRETS, { namespace, labelSelector: `${LIVE_LABEL.provider}=true` }),
+          undefined,
+        ),
       ]);
-      if (secrets === undefined) sayWhatStays(namespace, providers, log);
+      if (secrets === undefined) warnOfKeptSecrets(namespace, providers, log);
       const ofOthers = all.items.filter((provider) => needed.has(keyOf(provider)));
       const isNeeded = ({ metadata }: KubernetesObject): boolean =>
         ofOthers.some(({ spec }) => spec.secret?.name === metadata.name);
       const ofProviders = own.filter(({ metadata }) => metadata.namespace === namespace);
       // Those of the providers may have been read before they were held.
       const each = new Map(
-        [...(secrets?.items ?? []).filter(isHeld), ...ofProviders].map((one) => [one.metadata.uid, one]),
+        [...(secrets?.items ?? []).filter(hasFinalizer), ...ofProviders].map((one) => [
+          one.metadata.uid,
+          one,
+        ]),
       );
       return [...each.values()].filter((secret) => !isNeeded(secret));
     }),
@@ -184,7 +193,7 @@ async function heldSecrets(
 }
 
 /** The Role that allows it is gone before a Secret with a finalizer where their namespace is deleted. Nothing else names the Secret then. */
-function sayWhatStays(namespace: string, providers: readonly FoundProvider[], log: Log): void {
+function warnOfKeptSecrets(namespace: string, providers: readonly FoundProvider[], log: Log): void {
   const secrets = providers
     .filter(({ provider }) => provider.metadata.namespace === namespace && !isHost(provider))
     .map(({ provider }) => named(provider.spec.secret ?? {}).name);
@@ -196,22 +205,22 @@ function sayWhatStays(namespace: string, providers: readonly FoundProvider[], lo
   );
 }
 
-async function letGo<T extends KubernetesObject>(
+async function removeFinalizer<T extends KubernetesObject>(
   hub: Cluster,
   type: ResourceType<T>,
   { metadata: { namespace = '', name } }: T,
 ): Promise<void> {
-  const current = await found(hub.get(type, { namespace, name }));
-  if (current !== undefined) await drop(hub, type, current);
+  const current = await getOrUndefined(hub.get(type, { namespace, name }));
+  if (current !== undefined) await writeWithoutFinalizer(hub, type, current);
 }
 
 /** By the version that was read. */
-async function drop<T extends KubernetesObject>(
+async function writeWithoutFinalizer<T extends KubernetesObject>(
   hub: Cluster,
   type: ResourceType<T>,
   object: T,
 ): Promise<void> {
-  if (!isHeld(object)) return;
+  if (!hasFinalizer(object)) return;
   const finalizers = (object.metadata.finalizers ?? []).filter((each) => each !== LIVE_FINALIZER);
   await hub.replace(type, { ...object, metadata: { ...object.metadata, finalizers } });
 }

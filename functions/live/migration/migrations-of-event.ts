@@ -5,18 +5,18 @@ import { named } from '../../domain/live/reference.ts';
 import {
   hasEnded,
   isArchived,
-  isHeld,
-  isHeldBack,
-  isLookedAt,
-  isMigrationAsSeen,
+  hasFinalizer,
+  isTerminating,
+  isObserved,
+  isMigrationObserved,
   isOfPlan,
-  isOfUse,
+  canStillRun,
   isOverQuota,
-  isPlanAsSeen,
-  isPlanLookedAt,
-  isToCheck,
-  isUnderWay,
-  isWaiting,
+  isRunningPlanObserved,
+  isPlanObserved,
+  needsCheck,
+  hasOpenRun,
+  isPending,
 } from '../run/state.ts';
 import type { LiveRequest } from '../../eventing/live-events.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
@@ -37,34 +37,37 @@ import {
   checkProvider,
   checkStorageMap,
   isForkliftHere,
-  showArchived,
+  writeArchived,
 } from '../plan/check.ts';
 import { checkMoved } from '../plan/check-moved.ts';
 import { readProvider, type FoundProvider } from '../read/providers.ts';
 import type { LiveContext } from '../context.ts';
-import { found } from '../read/get.ts';
-import { providersIn, release } from './finalizers.ts';
+import { getOrUndefined } from '../read/get.ts';
+import { providersIn, removeFinalizers } from './finalizers.ts';
 import { OPEN_MIGRATIONS, plansThatName } from '../read/listed-forklift.ts';
 import type { MigrationAt } from './reconcile.ts';
 
 /** Looks at what the event is about, and resolves with the Migrations that may go on by it. */
-export async function wake(request: LiveRequest, context: LiveContext): Promise<readonly MigrationAt[]> {
+export async function migrationsOfEvent(
+  request: LiveRequest,
+  context: LiveContext,
+): Promise<readonly MigrationAt[]> {
   const { kind } = request;
-  if (kind === FORKLIFT_KIND.migration.kind) return ofMigration(request, context);
-  if (kind === FORKLIFT_KIND.plan.kind) return ofPlan(request, context);
+  if (kind === FORKLIFT_KIND.migration.kind) return afterMigrationEvent(request, context);
+  if (kind === FORKLIFT_KIND.plan.kind) return afterPlanEvent(request, context);
   const referred = REFERRED.find(({ type }) => type.kind === kind);
-  if (referred !== undefined) return ofReferred(request, referred, context);
-  return unfinished(context.hub, (migration) => concerns(migration, request));
+  if (referred !== undefined) return afterReferredEvent(request, referred, context);
+  return openMigrations(context.hub, (migration) => isAffected(migration, request));
 }
 
 /** What plans name. */
-interface Referred {
+interface ReferredKind {
   readonly type: ResourceType<KubernetesObject & { status?: { observedGeneration?: number } }>;
   readonly check: (at: MigrationAt, context: LiveContext) => Promise<unknown>;
 }
 
-const REFERRED: readonly Referred[] = [
-  { type: PROVIDERS, check: ofProvider },
+const REFERRED: readonly ReferredKind[] = [
+  { type: PROVIDERS, check: checkOrReleaseProvider },
   { type: STORAGE_MAPS, check: (at, context) => checkStorageMap(at, context) },
   { type: NETWORK_MAPS, check: (at, context) => checkNetworkMap(at, context) },
   { type: HOOKS, check: checkHook },
@@ -74,107 +77,108 @@ const REFERRED: readonly Referred[] = [
  * What a run writes into the statuses of its Migration and Plan comes back as events of them, which say nothing new. One that is over
  * lets others begin.
  */
-async function ofMigration(
+async function afterMigrationEvent(
   { namespace, name, isChange }: LiveRequest,
   context: LiveContext,
 ): Promise<readonly MigrationAt[]> {
   const { hub } = context;
   const at = { namespace, name };
   if (!isChange) return [at];
-  const migration = await found(hub.get(PLAN_MIGRATIONS, at));
-  if (migration !== undefined && !hasEnded(migration)) return isMigrationAsSeen(migration) ? [] : [at];
-  if (migration?.spec.plan.name) await checkAgain({ namespace, ...named(migration.spec.plan) }, context);
-  return unfinished(hub, isWaiting);
+  const migration = await getOrUndefined(hub.get(PLAN_MIGRATIONS, at));
+  if (migration !== undefined && !hasEnded(migration)) return isMigrationObserved(migration) ? [] : [at];
+  if (migration?.spec.plan.name) await recheckPlan({ namespace, ...named(migration.spec.plan) }, context);
+  return openMigrations(hub, isPending);
 }
 
 /** A plan of which no run is under way any more: its VMs were not looked at meanwhile. */
-async function checkAgain(at: NamedReference, context: LiveContext): Promise<void> {
-  const plan = await found(context.hub.get(PLANS, named(at)));
-  if (plan !== undefined) await checkIdle(plan, context);
+async function recheckPlan(at: NamedReference, context: LiveContext): Promise<void> {
+  const plan = await getOrUndefined(context.hub.get(PLANS, named(at)));
+  if (plan !== undefined) await checkIdlePlan(plan, context);
 }
 
-async function checkIdle(plan: Plan, context: LiveContext): Promise<void> {
-  if (isHeldBack(plan)) return releaseDeleted(plan, context);
+async function checkIdlePlan(plan: Plan, context: LiveContext): Promise<void> {
+  if (isTerminating(plan)) return releaseDeletedPlan(plan, context);
   const check = checkOf(plan);
   if (check !== undefined && !(await isForkliftHere(context.hub))) await check(plan, context);
 }
 
 /** How a plan is looked at of which no run is under way; undefined: it is not. */
 function checkOf(plan: Plan): ((plan: Plan, context: LiveContext) => Promise<unknown>) | undefined {
-  if (isArchived(plan)) return showArchived;
-  if (isToCheck(plan)) return checkPlan;
+  if (isArchived(plan)) return writeArchived;
+  if (needsCheck(plan)) return checkPlan;
   return isOverQuota(plan) ? checkMoved : undefined;
 }
 
 /** A late call may hold it, which read the Migration before another one released everything: then nobody else releases it. */
-async function releaseDeleted(plan: Plan, context: LiveContext): Promise<void> {
+async function releaseDeletedPlan(plan: Plan, context: LiveContext): Promise<void> {
   const { items } = await context.hub.list(OPEN_MIGRATIONS, {});
   // One whose finalizer a user took off goes on all the same.
-  if (items.some((migration) => isOfPlan(migration, plan) && isUnderWay(migration))) return;
+  if (items.some((migration) => isOfPlan(migration, plan) && hasOpenRun(migration))) return;
   const providers = providersIn(await readProviders(plan, context));
-  await release({ migration: undefined, plan, providers }, context);
+  await removeFinalizers({ migration: undefined, plan, providers }, context);
 }
 
-async function ofPlan(
+async function afterPlanEvent(
   { namespace, name, isChange }: LiveRequest,
   context: LiveContext,
 ): Promise<readonly MigrationAt[]> {
   const at = { namespace, name };
-  const plan = await found(context.hub.get(PLANS, at));
+  const plan = await getOrUndefined(context.hub.get(PLANS, at));
   if (plan === undefined)
-    return unfinished(context.hub, (migration) => isOfPlan(migration, { metadata: at }));
-  if ((plan.spec.type !== 'live' && !isHeld(plan)) || (isChange && isPlanAsSeen(plan))) return [];
+    return openMigrations(context.hub, (migration) => isOfPlan(migration, { metadata: at }));
+  if ((plan.spec.type !== 'live' && !hasFinalizer(plan)) || (isChange && isRunningPlanObserved(plan)))
+    return [];
   // What `live` itself says of the plan comes back as an event too.
-  const isNew = !isChange || !isPlanLookedAt(plan);
-  if (isNew) await checkIdle(plan, context);
+  const isNew = !isChange || !isPlanObserved(plan);
+  if (isNew) await checkIdlePlan(plan, context);
   const mayGoOn = isNew || has(plan.status, LIVE_CONDITION.ready);
-  return unfinished(
+  return openMigrations(
     context.hub,
     (migration) =>
       isOfPlan(migration, plan) && (mayGoOn || !has(migration.status, LIVE_CONDITION.planNotReady)),
   );
 }
 
-async function ofProvider(at: MigrationAt, context: LiveContext): Promise<void> {
-  await releaseHeldBack(await checkProvider(at, context), context);
+async function checkOrReleaseProvider(at: MigrationAt, context: LiveContext): Promise<void> {
+  await releaseDeletedProvider(await checkProvider(at, context), context);
 }
 
 /** No run needs it any more, or the last one releases it. */
-async function releaseHeldBack(read: FoundProvider | undefined, context: LiveContext): Promise<void> {
-  if (read !== undefined && isHeldBack(read.provider))
-    await release({ migration: undefined, plan: undefined, providers: [read] }, context);
+async function releaseDeletedProvider(read: FoundProvider | undefined, context: LiveContext): Promise<void> {
+  if (read !== undefined && isTerminating(read.provider))
+    await removeFinalizers({ migration: undefined, plan: undefined, providers: [read] }, context);
 }
 
 /**
  * A provider, a map or a hook: checked by itself, then with each plan that names it. Not again where only its status has changed: what a
  * server answers goes there, so one that answers differently each time would be asked without end.
  */
-async function ofReferred(
+async function afterReferredEvent(
   { namespace, name, isChange }: LiveRequest,
-  { type, check }: Referred,
+  { type, check }: ReferredKind,
   context: LiveContext,
 ): Promise<readonly MigrationAt[]> {
   const { hub } = context;
   const at = { namespace, name };
   if (await isForkliftHere(hub)) return [];
-  const object = isChange ? await found(hub.get(type, at)) : undefined;
-  if (object !== undefined && isLookedAt(object)) {
+  const object = isChange ? await getOrUndefined(hub.get(type, at)) : undefined;
+  if (object !== undefined && isObserved(object)) {
     // A Provider that a call has checked, and has not come to release.
-    if (isHeldBack(object)) await releaseHeldBack(await readProvider(at, context), context);
+    if (isTerminating(object)) await releaseDeletedProvider(await readProvider(at, context), context);
     return [];
   }
   await check(at, context);
   const { items: plans } = await hub.list(plansThatName(at), {});
   for (const { metadata } of plans) {
-    const plan = await found(hub.get(PLANS, metadata));
+    const plan = await getOrUndefined(hub.get(PLANS, metadata));
     // Its type may have changed since it was listed: then it is Forklift's.
-    if (plan?.spec.type === 'live' && isOfUse(plan)) await checkPlan(plan, context);
+    if (plan?.spec.type === 'live' && canStillRun(plan)) await checkPlan(plan, context);
   }
-  return unfinished(hub, (migration) => plans.some((plan) => isOfPlan(migration, plan)));
+  return openMigrations(hub, (migration) => plans.some((plan) => isOfPlan(migration, plan)));
 }
 
 /** What a run makes is named after its Migration's uid; the VM, its VMI and its volumes after the VM. */
-function concerns({ metadata, status }: PlanMigration, { kind, name }: LiveRequest): boolean {
+function isAffected({ metadata, status }: PlanMigration, { kind, name }: LiveRequest): boolean {
   if (name.startsWith(`live-${metadata.uid}-`)) return true;
   const isNamedByVm =
     kind.startsWith(LIVE_KIND.vm.kind) &&
@@ -183,7 +187,7 @@ function concerns({ metadata, status }: PlanMigration, { kind, name }: LiveReque
 }
 
 /** Those that run, or wait for their turn. */
-async function unfinished(
+async function openMigrations(
   hub: Reader,
   isMeant: (migration: PlanMigration) => boolean,
 ): Promise<readonly MigrationAt[]> {

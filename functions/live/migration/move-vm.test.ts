@@ -22,7 +22,7 @@ import type { KubernetesObject } from '../../domain/objects.ts';
 import type { ApiServer, ResourceType } from '../../kubernetes/cluster.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { move, type Run } from './move-vm.ts';
+import { moveVm, type RunContext } from './move-vm.ts';
 
 /** A round of reading, deciding and writing takes longer than one event may. */
 function slowRounds(): Clock {
@@ -158,7 +158,7 @@ async function moved(given: Given): Promise<unknown[]> {
       { hidden },
     ),
   ];
-  const run: Run = {
+  const run: RunContext = {
     plan: aPlan((plan) => ({ ...plan, metadata: { ...plan.metadata, uid: RUN.plan } })),
     migration,
     storage: aStorageMap(),
@@ -171,10 +171,10 @@ async function moved(given: Given): Promise<unknown[]> {
     now: NOW,
     clusters: { hub: hub.api, source: source.api, target: target.api },
   };
-  const { decision, isMoreDue } = await move({ entry, shown, stop }, run, slowRounds());
+  const { decision, requeue } = await moveVm({ entry, shown, stop }, run, slowRounds());
   const what =
     decision.kind === 'write'
-      ? `write${isMoreDue ? ', and more is due' : ''}`
+      ? `write${requeue ? ', and more is due' : ''}`
       : `${decision.kind} ${decision.reason}`;
   return [
     `${what}: ${decision.message}`,

@@ -14,7 +14,7 @@ import { isNew } from '../steps/hook.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
 import { requesterOf } from '../../domain/live/requester.ts';
 import {
-  cannot,
+  describeMissingRights,
   rightsToCopy,
   rightsToCreate,
   rightsToMove,
@@ -25,7 +25,7 @@ import {
 import { hookName, type RunId } from '../run/names.ts';
 import { isPastCutOver, recordIn } from '../run/record.ts';
 import type { HookView, HubSide, RunSettings, RunSnapshot, Stop } from '../run/snapshot.ts';
-import { shownSince } from '../run/waiting-since.ts';
+import { waitingSince } from '../run/waiting-since.ts';
 import { named } from '../../domain/live/reference.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import type { ApiServer, Reader, ResourceType } from '../../kubernetes/cluster.ts';
@@ -40,14 +40,14 @@ import {
 import type { Clock } from '../../runtime/clock.ts';
 import { apply, type Applied } from './apply.ts';
 import { decide, type RunDecision } from '../steps/decide.ts';
-import { found } from '../read/get.ts';
-import { misplaced } from './wrong-namespace.ts';
+import { getOrUndefined } from '../read/get.ts';
+import { wrongNamespace } from './wrong-namespace.ts';
 import { readRun, type ClusterIds } from '../read/run.ts';
 import { BEGINNING, COPYING } from '../steps/itinerary.ts';
-import { takeBack } from './withdraw-late-record.ts';
+import { withdrawLateRecord } from './withdraw-late-record.ts';
 
 /** What the VMs of a Migration have in common. */
-export interface Run {
+export interface RunContext {
   readonly plan: Plan;
   readonly migration: PlanMigration;
   readonly storage: StorageMap;
@@ -73,13 +73,13 @@ export interface RunVm {
   readonly stop?: Stop | undefined;
 }
 
-export interface Moved {
+export interface MoveResult {
   readonly entry: PlanVm;
   /** undefined: nothing is known. */
   readonly snapshot?: RunSnapshot;
   readonly decision: RunDecision;
   /** The time was over before the VM had to wait. */
-  readonly isMoreDue: boolean;
+  readonly requeue: boolean;
 }
 
 /** Of a VM that has not begun. */
@@ -94,18 +94,18 @@ const BUDGET_MS = 8_000;
 const MAX_CHANGES = 5;
 
 /** Reads, decides and writes, until the VM has to wait or is at its end. Never rejects: a cluster that does not answer is a wait. */
-export async function move(vm: RunVm, run: Run, clock: Clock): Promise<Moved> {
+export async function moveVm(vm: RunVm, run: RunContext, clock: Clock): Promise<MoveResult> {
   const { entry } = vm;
   try {
-    return await moveOn(vm, run, clock);
+    return await moveUntilWait(vm, run, clock);
   } catch (error) {
     const message = `nothing is known, so nothing is done: ${describeError(error)}`;
-    return { entry, decision: unknown(message, run.migration), isMoreDue: false };
+    return { entry, decision: clusterUnknown(message, run.migration), requeue: false };
   }
 }
 
 /** Nothing is done, on either side. The step that is shown stays. */
-export const unknown = (message: string, migration: PlanMigration): RunDecision => ({
+export const clusterUnknown = (message: string, migration: PlanMigration): RunDecision => ({
   ...wait(
     LIVE_REASON.clusterUnknown,
     `${message}. Only if a cluster is gone for good: ${breakGlassCommand(migration)}`,
@@ -113,7 +113,7 @@ export const unknown = (message: string, migration: PlanMigration): RunDecision 
   step: FIRST_STEP,
 });
 
-async function moveOn(vm: RunVm, run: Run, clock: Clock): Promise<Moved> {
+async function moveUntilWait(vm: RunVm, run: RunContext, clock: Clock): Promise<MoveResult> {
   const { entry } = vm;
   const began = clock.elapsed();
   let refused: string | undefined;
@@ -121,29 +121,32 @@ async function moveOn(vm: RunVm, run: Run, clock: Clock): Promise<Moved> {
   for (let changes = 0; ;) {
     const snapshot = await readSnapshot(vm, run, refused);
     const decision = decide(snapshot);
-    if (decision.kind !== 'write') return { entry, snapshot, decision, isMoreDue: false };
-    const applied = await send({ snapshot, decision }, run);
+    if (decision.kind !== 'write') return { entry, snapshot, decision, requeue: false };
+    const applied = await writeDecided({ snapshot, decision }, run);
     // What is shown is about the first write.
     const isLong = isFirst && isRefusedForLong(snapshot);
     isFirst = false;
     const before = refused;
     refused = refusalIn(applied);
     if (refused !== undefined && !isLong) {
-      const waiting = { ...wait(LIVE_REASON.refused, textOf({ refused, before }, run)), step: decision.step };
-      return { entry, snapshot, decision: waiting, isMoreDue: false };
+      const waiting = {
+        ...wait(LIVE_REASON.refused, refusalMessage({ refused, before }, run)),
+        step: decision.step,
+      };
+      return { entry, snapshot, decision: waiting, requeue: false };
     }
     changes = applied.kind === 'changed' ? changes + 1 : 0;
-    if (changes > MAX_CHANGES) return { entry, snapshot, decision, isMoreDue: false };
+    if (changes > MAX_CHANGES) return { entry, snapshot, decision, requeue: false };
     // What has been refused for long is decided by the next reading of this event.
     const isLate = refused === undefined && clock.elapsed() - began > BUDGET_MS;
-    if (isLate) return { entry, snapshot, decision, isMoreDue: true };
+    if (isLate) return { entry, snapshot, decision, requeue: true };
   }
 }
 
 /** `before`: the write that the run ends because of. Its record cannot be written either then. */
-const textOf = (
+const refusalMessage = (
   { refused, before }: { readonly refused: string; readonly before: string | undefined },
-  { migration }: Run,
+  { migration }: RunContext,
 ): string =>
   before === undefined
     ? refused
@@ -152,7 +155,7 @@ const textOf = (
 const refusalIn = (applied: Applied): string | undefined =>
   applied.kind === 'refused' ? applied.message : undefined;
 
-interface Due {
+interface DecidedWrites {
   readonly snapshot: RunSnapshot;
   readonly decision: Extract<RunDecision, { kind: 'write' }>;
 }
@@ -161,32 +164,33 @@ interface Due {
  * Rejects where the Migration has changed and the VM has no record: its end is shown before its record is taken off, so the Migration
  * may have been read before that end, and the VM after it.
  */
-async function send({ snapshot, decision }: Due, run: Run): Promise<Applied> {
+async function writeDecided({ snapshot, decision }: DecidedWrites, run: RunContext): Promise<Applied> {
   const { migration, clusters } = run;
   const { vm } = snapshot.source;
-  const message = await notAllowed({ snapshot, decision }, run);
+  const message = await writeBlocker({ snapshot, decision }, run);
   if (message !== undefined) return { kind: 'refused', message };
   const isUnrecorded = recordIn(snapshot) === undefined;
-  if (isUnrecorded && !(await isAsRead(migration, PLAN_MIGRATIONS, clusters.hub))) throw hasChanged();
+  if (isUnrecorded && !(await isUnchanged(migration, PLAN_MIGRATIONS, clusters.hub))) throw hasChanged();
   const isDeleting = decision.writes.some(({ verb }) => verb === 'delete');
   // What is to be deleted was read after the record: by now it may be of a new run, and have the guest.
-  if (isDeleting && vm !== undefined && !(await isAsRead(vm, VIRTUAL_MACHINES, clusters.source)))
+  if (isDeleting && vm !== undefined && !(await isUnchanged(vm, VIRTUAL_MACHINES, clusters.source)))
     return { kind: 'changed' };
   const applied = await apply(decision.writes, clusters);
   const { entry } = snapshot.hub;
   const isRecorded = isUnrecorded && applied.kind === 'written';
-  if (isRecorded && (await takeBack({ migration, entry, ...decision }, clusters))) throw hasChanged();
+  if (isRecorded && (await withdrawLateRecord({ migration, entry, ...decision }, clusters)))
+    throw hasChanged();
   return applied;
 }
 
 const hasChanged = (): Error => new Error('the Migration has changed: read again');
 
-async function isAsRead<T extends KubernetesObject>(
+async function isUnchanged<T extends KubernetesObject>(
   { metadata: { namespace = '', name, resourceVersion } }: T,
   type: ResourceType<T>,
   cluster: Reader,
 ): Promise<boolean> {
-  const now = await found(cluster.get(type, { namespace, name }));
+  const now = await getOrUndefined(cluster.get(type, { namespace, name }));
   return now?.metadata.resourceVersion === resourceVersion;
 }
 
@@ -194,19 +198,19 @@ async function isAsRead<T extends KubernetesObject>(
  * Why what is due must not be written; undefined: it may. The user had the rights when the run began: by now the VM may name more, its
  * record may say another namespace, and the Plan may be another one of its name.
  */
-async function notAllowed(due: Due, run: Run): Promise<string | undefined> {
-  const elsewhere = misplaced(due.decision.writes, run.plan);
+async function writeBlocker(due: DecidedWrites, run: RunContext): Promise<string | undefined> {
+  const elsewhere = wrongNamespace(due.decision.writes, run.plan);
   if (elsewhere !== undefined) return elsewhere;
   const rights = rightsDue(due, run);
   if (rights.length === 0) return undefined;
   const requester = requesterOf(run.migration);
   if (requester === undefined) return 'nobody is known to have created the Migration';
   const missing = await missingRights(run.clusters.hub, requester, rights);
-  return missing.length === 0 ? undefined : cannot(requester.user, missing);
+  return missing.length === 0 ? undefined : describeMissingRights(requester.user, missing);
 }
 
 /** For what begins or is made. A run that only goes back needs none. */
-function rightsDue({ snapshot, decision }: Due, { hosts, plan }: Run): Right[] {
+function rightsDue({ snapshot, decision }: DecidedWrites, { hosts, plan }: RunContext): Right[] {
   const { entry } = snapshot.hub;
   const { vm } = snapshot.source;
   const isBeginning = decision.step === BEGINNING.name && recordIn(snapshot) === undefined;
@@ -234,12 +238,12 @@ function isRefusedForLong(snapshot: RunSnapshot): boolean {
   const record = recordIn(snapshot);
   const isPast = record !== undefined && isPastCutOver(record);
   const limitMs = isPast ? hub.settings.sourceMs : LIMIT_MS.refused;
-  return hub.now - shownSince(hub, LIVE_REASON.refused) > limitMs;
+  return hub.now - waitingSince(hub, LIVE_REASON.refused) > limitMs;
 }
 
 async function readSnapshot(
   { entry, shown, stop }: RunVm,
-  run: Run,
+  run: RunContext,
   refused: string | undefined,
 ): Promise<RunSnapshot> {
   const { id = '', namespace = '', name = '' } = entry;
@@ -274,11 +278,11 @@ function readHooks(hub: Reader, { entry, run, plan }: Hooked): Promise<HookView[
     (entry.hooks ?? []).map(async ({ step, hook }): Promise<HookView> => {
       const made = { namespace, name: hookName(run, step) };
       const [object, job] = await Promise.all([
-        found(hub.get(HOOKS, { namespace, ...named(hook) })),
-        found(hub.get(JOBS, made)),
+        getOrUndefined(hub.get(HOOKS, { namespace, ...named(hook) })),
+        getOrUndefined(hub.get(JOBS, made)),
       ]);
       if (job === undefined || !isNew(job)) return { step, hook: object, job };
-      return { step, hook: object, job, files: await found(hub.get(CONFIG_MAPS, made)) };
+      return { step, hook: object, job, files: await getOrUndefined(hub.get(CONFIG_MAPS, made)) };
     }),
   );
 }

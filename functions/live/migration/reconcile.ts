@@ -4,7 +4,7 @@ import { isGivenUp } from '../run/break-glass.ts';
 import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
 import { hasOutbox } from '../run/outbox.ts';
 import { recordIn } from '../run/record.ts';
-import { hasEnded, isClosed, isHeld, isLive } from '../run/state.ts';
+import { hasEnded, isClosed, hasFinalizer, isLive } from '../run/state.ts';
 import { runSettings } from '../run/settings.ts';
 import { isSameVm, stopOf } from '../run/stop.ts';
 import { named } from '../../domain/live/reference.ts';
@@ -12,20 +12,35 @@ import type { ApiServer } from '../../kubernetes/cluster.ts';
 import { isConflict } from '../../kubernetes/errors.ts';
 import { NETWORK_MAPS, PLAN_MIGRATIONS, PLANS, STORAGE_MAPS } from '../../kubernetes/live-resources.ts';
 import { NAMESPACES } from '../../kubernetes/resources.ts';
-import { begin, done, hostsOf, letGo, notBegun, readProviders, type PassResult } from './start.ts';
+import {
+  startRun,
+  reconciled,
+  hostsOf,
+  releaseRun,
+  notStarted,
+  readProviders,
+  type ReconcileResult,
+} from './start.ts';
 import { checkPlan, isForkliftHere } from '../plan/check.ts';
 import type { LiveContext } from '../context.ts';
-import { endedBefore } from './skip-ended-vm.ts';
-import { found } from '../read/get.ts';
-import { giveUp } from './abandon.ts';
-import { accessOf, close, hold, providersIn, release, type Held } from './finalizers.ts';
-import { move, unknown, type Moved, type Run, type RunVm } from './move-vm.ts';
+import { skipEndedVm } from './skip-ended-vm.ts';
+import { getOrUndefined } from '../read/get.ts';
+import { abandon } from './abandon.ts';
+import {
+  providerObjects,
+  closeMigration,
+  addFinalizers,
+  providersIn,
+  removeFinalizers,
+  type HeldObjects,
+} from './finalizers.ts';
+import { moveVm, clusterUnknown, type MoveResult, type RunContext, type RunVm } from './move-vm.ts';
 import type { ClusterIds } from '../read/run.ts';
-import { postRest, showRun, type Pair } from './write-status.ts';
+import { postOutbox, writeRunStatus, type MigrationWithPlan } from './write-status.ts';
 import { isUnknown } from '../status/vm.ts';
-import { clustersOf, isAnyOff, releaseVms, withLeftRecord } from './remove-records.ts';
-import { startWatcher } from './scale-watcher.ts';
-import { releaseAll, withoutPlan } from './plan-gone.ts';
+import { clustersOf, isAnyRemoved, removeRecords, withKeptRecord } from './remove-records.ts';
+import { scaleUpWatcher } from './scale-up-watcher.ts';
+import { releaseWithoutPlan, reconcileWithoutPlan } from './plan-gone.ts';
 
 export interface MigrationAt {
   readonly namespace: string;
@@ -36,97 +51,102 @@ export interface MigrationAt {
 const MAX_CONFLICTS = 3;
 
 /** Brings a Migration on as far as it goes now. Rejects where the hub does not answer: the Broker brings the event again. */
-export async function passMigration(at: MigrationAt, context: LiveContext): Promise<PassResult> {
+export async function reconcileMigration(at: MigrationAt, context: LiveContext): Promise<ReconcileResult> {
   for (let conflicts = 0; ; conflicts += 1) {
     try {
-      return await pass(at, context);
+      return await reconcile(at, context);
     } catch (error) {
       if (!isConflict(error) || conflicts === MAX_CONFLICTS) throw error;
     }
   }
 }
 
-async function pass(at: MigrationAt, context: LiveContext): Promise<PassResult> {
+async function reconcile(at: MigrationAt, context: LiveContext): Promise<ReconcileResult> {
   const { hub } = context;
-  const migration = await found(hub.get(PLAN_MIGRATIONS, at));
-  if (migration === undefined) return done('the Migration is gone');
+  const migration = await getOrUndefined(hub.get(PLAN_MIGRATIONS, at));
+  if (migration === undefined) return reconciled('the Migration is gone');
   const { spec } = migration;
-  if (hasEnded(migration)) return afterEnd(migration, context);
+  if (hasEnded(migration)) return reconcileEnded(migration, context);
   const plan = spec.plan.name
-    ? await found(hub.get(PLANS, { namespace: at.namespace, ...named(spec.plan) }))
+    ? await getOrUndefined(hub.get(PLANS, { namespace: at.namespace, ...named(spec.plan) }))
     : undefined;
-  if (isClosed(migration)) return afterClose({ migration, plan }, context);
-  if (plan === undefined) return withoutPlan(migration, context);
-  if (!isLive(migration, plan)) return ofOtherType(migration, context);
-  return isUnderWay({ migration, plan })
-    ? goOn({ migration, plan }, context)
-    : begin({ migration, plan }, context);
+  if (isClosed(migration)) return reconcileClosed({ migration, plan }, context);
+  if (plan === undefined) return reconcileWithoutPlan(migration, context);
+  if (!isLive(migration, plan)) return releaseOtherType(migration, context);
+  return hasBegun({ migration, plan })
+    ? continueRun({ migration, plan }, context)
+    : startRun({ migration, plan }, context);
 }
 
-async function afterEnd(migration: PlanMigration, context: LiveContext): Promise<PassResult> {
-  if (hasOutbox(migration)) await postRest(migration, context);
-  return done('the Migration has ended');
+async function reconcileEnded(migration: PlanMigration, context: LiveContext): Promise<ReconcileResult> {
+  if (hasOutbox(migration)) await postOutbox(migration, context);
+  return reconciled('the Migration has ended');
 }
 
 /** The process that has closed it did not come to release all, or has not come to it yet. */
-async function afterClose(
+async function reconcileClosed(
   { migration, plan }: { readonly migration: PlanMigration; readonly plan: Plan | undefined },
   context: LiveContext,
-): Promise<PassResult> {
+): Promise<ReconcileResult> {
   // One that is being deleted goes with the last finalizer.
-  if (hasOutbox(migration)) await postRest(migration, context);
-  await (plan === undefined ? releaseAll(migration, context) : letGo({ migration, plan }, context));
-  return done('the Migration has ended');
+  if (hasOutbox(migration)) await postOutbox(migration, context);
+  await (plan === undefined
+    ? releaseWithoutPlan(migration, context)
+    : releaseRun({ migration, plan }, context));
+  return reconciled('the Migration has ended');
 }
 
 /** One that was created with the finalizer, from a copy, would never go. */
-async function ofOtherType(migration: PlanMigration, context: LiveContext): Promise<PassResult> {
-  if (isHeld(migration)) await release({ migration, plan: undefined, providers: [] }, context);
-  return done('the plan is not for live migrations');
+async function releaseOtherType(migration: PlanMigration, context: LiveContext): Promise<ReconcileResult> {
+  if (hasFinalizer(migration)) await removeFinalizers({ migration, plan: undefined, providers: [] }, context);
+  return reconciled('the plan is not for live migrations');
 }
 
 /**
  * The plan shows the run too, and its VMs cannot change from then on: before, it may be another one than was checked. One that is to end
  * follows no plan.
  */
-function isUnderWay(pair: Pair): boolean {
+function hasBegun(pair: MigrationWithPlan): boolean {
   const { migration, plan } = pair;
   const { metadata, status } = migration;
   if (status?.started === undefined) return false;
   const isShown = (plan.status?.migration?.history ?? []).some((run) => run.migration.uid === metadata.uid);
   const isMoving = (status.vms ?? []).some(({ started }) => started !== undefined);
-  return isShown || isMoving || isToEnd(pair);
+  return isShown || isMoving || mustEnd(pair);
 }
 
-const isToEnd = ({ migration, plan }: Pair): boolean =>
+const mustEnd = ({ migration, plan }: MigrationWithPlan): boolean =>
   [migration, plan].some(({ metadata }) => metadata.deletionTimestamp !== undefined) ||
   plan.spec.archived === true ||
   plan.spec.type !== 'live';
 
 /** Moves every VM as far as it goes, shows it, and at the end of all lets go of everything. */
-async function goOn({ migration, plan: read }: Pair, context: LiveContext): Promise<PassResult> {
+async function continueRun(
+  { migration, plan: read }: MigrationWithPlan,
+  context: LiveContext,
+): Promise<ReconcileResult> {
   const { hub, log } = context;
-  const plan = await checkedAgain(read, context);
+  const plan = await recheckPlan(read, context);
   const providers = await readProviders(plan, context);
-  const held = await hold({ migration, plan, providers }, hub);
+  const held = await addFinalizers({ migration, plan, providers }, hub);
   const vms = vmsOf(held);
-  const [decided] = await Promise.all([moveAll(vms, held, context), startWatcher(migration, context)]);
+  const [decided] = await Promise.all([moveVms(vms, held, context), scaleUpWatcher(migration, context)]);
   const ended = new Map(
     vms.filter(({ shown }) => shown.completed !== undefined).map(({ entry, shown }) => [entry, shown]),
   );
-  const again = await releaseVms(
+  const again = await removeRecords(
     decided.filter(({ entry }) => ended.has(entry)),
     held,
     context,
   );
-  const moved = decided.map((one) => withLeftRecord(one, again.get(one), ended.get(one.entry)));
+  const moved = decided.map((one) => withKeptRecord(one, again.get(one), ended.get(one.entry)));
   for (const { entry, decision } of moved) {
     if (isUnknown(decision))
       log('warn', decision.message, { migration: migration.metadata.name, vm: entry.name });
   }
-  const shown = await showRun(held, moved, context);
-  if (moved.some(isHeldUp)) await checkUnlessForklifts(shown.plan, context);
-  const first = await releaseVms(
+  const shown = await writeRunStatus(held, moved, context);
+  if (moved.some(isBlocked)) await checkUnlessForkliftRuns(shown.plan, context);
+  const first = await removeRecords(
     decided.filter(({ entry }) => !ended.has(entry)),
     held,
     context,
@@ -136,22 +156,26 @@ async function goOn({ migration, plan: read }: Pair, context: LiveContext): Prom
   );
   const isUnrecorded = decided.some((one) => !ended.has(one.entry) && isUnrecordedEnd(one));
   // What is refused is listed by the next pass.
-  if ([...first.values()].some(({ kind }) => kind !== 'written') || isAnyOff(again) || isUnrecorded)
-    return { message: 'the records of the VMs are to be looked at again', isMoreDue: true };
-  if (!isOver) return stillOpen(moved, migration);
-  await release(
-    { ...shown, migration: await close(shown.migration, hub), providers: providersIn(held.providers) },
+  if ([...first.values()].some(({ kind }) => kind !== 'written') || isAnyRemoved(again) || isUnrecorded)
+    return { message: 'the records of the VMs are to be looked at again', requeue: true };
+  if (!isOver) return resultOfOpen(moved, migration);
+  await removeFinalizers(
+    {
+      ...shown,
+      migration: await closeMigration(shown.migration, hub),
+      providers: providersIn(held.providers),
+    },
     context,
   );
-  return done('the Migration has ended');
+  return reconciled('the Migration has ended');
 }
 
 /** Another call may have begun it before the end was shown. After that, none does that looks at the Migration (docs/adr/0031). */
-const isUnrecordedEnd = ({ decision, snapshot }: Moved): boolean =>
+const isUnrecordedEnd = ({ decision, snapshot }: MoveResult): boolean =>
   decision.kind === 'ended' && snapshot?.source.vm !== undefined && recordIn(snapshot) === undefined;
 
-function vmsOf(held: Held): (RunVm & { readonly shown: VmStatus })[] {
-  const access = accessOf(held.providers);
+function vmsOf(held: HeldObjects): (RunVm & { readonly shown: VmStatus })[] {
+  const access = providerObjects(held.providers);
   return (held.migration.status?.vms ?? []).map((shown) => {
     const entry = entryOf(shown, held.plan);
     return { shown, entry, stop: stopOf(entry, { ...held, access }) };
@@ -159,20 +183,20 @@ function vmsOf(held: Held): (RunVm & { readonly shown: VmStatus })[] {
 }
 
 /** While VMs move, no event has the plan checked: a cluster that did not answer may do so now, by a renewed token too. */
-async function checkedAgain(plan: Plan, context: LiveContext): Promise<Plan> {
+async function recheckPlan(plan: Plan, context: LiveContext): Promise<Plan> {
   const { executing, sourceProviderNotReady, destinationProviderNotReady } = LIVE_CONDITION;
   const isBlind = [sourceProviderNotReady, destinationProviderNotReady].some((type) =>
     has(plan.status, type),
   );
-  return isBlind && has(plan.status, executing) ? checkUnlessForklifts(plan, context) : plan;
+  return isBlind && has(plan.status, executing) ? checkUnlessForkliftRuns(plan, context) : plan;
 }
 
 /** Forklift, where it was installed during the run, checks its plans itself: the two would undo each other's conditions. */
-const checkUnlessForklifts = async (plan: Plan, context: LiveContext): Promise<Plan> =>
+const checkUnlessForkliftRuns = async (plan: Plan, context: LiveContext): Promise<Plan> =>
   (await isForkliftHere(context.hub)) ? plan : (await checkPlan(plan, context)).plan;
 
 /** Why no VM begins now. Forklift, which may be there since the run began, would run the plan too. */
-async function blockersOf({ migration, plan }: Held, hub: ApiServer): Promise<string[]> {
+async function blockersOf({ migration, plan }: HeldObjects, hub: ApiServer): Promise<string[]> {
   const mayBegin = (migration.status?.vms ?? []).some(({ started }) => started === undefined);
   const forklift = mayBegin && (await isForkliftHere(hub)) ? [FORKLIFT_IS_HERE] : [];
   return [
@@ -184,11 +208,11 @@ async function blockersOf({ migration, plan }: Held, hub: ApiServer): Promise<st
 const FORKLIFT_IS_HERE = 'Forklift was installed, so it runs the live plans: mtq begins no VM';
 
 /** Whether Providers and Plan are to say what is wrong. */
-const isHeldUp = ({ decision }: Moved): boolean =>
+const isBlocked = ({ decision }: MoveResult): boolean =>
   isUnknown(decision) || (decision.kind === 'wait' && decision.reason === LIVE_REASON.planNotReady);
 
 /** A VM that has ended makes room for one that waits for its turn. */
-function stillOpen(moved: readonly Moved[], { status }: PlanMigration): PassResult {
+function resultOfOpen(moved: readonly MoveResult[], { status }: PlanMigration): ReconcileResult {
   const isWaitingForTurn = moved.some(
     ({ decision }) => decision.kind === 'wait' && decision.reason === LIVE_REASON.waitingToStart,
   );
@@ -199,7 +223,7 @@ function stillOpen(moved: readonly Moved[], { status }: PlanMigration): PassResu
   const open = moved.filter(({ decision }) => decision.kind !== 'ended' || decision.leftovers.length > 0);
   return {
     message: open.map(({ entry, decision }) => `${entry.name ?? ''}: ${decision.message}`).join('; '),
-    isMoreDue: moved.some(({ isMoreDue }) => isMoreDue) || (isWaitingForTurn && hasRoom),
+    requeue: moved.some(({ requeue }) => requeue) || (isWaitingForTurn && hasRoom),
   };
 }
 
@@ -211,25 +235,29 @@ const entryOf = (shown: VmStatus, { spec }: Plan): PlanVm => {
 };
 
 /** What a cluster that does not answer keeps open ends where a user has given it up. */
-async function moveAll(vms: readonly RunVm[], held: Held, context: LiveContext): Promise<Moved[]> {
-  const run = await runOf(held, context);
+async function moveVms(
+  vms: readonly RunVm[],
+  held: HeldObjects,
+  context: LiveContext,
+): Promise<MoveResult[]> {
+  const run = await readRunContext(held, context);
   const moved =
     typeof run === 'string'
-      ? vms.map(({ entry }) => ({ entry, decision: unknown(run, held.migration), isMoreDue: false }))
-      : await moveInTurn(vms, run, context);
+      ? vms.map(({ entry }) => ({ entry, decision: clusterUnknown(run, held.migration), requeue: false }))
+      : await moveWithinLimit(vms, run, context);
   const now = context.clock.now().getTime();
   return moved.map((one, index) => {
     const shown = vms[index]?.shown;
-    return shown === undefined ? one : { ...one, decision: giveUp(one.decision, { ...held, shown, now }) };
+    return shown === undefined ? one : { ...one, decision: abandon(one.decision, { ...held, shown, now }) };
   });
 }
 
 /** A VM that has begun goes on whatever the limit is; one that is not to begin any more needs no turn. */
-async function moveInTurn(
+async function moveWithinLimit(
   vms: readonly RunVm[],
-  run: Run,
+  run: RunContext,
   { clock, maxVmsInFlight: max }: Pick<LiveContext, 'clock' | 'maxVmsInFlight'>,
-): Promise<Moved[]> {
+): Promise<MoveResult[]> {
   const hasBegun = ({ shown }: RunVm): boolean => shown?.started !== undefined;
   const isInFlight = ({ shown }: RunVm): boolean =>
     shown?.started !== undefined && shown.completed === undefined;
@@ -237,19 +265,19 @@ async function moveInTurn(
   const next = new Set(vms.filter((vm) => !hasBegun(vm)).slice(0, room));
   const message = `Waiting to start migration: in-flight limit reached (max ${String(max)}).`;
   return Promise.all(
-    vms.map(async (vm): Promise<Moved> => {
+    vms.map(async (vm): Promise<MoveResult> => {
       const mayMove = hasBegun(vm) || next.has(vm) || vm.stop !== undefined;
-      const decision = mayMove ? await endedBefore(vm, run) : notBegun(message);
-      return decision === undefined ? move(vm, run, clock) : { entry: vm.entry, decision, isMoreDue: false };
+      const decision = mayMove ? await skipEndedVm(vm, run) : notStarted(message);
+      return decision === undefined ? moveVm(vm, run, clock) : { entry: vm.entry, decision, requeue: false };
     }),
   );
 }
 
 /** A text: why the clusters are not asked. */
-async function runOf(held: Held, { hub }: LiveContext): Promise<Run | string> {
+async function readRunContext(held: HeldObjects, { hub }: LiveContext): Promise<RunContext | string> {
   const { migration, plan, providers } = held;
   const clusters = clustersOf(held, hub);
-  const ids = idsOf(migration);
+  const ids = clusterIdsOf(migration);
   if (ids === undefined)
     return `the annotation ${LIVE_ANNOTATION.clusters} of the Migration, which says the two clusters, was removed`;
   if (clusters === undefined)
@@ -272,7 +300,7 @@ async function runOf(held: Held, { hub }: LiveContext): Promise<Run | string> {
 }
 
 /** What the clusters were when the run began. */
-function idsOf({ metadata }: PlanMigration): ClusterIds | undefined {
+function clusterIdsOf({ metadata }: PlanMigration): ClusterIds | undefined {
   const [source, target] = metadata.annotations?.[LIVE_ANNOTATION.clusters]?.split(' ') ?? [];
   return source === undefined || target === undefined ? undefined : { source, target };
 }
@@ -281,12 +309,12 @@ function idsOf({ metadata }: PlanMigration): ClusterIds | undefined {
 async function readMaps(
   { metadata, spec }: Plan,
   hub: ApiServer,
-): Promise<Pick<Run, 'storage' | 'networks'>> {
+): Promise<Pick<RunContext, 'storage' | 'networks'>> {
   const { namespace = '' } = metadata;
   const none = { metadata, spec: { provider: spec.provider, map: [] } };
   const [storage, networks] = await Promise.all([
-    found(hub.get(STORAGE_MAPS, { namespace, ...named(spec.map.storage) })),
-    found(hub.get(NETWORK_MAPS, { namespace, ...named(spec.map.network) })),
+    getOrUndefined(hub.get(STORAGE_MAPS, { namespace, ...named(spec.map.storage) })),
+    getOrUndefined(hub.get(NETWORK_MAPS, { namespace, ...named(spec.map.network) })),
   ]);
   return { storage: storage ?? none, networks: networks ?? none };
 }

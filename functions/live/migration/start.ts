@@ -8,10 +8,10 @@ import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_FINALIZER, LIVE_REASON } from '../../domain/live/names.ts';
 import type { SourceView } from '../findings/plan-view.ts';
 import { requesterOf } from '../../domain/live/requester.ts';
-import { migrationBefore, queuedBehind } from '../run/queue.ts';
-import { isHeld } from '../run/state.ts';
+import { migrationBefore, waitingForMigration } from '../run/queue.ts';
+import { hasFinalizer } from '../run/state.ts';
 import {
-  cannot,
+  describeMissingRights,
   RIGHT_TO_MAKE_NAMESPACE,
   rightsToCopy,
   rightsToMake,
@@ -30,67 +30,67 @@ import { checkPlan, forkliftControllers } from '../plan/check.ts';
 import { readProvider, type FoundProvider } from '../read/providers.ts';
 import type { LiveContext } from '../context.ts';
 import type { RunDecision } from '../steps/decide.ts';
-import { found } from '../read/get.ts';
-import { hold, providersIn, release } from './finalizers.ts';
+import { getOrUndefined } from '../read/get.ts';
+import { addFinalizers, providersIn, removeFinalizers } from './finalizers.ts';
 import { OPEN_MIGRATIONS } from '../read/listed-forklift.ts';
 import { FIRST_STEP } from './move-vm.ts';
 import type { PlanProviders } from '../read/plan-view.ts';
 import type { ClusterIds } from '../read/run.ts';
-import { showProblem, showRun, type Pair } from './write-status.ts';
-import { shownVm } from '../status/report.ts';
+import { writeProblem, writeRunStatus, type MigrationWithPlan } from './write-status.ts';
+import { shownVmStatus } from '../status/report.ts';
 import type { DecidedVm } from '../status/vm.ts';
 import { isHost } from '../findings/providers.ts';
 
 /** What one event brought about. */
-export interface PassResult {
+export interface ReconcileResult {
   readonly message: string;
   /** The next event is to come at once. */
-  readonly isMoreDue: boolean;
+  readonly requeue: boolean;
 }
 
-export const done = (message: string): PassResult => ({ message, isMoreDue: false });
+export const reconciled = (message: string): ReconcileResult => ({ message, requeue: false });
 
 /** Checks the plan, holds what the run needs, and then writes which VMs move: before anything is written on their clusters. */
-export async function begin(pair: Pair, context: LiveContext): Promise<PassResult> {
+export async function startRun(pair: MigrationWithPlan, context: LiveContext): Promise<ReconcileResult> {
   const { migration, plan } = pair;
-  const cannot = await notNow(pair, context);
+  const cannot = await startBlocker(pair, context);
   if (cannot !== undefined) return cannot;
   const checked = await checkPlan(plan, context);
   const { sourceCluster, targetCluster } = checked.view ?? {};
   if (!checked.isReady || sourceCluster === undefined || targetCluster === undefined)
-    return notReady(pair, context);
+    return reportNotReady(pair, context);
   const providers = await readProviders(checked.plan, context);
   if (providersIn(providers).some(({ provider }) => provider.metadata.deletionTimestamp !== undefined))
-    return notReady(pair, context);
+    return reportNotReady(pair, context);
   const vms = sourceCluster.vms.flatMap(({ found }) => found);
-  const refused = await refusal({ migration, plan: checked.plan, providers, vms }, context);
+  const refused = await requesterRefusal({ migration, plan: checked.plan, providers, vms }, context);
   if (refused !== undefined) {
-    await showProblem(migration, refused, context);
-    return done(refused.message ?? 'not allowed');
+    await writeProblem(migration, refused, context);
+    return reconciled(refused.message ?? 'not allowed');
   }
   const ids = { source: sourceCluster.cluster, target: targetCluster.cluster };
-  const between = betweenClusters(migration, ids);
-  const held = await hold({ migration: between, plan: checked.plan, providers }, context.hub);
-  const runs = runsOf({ migration, plan: checked.plan }, sourceCluster);
-  await showRun({ ...held, refers: checked.view }, runs, context);
-  return { message: `the run of ${String(runs.length)} VMs begins`, isMoreDue: true };
+  const between = withClusterIds(migration, ids);
+  const held = await addFinalizers({ migration: between, plan: checked.plan, providers }, context.hub);
+  const runs = vmsToStart({ migration, plan: checked.plan }, sourceCluster);
+  await writeRunStatus({ ...held, refers: checked.view }, runs, context);
+  return { message: `the run of ${String(runs.length)} VMs begins`, requeue: true };
 }
 
 /** The VMs that have not moved yet, in an earlier run. */
-const runsOf = ({ migration, plan }: Pair, { vms }: SourceView): DecidedVm[] =>
+const vmsToStart = ({ migration, plan }: MigrationWithPlan, { vms }: SourceView): DecidedVm[] =>
   plan.spec.vms.flatMap((entry, index) => {
-    const hasMoved = shownVm(plan, migration, entry) !== undefined;
-    return hasMoved ? [] : [toBegin(entry, vms[index]?.found[0]?.metadata)];
+    const hasMoved = shownVmStatus(plan, migration, entry) !== undefined;
+    return hasMoved ? [] : [vmToStart(entry, vms[index]?.found[0]?.metadata)];
   });
 
-interface Requested extends Pair {
+interface Requested extends MigrationWithPlan {
   readonly providers: PlanProviders;
   /** On the source. */
   readonly vms: readonly VirtualMachine[];
 }
 
 /** What the user who created the Migration may not do: the run would do it with rights that the user lacks. */
-async function refusal(
+async function requesterRefusal(
   { migration, plan, providers, vms }: Requested,
   { hub }: LiveContext,
 ): Promise<Finding | undefined> {
@@ -111,12 +111,15 @@ async function refusal(
   ];
   const missing = await missingRights(hub, requester, rights);
   if (missing.length === 0) return undefined;
-  return refuse(cannot(requester.user, missing), 'Give the user these rights, and create it again.');
+  return refuse(
+    describeMissingRights(requester.user, missing),
+    'Give the user these rights, and create it again.',
+  );
 }
 
 /** Before the webhook was there, every creator of a Migration could name another user in its annotation. */
 async function isReviewed({ metadata }: PlanMigration, hub: Reader): Promise<boolean> {
-  const reviews = await found(hub.get(REVIEWS.type, REVIEWS.at));
+  const reviews = await getOrUndefined(hub.get(REVIEWS.type, REVIEWS.at));
   return (
     reviews !== undefined && timeOf(reviews.metadata.creationTimestamp) <= timeOf(metadata.creationTimestamp)
   );
@@ -129,22 +132,25 @@ export const hostsOf = ({ source, destination }: PlanProviders): Hosts => {
 
 async function rightsInTarget({ plan, vms }: Pick<Requested, 'plan' | 'vms'>, hub: Reader): Promise<Right[]> {
   const { targetNamespace: name } = plan.spec;
-  const namespace = await found(hub.get(NAMESPACES, { name }));
+  const namespace = await getOrUndefined(hub.get(NAMESPACES, { name }));
   const toMake = namespace === undefined ? [RIGHT_TO_MAKE_NAMESPACE] : [];
   return [...toMake, ...rightsToMake(vms, name)];
 }
 
-async function notReady({ migration, plan }: Pair, context: LiveContext): Promise<PassResult> {
+async function reportNotReady(
+  { migration, plan }: MigrationWithPlan,
+  context: LiveContext,
+): Promise<ReconcileResult> {
   const finding = critical(LIVE_CONDITION.planNotReady, 'NotFound', {
     message: 'The `plan` does not have Ready condition.',
     suggestion: `See the conditions of Plan ${plan.metadata.name}.`,
   });
-  await showProblem(migration, finding, context);
-  return done('the plan is not Ready');
+  await writeProblem(migration, finding, context);
+  return reconciled('the plan is not Ready');
 }
 
 /** A provider that leads to another cluster later would make all objects seem gone. */
-function betweenClusters(migration: PlanMigration, { source, target }: ClusterIds): PlanMigration {
+function withClusterIds(migration: PlanMigration, { source, target }: ClusterIds): PlanMigration {
   const annotations = {
     ...migration.metadata.annotations,
     [LIVE_ANNOTATION.clusters]: `${source} ${target}`,
@@ -156,23 +162,23 @@ function betweenClusters(migration: PlanMigration, { source, target }: ClusterId
 }
 
 /** With the uid, by which the VM is known from here on. */
-function toBegin(
+function vmToStart(
   entry: PlanVm,
   vm: { readonly uid: string; readonly namespace?: string; readonly name: string } | undefined,
 ): DecidedVm {
   const { uid: id = entry.id, namespace = entry.namespace, name = entry.name } = vm ?? {};
   const known = { ...(id && { id }), ...(namespace && { namespace }), ...(name && { name }) };
-  return { entry: { ...entry, ...known }, decision: notBegun('the run begins') };
+  return { entry: { ...entry, ...known }, decision: notStarted('the run begins') };
 }
 
 /** Of a VM that does not move yet. */
-export const notBegun = (message: string): RunDecision => ({
+export const notStarted = (message: string): RunDecision => ({
   ...wait(LIVE_REASON.waitingToStart, message),
   step: FIRST_STEP,
 });
 
 /** It is being deleted, or its plan is; or it has failed before it began. */
-const isAtEnd = ({ migration, plan }: Pair): boolean =>
+const isEnding = ({ migration, plan }: MigrationWithPlan): boolean =>
   migration.status?.completed !== undefined ||
   [migration, plan].some(({ metadata }) => metadata.deletionTimestamp !== undefined);
 
@@ -180,23 +186,26 @@ const isAtEnd = ({ migration, plan }: Pair): boolean =>
  * What an interrupted beginning holds. First the Migration loses its clusters, by the version that was read: another call may be about to
  * show that the run has begun, and one of the two has a conflict then. Rejects with it.
  */
-async function takeBackBeginning({ migration, plan }: Pair, context: LiveContext): Promise<void> {
-  if (!isHeld(migration)) return;
+async function undoStart({ migration, plan }: MigrationWithPlan, context: LiveContext): Promise<void> {
+  if (!hasFinalizer(migration)) return;
   const { [LIVE_ANNOTATION.clusters]: _, ...annotations } = migration.metadata.annotations ?? {};
   const metadata = { ...migration.metadata, annotations };
   const { object } = await context.hub.replace(PLAN_MIGRATIONS, { ...migration, metadata });
-  await letGo({ migration: object, plan }, context);
+  await releaseRun({ migration: object, plan }, context);
 }
 
 /** What holds the Migration, its Plan and its Providers, if no other run needs it. */
-export async function letGo({ migration, plan }: Pair, context: LiveContext): Promise<void> {
-  if (!isHeld(migration)) return;
+export async function releaseRun(
+  { migration, plan }: MigrationWithPlan,
+  context: LiveContext,
+): Promise<void> {
+  if (!hasFinalizer(migration)) return;
   const providers = providersIn(await readProviders(plan, context));
-  await release({ migration, plan, providers }, context);
+  await removeFinalizers({ migration, plan, providers }, context);
 }
 
 /** Why no run of the plan begins any more; undefined: one may. */
-function endOf({ spec, status }: Plan): Finding | undefined {
+function planEnd({ spec, status }: Plan): Finding | undefined {
   if (spec.archived === true)
     return critical(LIVE_CONDITION.planNotReady, 'Archived', {
       message: 'The `plan` is archived.',
@@ -210,34 +219,37 @@ function endOf({ spec, status }: Plan): Finding | undefined {
 }
 
 /** Why the run does not begin. Where it never will, what an interrupted beginning holds is released. */
-async function notNow({ migration, plan }: Pair, context: LiveContext): Promise<PassResult | undefined> {
+async function startBlocker(
+  { migration, plan }: MigrationWithPlan,
+  context: LiveContext,
+): Promise<ReconcileResult | undefined> {
   const { hub } = context;
-  if (isAtEnd({ migration, plan })) {
-    await takeBackBeginning({ migration, plan }, context);
-    return done('it ended before it began');
+  if (isEnding({ migration, plan })) {
+    await undoStart({ migration, plan }, context);
+    return reconciled('it ended before it began');
   }
   const [forklift] = await forkliftControllers(hub);
-  if (forklift !== undefined) return leaveTo(forklift, context);
-  const never = endOf(plan);
+  if (forklift !== undefined) return leaveToForklift(forklift, context);
+  const never = planEnd(plan);
   if (never !== undefined) {
-    await takeBackBeginning({ migration: await showProblem(migration, never, context), plan }, context);
-    return done(never.message ?? 'the plan has ended');
+    await undoStart({ migration: await writeProblem(migration, never, context), plan }, context);
+    return reconciled(never.message ?? 'the plan has ended');
   }
   if (migration.status?.started !== undefined) return undefined;
   const { items } = await hub.list(OPEN_MIGRATIONS, {});
   const first = migrationBefore(migration, plan, items);
   if (first === undefined) return undefined;
   // What it leaves over is not in the list.
-  const whole = await found(hub.get(PLAN_MIGRATIONS, first.metadata));
-  await showProblem(migration, queuedBehind(whole ?? first), context);
-  return done(`waiting for the end of Migration ${first.metadata.name}`);
+  const whole = await getOrUndefined(hub.get(PLAN_MIGRATIONS, first.metadata));
+  await writeProblem(migration, waitingForMigration(whole ?? first), context);
+  return reconciled(`waiting for the end of Migration ${first.metadata.name}`);
 }
 
 /** Says so once, where an admin looks. */
-async function leaveTo(
+async function leaveToForklift(
   { metadata: { namespace = '', name, uid } }: KubernetesObject,
   { hub: cluster, clock, log }: LiveContext,
-): Promise<PassResult> {
+): Promise<ReconcileResult> {
   const { apiVersion, kind } = FORKLIFT_CONTROLLERS;
   const message = 'Forklift is installed, so it runs the live plans too: mtq leaves them to it';
   log('warn', message, { controller: name });
@@ -247,7 +259,7 @@ async function leaveTo(
       ...{ reason: EVENT_REASON.leftToForklift, because: REASON.reported },
     },
   ]);
-  return done('Forklift runs the plans');
+  return reconciled('Forklift runs the plans');
 }
 
 /** Each as it is now; undefined: it is gone. */

@@ -7,7 +7,7 @@ import { LIVE_ANNOTATION } from '../../domain/live/names.ts';
 import { withRecord } from '../run/record.ts';
 import type { ApiServer, ResourceType } from '../../kubernetes/cluster.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
-import { takeBack } from './withdraw-late-record.ts';
+import { withdrawLateRecord } from './withdraw-late-record.ts';
 
 const ENTRY: PlanVm = { id: aVm().metadata.uid, namespace: 'vms', name: 'web' };
 const RECORDED = withRecord(aVm(), aRecord());
@@ -86,7 +86,7 @@ test.each<[string, Case]>([
     target: apiWith(undefined, []),
   };
   const writes = [{ verb: 'replace', on: 'source', object: RECORDED }] as const;
-  const isLate = await takeBack({ migration: showing(), entry: ENTRY, writes }, clusters);
+  const isLate = await withdrawLateRecord({ migration: showing(), entry: ENTRY, writes }, clusters);
   const isOff = written.some(({ metadata: { annotations = {} } }) => !(LIVE_ANNOTATION.run in annotations));
   const goesOn = isLate ? 'stops' : 'goes on';
   expect(isOff ? 'taken off' : goesOn).toBe(wanted);

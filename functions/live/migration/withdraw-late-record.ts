@@ -8,7 +8,7 @@ import { isSameVm } from '../run/stop.ts';
 import type { ApiServer, Reader } from '../../kubernetes/cluster.ts';
 import { PLAN_MIGRATIONS, VIRTUAL_MACHINES } from '../../kubernetes/live-resources.ts';
 import { apply } from './apply.ts';
-import { found } from '../read/get.ts';
+import { getOrUndefined } from '../read/get.ts';
 
 /** Attempts after lost races: KubeVirt writes the status of the VM. */
 const ATTEMPTS = 5;
@@ -25,14 +25,14 @@ interface Recorded {
  * the Migration after its record, and who ends without a record looks at the VM after that end, so that one of them sees both
  * (docs/adr/0031). Resolves with whether it was too late.
  */
-export async function takeBack(
+export async function withdrawLateRecord(
   { migration, entry, writes }: Recorded,
   clusters: Readonly<Record<Side, ApiServer>>,
 ): Promise<boolean> {
-  const vm = recordedIn(writes);
-  if (vm === undefined || !(await isTooLate({ migration, entry }, clusters.hub))) return false;
+  const vm = recordedVm(writes);
+  if (vm === undefined || !(await hasEndedMeanwhile({ migration, entry }, clusters.hub))) return false;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    const written = await found(clusters.source.get(VIRTUAL_MACHINES, placeOf(vm)));
+    const written = await getOrUndefined(clusters.source.get(VIRTUAL_MACHINES, addressOf(vm)));
     if (written === undefined || textOf(written) !== textOf(vm)) return true;
     const without = { verb: 'replace', on: 'source', object: withoutRecord(written) } as const;
     const applied = await apply([without], clusters);
@@ -42,21 +42,21 @@ export async function takeBack(
 }
 
 /** The end of the VM is shown, or the run is over, or the Migration is gone. One of its name may have replaced it. */
-async function isTooLate(
+async function hasEndedMeanwhile(
   { migration, entry }: Pick<Recorded, 'migration' | 'entry'>,
   hub: Reader,
 ): Promise<boolean> {
-  const now = await found(hub.get(PLAN_MIGRATIONS, placeOf(migration)));
+  const now = await getOrUndefined(hub.get(PLAN_MIGRATIONS, addressOf(migration)));
   if (now?.metadata.uid !== migration.metadata.uid || isClosed(now)) return true;
   return hasNothingLeft(now.status?.vms?.find((one) => isSameVm(one, entry)));
 }
 
 /** The source VM with its first record. */
-const recordedIn = (writes: readonly LiveWrite[]): VirtualMachine | undefined =>
+const recordedVm = (writes: readonly LiveWrite[]): VirtualMachine | undefined =>
   writes.find(({ on, object }) => on === 'source' && object.kind === VIRTUAL_MACHINES.kind)?.object as
     VirtualMachine | undefined;
 
-const placeOf = ({ metadata: { namespace = '', name } }: PlanMigration | VirtualMachine) => ({
+const addressOf = ({ metadata: { namespace = '', name } }: PlanMigration | VirtualMachine) => ({
   namespace,
   name,
 });

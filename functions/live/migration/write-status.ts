@@ -1,7 +1,7 @@
 import type { Finding } from '../../domain/live/conditions.ts';
 import type { MigrationStatus, Plan, PlanMigration } from '../../domain/live/forklift.ts';
 import type { MoveEvent } from '../../domain/live/move-events.ts';
-import { waitingOf, withOutbox, withTransitions } from '../run/outbox.ts';
+import { outboxOf, withOutbox, withTransitions } from '../run/outbox.ts';
 import { postInOrder } from '../../eventing/post-in-order.ts';
 import { PLAN_MIGRATIONS, PLANS } from '../../kubernetes/live-resources.ts';
 import { putStatus } from '../plan/check.ts';
@@ -12,7 +12,7 @@ import { reportRun } from '../status/report.ts';
 import type { DecidedVm } from '../status/vm.ts';
 
 /** A Migration and its Plan. */
-export interface Pair {
+export interface MigrationWithPlan {
   readonly migration: PlanMigration;
   readonly plan: Plan;
 }
@@ -21,41 +21,41 @@ export interface Pair {
  * Shows the run, with the events of what is new. The Migration first: it is the log of the run, and what the plan shows is derived from
  * it. Resolves with both as written; rejects with a conflict where one has changed.
  */
-export async function showRun(
-  { migration, plan, refers }: Pair & { readonly refers?: Referred | undefined },
+export async function writeRunStatus(
+  { migration, plan, refers }: MigrationWithPlan & { readonly refers?: Referred | undefined },
   runs: readonly DecidedVm[],
   context: LiveContext,
-): Promise<Pair> {
+): Promise<MigrationWithPlan> {
   const { hub, clock } = context;
   const now = clock.now().getTime();
   const { migrationStatus, planStatus, transitions } = reportRun({ plan, migration, runs, now, refers });
   return {
-    migration: await showMigration(migration, { status: migrationStatus, transitions }, context),
+    migration: await writeMigrationStatus(migration, { status: migrationStatus, transitions }, context),
     plan: await putStatus(hub, PLANS, { object: plan, status: planStatus }),
   };
 }
 
 /** With its events, and with those that no Broker has taken before. */
-export async function showMigration(
+export async function writeMigrationStatus(
   migration: PlanMigration,
-  { status, transitions }: Shown,
+  { status, transitions }: StatusUpdate,
   context: LiveContext,
 ): Promise<PlanMigration> {
-  const left = await postInOrder(withTransitions(waitingOf(migration), transitions), context);
+  const left = await postInOrder(withTransitions(outboxOf(migration), transitions), context);
   return putStatus(context.hub, PLAN_MIGRATIONS, { object: migration, status: withOutbox(status, left) });
 }
 
-export interface Shown {
+export interface StatusUpdate {
   readonly status: MigrationStatus;
   readonly transitions: readonly MoveEvent[];
 }
 
 /** The events that a run has left over after its end. */
-export const postRest = (migration: PlanMigration, context: LiveContext): Promise<PlanMigration> =>
-  showMigration(migration, { status: migration.status ?? {}, transitions: [] }, context);
+export const postOutbox = (migration: PlanMigration, context: LiveContext): Promise<PlanMigration> =>
+  writeMigrationStatus(migration, { status: migration.status ?? {}, transitions: [] }, context);
 
 /** Shows why a Migration does not begin; resolves with it. */
-export function showProblem(
+export function writeProblem(
   migration: PlanMigration,
   finding: Finding,
   { hub, clock }: LiveContext,

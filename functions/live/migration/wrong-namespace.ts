@@ -5,7 +5,7 @@ import type { Plan } from '../../domain/live/forklift.ts';
  * Which of these writes would make something on the target outside the Plan's namespace; undefined: none. The record says where a run goes
  * on, and who may edit the VM may edit its record.
  */
-export function misplaced(
+export function wrongNamespace(
   writes: readonly LiveWrite[],
   { spec: { targetNamespace } }: Plan,
 ): string | undefined {

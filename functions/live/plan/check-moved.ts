@@ -9,7 +9,7 @@ import { RESOURCE_QUOTAS } from '../../kubernetes/resources.ts';
 import { putStatus } from './check.ts';
 import { readProvider } from '../read/providers.ts';
 import type { LiveContext } from '../context.ts';
-import { found } from '../read/get.ts';
+import { getOrUndefined } from '../read/get.ts';
 import { overFinding } from '../status/vm.ts';
 
 /**
@@ -40,7 +40,7 @@ async function readAgain(
         if (!has(vm, LIVE_CONDITION.restartWouldBeRefused)) return vm;
         const { name = '', newName = name } = vm;
         const isThere =
-          (await found(cluster.get(VIRTUAL_MACHINES, { namespace, name: newName }))) !== undefined;
+          (await getOrUndefined(cluster.get(VIRTUAL_MACHINES, { namespace, name: newName }))) !== undefined;
         return withOver(vm, isThere ? over : '');
       }),
     );

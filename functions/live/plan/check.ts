@@ -23,9 +23,9 @@ import {
   STORAGE_CLASSES,
   STORAGE_MAPS,
 } from '../../kubernetes/live-resources.ts';
-import { ask, readProvider, type FoundProvider } from '../read/providers.ts';
+import { identifyCluster, readProvider, type FoundProvider } from '../read/providers.ts';
 import type { LiveContext } from '../context.ts';
-import { found, listedIfServed } from '../read/get.ts';
+import { getOrUndefined, listIfServed } from '../read/get.ts';
 import { readPlanView, type PlanProviders } from '../read/plan-view.ts';
 import { UnknownCluster } from '../read/unknown-cluster.ts';
 import {
@@ -44,7 +44,7 @@ export const isForkliftHere = async (hub: Reader): Promise<boolean> =>
 
 /** Forklift's own objects; none: it is not installed. */
 export const forkliftControllers = (hub: Reader): Promise<KubernetesObject[]> =>
-  listedIfServed(hub.list(FORKLIFT_CONTROLLERS, {}));
+  listIfServed(hub.list(FORKLIFT_CONTROLLERS, {}));
 
 interface WithStatus extends KubernetesObject {
   status?: { conditions?: LiveCondition[]; observedGeneration?: number };
@@ -62,7 +62,7 @@ export async function putStatus<T extends KubernetesObject & { status?: object }
 
 type Checking = Pick<LiveContext, 'hub' | 'remotes' | 'clock'>;
 
-async function conclude<T extends WithStatus>(
+async function writeFindings<T extends WithStatus>(
   type: ResourceType<T>,
   { object, findings, more = {} }: { object: T; findings: readonly Finding[]; more?: Partial<T['status']> },
   { hub, clock }: Checking,
@@ -85,13 +85,13 @@ export async function checkProvider(
   const read = await readProvider(reference, checking);
   if (read === undefined) return undefined;
   const { cluster, secretObject, ...view } = read;
-  const answer = cluster === undefined ? undefined : (await ask(cluster)).answer;
+  const answer = cluster === undefined ? undefined : (await identifyCluster(cluster)).answer;
   const findings = providerFindings({ ...view, answer });
   const more: Provider['status'] = {
     phase: phaseOf(findings),
     ...(secretObject && { secretResourceVersion: secretObject.metadata.resourceVersion }),
   };
-  const provider = await conclude(PROVIDERS, { object: read.provider, findings, more }, checking);
+  const provider = await writeFindings(PROVIDERS, { object: read.provider, findings, more }, checking);
   return { ...read, provider, cluster: answer?.kind === 'ok' ? cluster : undefined };
 }
 
@@ -99,7 +99,7 @@ export async function checkProvider(
 async function namesIn(cluster: Reader | undefined, type: ResourceType): Promise<Known> {
   if (cluster === undefined) return undefined;
   try {
-    const objects = await listedIfServed(cluster.list(type, {}));
+    const objects = await listIfServed(cluster.list(type, {}));
     return new Set(
       objects.map(({ metadata: { namespace, name } }) => (namespace ? `${namespace}/${name}` : name)),
     );
@@ -114,7 +114,7 @@ export async function checkStorageMap(
   checking: Checking,
   providers?: PlanProviders,
 ): Promise<void> {
-  const map = await found(checking.hub.get(STORAGE_MAPS, named(at)));
+  const map = await getOrUndefined(checking.hub.get(STORAGE_MAPS, named(at)));
   if (map === undefined) return;
   const { source, destination } = providers ?? (await readProviders(map, checking));
   const [from, to] = await Promise.all([
@@ -122,7 +122,7 @@ export async function checkStorageMap(
     namesIn(destination?.cluster, STORAGE_CLASSES),
   ]);
   const findings = storageMapFindings(map, { source: from, target: to });
-  await conclude(STORAGE_MAPS, { object: map, findings }, checking);
+  await writeFindings(STORAGE_MAPS, { object: map, findings }, checking);
 }
 
 export async function checkNetworkMap(
@@ -130,7 +130,7 @@ export async function checkNetworkMap(
   checking: Checking,
   providers?: PlanProviders,
 ): Promise<void> {
-  const map = await found(checking.hub.get(NETWORK_MAPS, named(at)));
+  const map = await getOrUndefined(checking.hub.get(NETWORK_MAPS, named(at)));
   if (map === undefined) return;
   const { source, destination } = providers ?? (await readProviders(map, checking));
   const isOfPods = mappedNetworks(map).length === 0;
@@ -139,12 +139,13 @@ export async function checkNetworkMap(
     namesIn(destination?.cluster, NETWORK_ATTACHMENTS),
   ]);
   const findings = networkMapFindings(map, { source: from, target: to });
-  await conclude(NETWORK_MAPS, { object: map, findings }, checking);
+  await writeFindings(NETWORK_MAPS, { object: map, findings }, checking);
 }
 
 export async function checkHook(at: NamedReference, checking: Checking): Promise<void> {
-  const hook = await found(checking.hub.get(HOOKS, named(at)));
-  if (hook !== undefined) await conclude(HOOKS, { object: hook, findings: hookFindings(hook) }, checking);
+  const hook = await getOrUndefined(checking.hub.get(HOOKS, named(at)));
+  if (hook !== undefined)
+    await writeFindings(HOOKS, { object: hook, findings: hookFindings(hook) }, checking);
 }
 
 async function readProviders(
@@ -180,13 +181,13 @@ export async function checkPlan(plan: Plan, checking: Checking): Promise<Checked
   const each = new Map(hooks.map((hook) => [`${hook.namespace || namespace}/${hook.name ?? ''}`, hook]));
   for (const hook of each.values()) await checkNamed(hook, (at) => checkHook(at, checking), namespace);
   const { view, findings } = await findingsOf(plan, providers, checking);
-  const checked = await conclude(PLANS, { object: plan, findings }, checking);
+  const checked = await writeFindings(PLANS, { object: plan, findings }, checking);
   return { plan: checked, view, isReady: findings.some(({ type }) => type === LIVE_CONDITION.ready) };
 }
 
 /** What the runs of the plan came to stays. */
-export const showArchived = (plan: Plan, checking: Checking): Promise<Plan> =>
-  conclude(PLANS, { object: plan, findings: ARCHIVED }, checking);
+export const writeArchived = (plan: Plan, checking: Checking): Promise<Plan> =>
+  writeFindings(PLANS, { object: plan, findings: ARCHIVED }, checking);
 
 /** A reference without a namespace is to an object of the plan's. */
 async function checkNamed<T>(

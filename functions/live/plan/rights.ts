@@ -119,5 +119,5 @@ export function describeRight({ verb, group, resource, namespace, name }: Right)
 }
 
 /** Which rights the user lacks, in words. */
-export const cannot = (user: string, missing: readonly Right[]): string =>
+export const describeMissingRights = (user: string, missing: readonly Right[]): string =>
   `User "${user}" cannot ${missing.map(describeRight).join(', ')}.`;

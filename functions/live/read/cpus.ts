@@ -5,7 +5,7 @@ import type { PlanView, VmView } from '../findings/plan-view.ts';
 import type { Node } from '../../domain/objects.ts';
 import type { Reader } from '../../kubernetes/cluster.ts';
 import { NODES } from '../../kubernetes/resources.ts';
-import { found, ifAllowed } from './get.ts';
+import { getOrUndefined, unlessForbidden } from './get.ts';
 import { orUnknown } from './unknown-cluster.ts';
 
 /** A VM that runs, by its uid. */
@@ -34,7 +34,7 @@ export async function readCpus(
   }));
   const selectors = new Set(needs.map(({ labels }) => selectorOf(labels)));
   const asked = [...selectors].map(async (selector) => {
-    const isThere = await orUnknown('destination', ifAllowed(hasNode(selector, target), true));
+    const isThere = await orUnknown('destination', unlessForbidden(hasNode(selector, target), true));
     return isThere ? [] : [selector];
   });
   const missing = (await Promise.all(asked)).flat();
@@ -69,7 +69,7 @@ async function readNodes(
   const reads = [...names]
     .filter((name) => name !== '')
     .map(async (name) => {
-      const node = ifAllowed(found(source.get(NODES, { name })), undefined);
+      const node = unlessForbidden(getOrUndefined(source.get(NODES, { name })), undefined);
       return [name, await orUnknown('source', node)] as const;
     });
   return new Map(await Promise.all(reads));

@@ -10,7 +10,7 @@ import { keepsState, STATE_CLAIM } from '../../domain/sizing/claims.ts';
 import type { Reader } from '../../kubernetes/cluster.ts';
 import { DATA_VOLUMES, WHOLE_CLAIMS } from '../../kubernetes/live-resources.ts';
 import { CLUSTER_VMMRQS, KUBEVIRTS, RESOURCE_QUOTAS, VMMRQS } from '../../kubernetes/resources.ts';
-import { found, listedIfServed } from './get.ts';
+import { getOrUndefined, listIfServed } from './get.ts';
 import { ofRun, type VmAt } from './vmims.ts';
 
 type FoundFit = Pick<TargetSide, 'fit' | 'launched'>;
@@ -80,7 +80,7 @@ async function fitIn(
 const readFilling = (reader: Reader, unfilled: readonly DataVolume[]): Promise<readonly Needed[]> =>
   Promise.all(
     unfilled.map(async ({ metadata: { namespace = '', name } }) => {
-      const claim = await found(reader.get(WHOLE_CLAIMS, { namespace, name }));
+      const claim = await getOrUndefined(reader.get(WHOLE_CLAIMS, { namespace, name }));
       return fillingOf(claim === undefined ? [] : [claim]);
     }),
   );
@@ -94,20 +94,20 @@ export async function readDataVolumes(
   const { namespace = '' } = vm.metadata;
   const names = neededVolumes(vm).flatMap(({ name, isDataVolume }) => (isDataVolume ? [name] : []));
   if (names.length === 0) return [];
-  const volumes = await listedIfServed(reader.list(DATA_VOLUMES, { namespace, labelSelector: ofRun(run) }));
+  const volumes = await listIfServed(reader.list(DATA_VOLUMES, { namespace, labelSelector: ofRun(run) }));
   return volumes.filter(({ metadata }) => names.includes(metadata.name));
 }
 
 export const readKubeVirt = async (cluster: Reader): Promise<KubeVirt | undefined> =>
-  (await listedIfServed(cluster.list(KUBEVIRTS, {})))[0];
+  (await listIfServed(cluster.list(KUBEVIRTS, {})))[0];
 
 export async function readVmmrqs(
   reader: Reader,
   { metadata }: Namespace,
 ): Promise<ReturnType<typeof inForce>> {
   const [own, wide] = await Promise.all([
-    listedIfServed(reader.list(VMMRQS, { namespace: metadata.name })),
-    listedIfServed(reader.list(CLUSTER_VMMRQS, {})),
+    listIfServed(reader.list(VMMRQS, { namespace: metadata.name })),
+    listIfServed(reader.list(CLUSTER_VMMRQS, {})),
   ]);
   return [...own, ...inForce(wide, metadata.labels)];
 }

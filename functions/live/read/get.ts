@@ -3,7 +3,7 @@ import type { KubernetesObject } from '../../domain/objects.ts';
 import type { Read, ReadList } from '../../kubernetes/cluster.ts';
 
 /** undefined: the API server says that there is no object of the name. That it does not serve the kind is no such answer: rejects. */
-export async function found<T>(read: Promise<Read<T>>): Promise<T | undefined> {
+export async function getOrUndefined<T>(read: Promise<Read<T>>): Promise<T | undefined> {
   try {
     return (await read).object;
   } catch (error) {
@@ -13,16 +13,16 @@ export async function found<T>(read: Promise<Read<T>>): Promise<T | undefined> {
 }
 
 /** As `found`, of a kind that a cluster may do without, such as CDI's. */
-export const foundIfServed = async <T>(read: Promise<Read<T>>): Promise<T | undefined> =>
+export const getIfServed = async <T>(read: Promise<Read<T>>): Promise<T | undefined> =>
   (await ignoreNotFound(read))?.object;
 
 /** The objects; none of a kind that the cluster does not serve. */
-export async function listedIfServed<T extends KubernetesObject>(list: Promise<ReadList<T>>): Promise<T[]> {
+export async function listIfServed<T extends KubernetesObject>(list: Promise<ReadList<T>>): Promise<T[]> {
   return (await ignoreNotFound(list))?.items ?? [];
 }
 
 /** `otherwise` where the account may not read it. */
-export const ifAllowed = async <T, F>(read: Promise<T>, otherwise: F): Promise<T | F> =>
+export const unlessForbidden = async <T, F>(read: Promise<T>, otherwise: F): Promise<T | F> =>
   read.catch((error: unknown) => {
     if (isForbidden(error)) return otherwise;
     throw error;

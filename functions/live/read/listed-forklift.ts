@@ -2,7 +2,7 @@ import { CONDITION, METADATA, REFERENCE } from './listed-live.ts';
 import { named, OBJECT } from '../../cluster/listed.ts';
 import type { NamedReference, Plan, PlanMigration, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_ANNOTATION, LIVE_FINALIZER } from '../../domain/live/names.ts';
-import { hasEnded, isHeld } from '../run/state.ts';
+import { hasEnded, hasFinalizer } from '../run/state.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import type { ListedType } from '../../kubernetes/cluster.ts';
 import { PLAN_MIGRATIONS, PLANS, PROVIDERS } from '../../kubernetes/live-resources.ts';
@@ -41,7 +41,7 @@ export const OPEN_MIGRATIONS: ListedType<PlanMigration> = {
   ...PLAN_MIGRATIONS,
   trim: (whole) => {
     if (hasEnded(whole)) return undefined;
-    const finalizers = isHeld(whole) ? [LIVE_FINALIZER] : [];
+    const finalizers = hasFinalizer(whole) ? [LIVE_FINALIZER] : [];
     const { object, size } = trimmed(OPEN_MIGRATION, {
       ...whole,
       metadata: { ...whole.metadata, finalizers },
@@ -52,7 +52,7 @@ export const OPEN_MIGRATIONS: ListedType<PlanMigration> = {
   },
 };
 
-export const HELD_PROVIDERS = named(PROVIDERS, isHeld);
+export const HELD_PROVIDERS = named(PROVIDERS, hasFinalizer);
 
 /** Plans for live migrations that name this Provider, map or hook. */
 export const plansThatName = (at: Required<NamedReference>): ListedType<KubernetesObject> =>

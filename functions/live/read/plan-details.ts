@@ -7,7 +7,7 @@ import { LISTED_PODS } from '../../cluster/listed.ts';
 import { PODS_OF_VMS } from '../../cluster/snapshot.ts';
 import type { Reader } from '../../kubernetes/cluster.ts';
 import { SERVICE_ACCOUNTS } from '../../kubernetes/live-resources.ts';
-import { found, ifAllowed } from './get.ts';
+import { getOrUndefined, unlessForbidden } from './get.ts';
 import { readCpus, runningIn } from './cpus.ts';
 import { readResources, readSourceResources } from './resources.ts';
 import { orUnknown } from './unknown-cluster.ts';
@@ -48,7 +48,10 @@ async function readNamed(
     const named = vm === undefined ? [] : resourcesOf(vm).filter(isNoSecret);
     if (vm === undefined || named.length === 0) return [];
     const [onSource, onTarget] = await Promise.all([
-      orUnknown('source', ifAllowed(readSourceResources(source, vm.metadata.namespace ?? '', named), HIDDEN)),
+      orUnknown(
+        'source',
+        unlessForbidden(readSourceResources(source, vm.metadata.namespace ?? '', named), HIDDEN),
+      ),
       orUnknown('destination', readResources(target, namespace, named)),
     ]);
     return [[vm.metadata.uid, onSource === HIDDEN ? HIDDEN : { onSource, onTarget }] as const];
@@ -65,7 +68,10 @@ async function readMissingMounts(
   namespace: string,
 ): Promise<Details['missingMounts']> {
   const isMissing = async (name: string): Promise<boolean> =>
-    (await ifAllowed(found(target.get(SERVICE_ACCOUNTS, { namespace, name })), 'not known')) === undefined;
+    (await unlessForbidden(
+      getOrUndefined(target.get(SERVICE_ACCOUNTS, { namespace, name })),
+      'not known',
+    )) === undefined;
   const read = vms.flatMap(({ found: [vm] }) =>
     (vm === undefined ? [] : accountsOf(vm)).map(async (name) =>
       (await isMissing(name)) ? [[vm?.metadata.uid ?? '', name] as const] : [],

@@ -16,7 +16,7 @@ import {
 } from '../../kubernetes/live-resources.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../kubernetes/resources.ts';
 import type { FoundProvider } from './providers.ts';
-import { found, foundIfServed, ifAllowed, listedIfServed } from './get.ts';
+import { getOrUndefined, getIfServed, unlessForbidden, listIfServed } from './get.ts';
 import { macsOf, NAMED_VMS, VMS_BY_MAC } from './listed-vms.ts';
 import { readDetails } from './plan-details.ts';
 import { keyed } from './source.ts';
@@ -56,8 +56,8 @@ async function readMaps(
   const { namespace = '' } = metadata;
   const { network, storage } = (spec as Partial<Plan['spec']>).map ?? {};
   const [networks, storageMap] = await Promise.all([
-    network?.name ? found(hub.get(NETWORK_MAPS, { namespace, ...named(network) })) : undefined,
-    storage?.name ? found(hub.get(STORAGE_MAPS, { namespace, ...named(storage) })) : undefined,
+    network?.name ? getOrUndefined(hub.get(NETWORK_MAPS, { namespace, ...named(network) })) : undefined,
+    storage?.name ? getOrUndefined(hub.get(STORAGE_MAPS, { namespace, ...named(storage) })) : undefined,
   ]);
   return { networks, storage: storageMap };
 }
@@ -66,14 +66,14 @@ async function readHooks(plan: Plan, hub: Reader): Promise<Pick<PlanView, 'hooks
   const { namespace = '' } = plan.metadata;
   const references = plan.spec.vms.flatMap(({ hooks = [] }) => hooks).filter(({ hook }) => hook.name);
   const all = await Promise.all(
-    references.map(({ hook }) => found(hub.get(HOOKS, { namespace, ...named(hook) }))),
+    references.map(({ hook }) => getOrUndefined(hub.get(HOOKS, { namespace, ...named(hook) }))),
   );
   const hooks = all.filter((hook) => hook !== undefined);
   const accounts = new Set(hooks.flatMap((hook) => accountOf(hook, plan) ?? []));
   const missing = await Promise.all(
     [...accounts].map(async (name) => {
-      const account = found(hub.get(SERVICE_ACCOUNTS, { namespace, name }));
-      return (await ifAllowed(account, 'not known')) === undefined ? [name] : [];
+      const account = getOrUndefined(hub.get(SERVICE_ACCOUNTS, { namespace, name }));
+      return (await unlessForbidden(account, 'not known')) === undefined ? [name] : [];
     }),
   );
   return {
@@ -103,12 +103,14 @@ async function readTargetView(
   const [id, kubevirt, vms, quotas, addressed] = await Promise.all([
     readId(cluster),
     readKubeVirt(cluster),
-    isNamed ? listedIfServed(cluster.list(NAMED_VMS, where)) : [],
+    isNamed ? listIfServed(cluster.list(NAMED_VMS, where)) : [],
     isNamed ? cluster.list(RESOURCE_QUOTAS, where) : { items: [] },
-    listedIfServed(cluster.list(VMS_BY_MAC, {})),
+    listIfServed(cluster.list(VMS_BY_MAC, {})),
   ]);
   const namespace =
-    quotas.items.length === 0 ? undefined : await found(cluster.get(NAMESPACES, { name: targetNamespace }));
+    quotas.items.length === 0
+      ? undefined
+      : await getOrUndefined(cluster.get(NAMESPACES, { name: targetNamespace }));
   return {
     cluster: id,
     kubevirt,
@@ -134,8 +136,8 @@ async function readVm(entry: PlanVm, cluster: Reader): Promise<VmView> {
   const { namespace = '', name } = vm.metadata;
   const names = [...new Set(neededVolumes(vm).map((volume) => volume.name))];
   const [vmi, ...claims] = await Promise.all([
-    foundIfServed<Vmi>(cluster.get(WHOLE_VMIS, { namespace, name })),
-    ...names.map((claim) => found(cluster.get(WHOLE_CLAIMS, { namespace, name: claim }))),
+    getIfServed<Vmi>(cluster.get(WHOLE_VMIS, { namespace, name })),
+    ...names.map((claim) => getOrUndefined(cluster.get(WHOLE_CLAIMS, { namespace, name: claim }))),
   ]);
   return { found: all, vmi, claims: new Map(claims.flatMap((claim) => keyed(claim))) };
 }
@@ -144,14 +146,16 @@ async function readVm(entry: PlanVm, cluster: Reader): Promise<VmView> {
 async function findVms({ id, namespace, name }: VmReference, cluster: Reader): Promise<VirtualMachine[]> {
   if (!id && !name) return [];
   if (namespace && name) {
-    const vm = await foundIfServed(cluster.get(VIRTUAL_MACHINES, { namespace, name }));
+    const vm = await getIfServed(cluster.get(VIRTUAL_MACHINES, { namespace, name }));
     return vm === undefined || (id && vm.metadata.uid !== id) ? [] : [vm];
   }
-  const all = await listedIfServed(cluster.list(NAMED_VMS, namespace ? { namespace } : {}));
+  const all = await listIfServed(cluster.list(NAMED_VMS, namespace ? { namespace } : {}));
   const fitting = all.filter(({ metadata }) => (id ? metadata.uid === id : metadata.name === name));
   const whole = await Promise.all(
     fitting.map(({ metadata }) =>
-      found(cluster.get(VIRTUAL_MACHINES, { namespace: metadata.namespace ?? '', name: metadata.name })),
+      getOrUndefined(
+        cluster.get(VIRTUAL_MACHINES, { namespace: metadata.namespace ?? '', name: metadata.name }),
+      ),
     ),
   );
   return whole.filter((vm) => vm !== undefined);

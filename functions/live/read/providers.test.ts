@@ -6,7 +6,7 @@ import type { ApiServer, Cluster } from '../../kubernetes/cluster.ts';
 import { ApiError, Unreachable } from '../../kubernetes/errors.ts';
 import type { Secret } from '../../kubernetes/live-resources.ts';
 import type { Remote } from './remote.ts';
-import { ask, readProvider } from './providers.ts';
+import { identifyCluster, readProvider } from './providers.ts';
 
 const URL_OF = 'https://source.example.com:6443';
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -99,6 +99,6 @@ describe('ask', () => {
     ['a redirect', refused(302), 'unreachable'],
     ['no answer', new Unreachable('no answer'), 'unreachable'],
   ])('%s', async (_, error, kind) => {
-    expect((await ask(failing(error))).answer).toMatchObject({ kind });
+    expect((await identifyCluster(failing(error))).answer).toMatchObject({ kind });
   });
 });

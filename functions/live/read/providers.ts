@@ -5,7 +5,7 @@ import type { ApiServer, Cluster } from '../../kubernetes/cluster.ts';
 import { ApiError, describeError } from '../../kubernetes/errors.ts';
 import { PROVIDERS, SECRETS, type Secret } from '../../kubernetes/live-resources.ts';
 import { NAMESPACES } from '../../kubernetes/resources.ts';
-import { found, ifAllowed } from './get.ts';
+import { getOrUndefined, unlessForbidden } from './get.ts';
 import { isHost, providerFindings, type Answer, type ProviderView } from '../findings/providers.ts';
 import type { Reach } from './remote.ts';
 
@@ -22,7 +22,7 @@ export async function readProvider(
   { hub, remotes }: Reach,
 ): Promise<FoundProvider | undefined> {
   if (name === '') return undefined;
-  const provider = await found(hub.get(PROVIDERS, { namespace: namespace ?? '', name }));
+  const provider = await getOrUndefined(hub.get(PROVIDERS, { namespace: namespace ?? '', name }));
   if (provider === undefined) return undefined;
   const secretObject = isHost(provider) ? undefined : await readSecret(provider, hub);
   const { allowLoopback } = remotes;
@@ -41,7 +41,7 @@ async function readSecret({ metadata, spec }: Provider, hub: Cluster): Promise<S
   const { name, namespace = metadata.namespace } = named(spec.secret ?? {});
   if (name === '' || namespace === undefined || namespace !== metadata.namespace) return undefined;
   // The Role of a namespace that is being deleted is gone: then the cluster cannot be asked, and the run says so.
-  return ifAllowed(found(hub.get(SECRETS, { namespace, name })), undefined);
+  return unlessForbidden(getOrUndefined(hub.get(SECRETS, { namespace, name })), undefined);
 }
 
 const textOf = ({ data = {} }: Secret, key: string): string | undefined => {
@@ -67,12 +67,12 @@ function clusterOf({ spec }: Provider, secret: Secret | undefined, { hub, remote
   });
 }
 
-export type Asked =
+export type ClusterIdentity =
   | { readonly answer: Extract<Answer, { kind: 'ok' }>; readonly id: string }
   | { readonly answer: Exclude<Answer, { kind: 'ok' }> };
 
 /** Asks the API server which cluster it is. Never rejects. */
-export async function ask(cluster: Cluster): Promise<Asked> {
+export async function identifyCluster(cluster: Cluster): Promise<ClusterIdentity> {
   try {
     const { object } = await cluster.get(NAMESPACES, { name: 'kube-system' });
     return { answer: { kind: 'ok' }, id: object.metadata.uid };

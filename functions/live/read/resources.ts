@@ -11,7 +11,7 @@ import {
   PREFERENCES,
   SECRETS,
 } from '../../kubernetes/live-resources.ts';
-import { found, foundIfServed } from './get.ts';
+import { getOrUndefined, getIfServed } from './get.ts';
 
 /** The kinds that VMs name, which runs copy. */
 export const COPIED: readonly ResourceType[] = [SECRETS, CONFIG_MAPS, INSTANCETYPES, PREFERENCES];
@@ -33,7 +33,7 @@ export async function readResources(
 ): Promise<readonly KubernetesObject[]> {
   const read = resources.map(async ({ kind, name }) => {
     const type = TYPES[kind];
-    return type === undefined ? undefined : foundIfServed(reader.get(type, { namespace, name }));
+    return type === undefined ? undefined : getIfServed(reader.get(type, { namespace, name }));
   });
   return (await Promise.all(read)).filter((object) => object !== undefined);
 }
@@ -47,7 +47,7 @@ export async function readSourceResources(
   const stored = resources.map(async (resource) => {
     const { revision: name } = resource;
     if (name === undefined) return readResources(reader, namespace, [resource]);
-    const revision = await found(reader.get(CONTROLLER_REVISIONS, { namespace, name }));
+    const revision = await getOrUndefined(reader.get(CONTROLLER_REVISIONS, { namespace, name }));
     return (revision && storedIn(revision, resource)) ?? [];
   });
   return (await Promise.all(stored)).flat();

@@ -11,7 +11,7 @@ import { LISTED_PODS } from '../../cluster/listed.ts';
 import type { Reader } from '../../kubernetes/cluster.ts';
 import { VIRTUAL_MACHINES, VMIMS, WHOLE_CLAIMS, WHOLE_VMIS } from '../../kubernetes/live-resources.ts';
 import { NAMESPACES } from '../../kubernetes/resources.ts';
-import { found, ifAllowed } from './get.ts';
+import { getOrUndefined, unlessForbidden } from './get.ts';
 import { readSourceResources } from './resources.ts';
 import { readVmims, type VmAt } from './vmims.ts';
 
@@ -30,12 +30,12 @@ const OF_VMI = 'kubevirt.io/vmi-name';
 export async function readSourceCore(reader: Reader, at: VmAt, run: RunId): Promise<SourceCore> {
   const [system, named] = await Promise.all([
     reader.get(NAMESPACES, { name: 'kube-system' }),
-    found(reader.get(VIRTUAL_MACHINES, at)),
+    getOrUndefined(reader.get(VIRTUAL_MACHINES, at)),
   ]);
   const vm = named?.metadata.uid === run.vm ? named : undefined;
   const record = recordIn({ source: { vm }, run });
   const [vmi, all, { vmims, taken }] = await Promise.all([
-    found(reader.get(WHOLE_VMIS, at)),
+    getOrUndefined(reader.get(WHOLE_VMIS, at)),
     reader.list(VMIMS, { namespace: at.namespace, labelSelector: `${OF_VMI}=${at.name}` }),
     readVmims(reader, at, { run, record }),
   ]);
@@ -101,9 +101,9 @@ async function readSetup(reader: Reader, vm: VirtualMachine): Promise<SourceSetu
   const names = [...new Set(neededVolumes(vm).map(({ name }) => name))];
   const named = resourcesOf(vm);
   const [claims, copies, types] = await Promise.all([
-    Promise.all(names.map((name) => found(reader.get(WHOLE_CLAIMS, { namespace, name })))),
+    Promise.all(names.map((name) => getOrUndefined(reader.get(WHOLE_CLAIMS, { namespace, name })))),
     ...[named.filter((each) => !isNoSecret(each)), named.filter(isNoSecret)].map((each) =>
-      ifAllowed(readSourceResources(reader, namespace, each), undefined),
+      unlessForbidden(readSourceResources(reader, namespace, each), undefined),
     ),
   ]);
   return {

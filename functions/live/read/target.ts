@@ -21,7 +21,7 @@ import {
   WHOLE_VMIS,
 } from '../../kubernetes/live-resources.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../kubernetes/resources.ts';
-import { found, foundIfServed, ifAllowed, listedIfServed } from './get.ts';
+import { getOrUndefined, getIfServed, unlessForbidden, listIfServed } from './get.ts';
 import { FITS, readDataVolumes, readFit } from './fit.ts';
 import { COPIED, readResources } from './resources.ts';
 import { readIsQueued } from './slots.ts';
@@ -54,9 +54,9 @@ export async function readTargetSide(
   const { namespace: name } = at;
   const [system, namespace, vm, vmi, { vmims, taken }] = await Promise.all([
     reader.get(NAMESPACES, { name: 'kube-system' }),
-    found(reader.get(NAMESPACES, { name })),
-    found(reader.get(VIRTUAL_MACHINES, at)),
-    found(reader.get(WHOLE_VMIS, at)),
+    getOrUndefined(reader.get(NAMESPACES, { name })),
+    getOrUndefined(reader.get(VIRTUAL_MACHINES, at)),
+    getOrUndefined(reader.get(WHOLE_VMIS, at)),
     readVmims(reader, at, { run, record }),
   ]);
   const [launchers, over, setup, made] = await Promise.all([
@@ -146,16 +146,16 @@ async function readSetup(
   const [volumes, named, quotas, profiles] = await Promise.all([
     Promise.all(
       needed.flatMap(({ name, isDataVolume }) => [
-        found(reader.get(WHOLE_CLAIMS, { namespace, name })),
+        getOrUndefined(reader.get(WHOLE_CLAIMS, { namespace, name })),
         isDataVolume
-          ? foundIfServed(reader.get(DATA_VOLUMES, { namespace, name }))
+          ? getIfServed(reader.get(DATA_VOLUMES, { namespace, name }))
           : Promise.resolve(undefined),
       ]),
     ),
     readNamed(reader, namespace, vm),
     reader.list(RESOURCE_QUOTAS, { namespace }),
     Promise.all(
-      isWithoutMode ? classes.map((name) => foundIfServed(reader.get(STORAGE_PROFILES, { name }))) : [],
+      isWithoutMode ? classes.map((name) => getIfServed(reader.get(STORAGE_PROFILES, { name }))) : [],
     ),
   ]);
   const claimProperties = profiles.flatMap((profile): [string, readonly ClaimProperties[]][] =>
@@ -179,7 +179,7 @@ async function readNamed(
   const secrets = named.filter((each) => !isNoSecret(each));
   const [types, copies] = await Promise.all([
     readResources(reader, namespace, named.filter(isNoSecret)),
-    ifAllowed(readResources(reader, namespace, secrets), undefined),
+    unlessForbidden(readResources(reader, namespace, secrets), undefined),
   ]);
   return copies === undefined
     ? { resources: types, isForbidden: true }
@@ -200,11 +200,11 @@ async function readMade(
 ): Promise<MadeObjects> {
   const labelSelector = ofRun(run);
   const [dataVolumes, claims, ...copies] = await Promise.all([
-    listedIfServed<KubernetesObject>(reader.list(DATA_VOLUMES, { namespace, labelSelector })),
+    listIfServed<KubernetesObject>(reader.list(DATA_VOLUMES, { namespace, labelSelector })),
     reader.list(WHOLE_CLAIMS, { namespace, labelSelector }),
     ...COPIED.map((type) => {
-      const copied = listedIfServed(reader.list(type, { namespace, labelSelector: LIVE_LABEL.plan }));
-      return mayHaveCopied(record, vm) ? copied : ifAllowed(copied, []);
+      const copied = listIfServed(reader.list(type, { namespace, labelSelector: LIVE_LABEL.plan }));
+      return mayHaveCopied(record, vm) ? copied : unlessForbidden(copied, []);
     }),
   ]);
   const made = copies.flat().filter((object) => isMadeBy(object, run));

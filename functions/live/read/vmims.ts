@@ -4,7 +4,7 @@ import type { RunRecord } from '../run/record.ts';
 import type { OwnVmims } from '../run/snapshot.ts';
 import type { Reader } from '../../kubernetes/cluster.ts';
 import { VMIMS } from '../../kubernetes/live-resources.ts';
-import { found } from './get.ts';
+import { getOrUndefined } from './get.ts';
 
 /** Selects what belongs to this VM of the run alone. */
 export const ofRun = ({ migration, vm }: RunId): string =>
@@ -23,7 +23,7 @@ export async function readVmims(
   const { attempt = 0 } = record ?? {};
   const name = vmimName(run, attempt);
   const isListed = attempt === 0 || items.some(({ metadata }) => metadata.name === name);
-  const present = isListed ? undefined : await found(reader.get(VMIMS, { namespace, name }));
+  const present = isListed ? undefined : await getOrUndefined(reader.get(VMIMS, { namespace, name }));
   const all = present === undefined ? items : [...items, present];
   const vmims = all.filter((vmim) => isVmimOf(run, vmi, vmim));
   const taken = all.find((vmim) => attempt > 0 && vmim.metadata.name === name && !vmims.includes(vmim));

@@ -1,14 +1,14 @@
 import type { KubernetesObject } from '../../domain/objects.ts';
 
 /** An object in a message: namespace/name. */
-export const shownName = ({ metadata }: KubernetesObject): string =>
+export const describeName = ({ metadata }: KubernetesObject): string =>
   `${metadata.namespace ?? ''}/${metadata.name}`;
 
 /** The same with its kind. */
-export const shown = (object: KubernetesObject): string => `${object.kind ?? ''} ${shownName(object)}`;
+export const describe = (object: KubernetesObject): string => `${object.kind ?? ''} ${describeName(object)}`;
 
 /** The record of a run on a VM of the source, where it is left over. */
-export const shownRecord = ({
+export const describeRecord = ({
   namespace = '',
   name = '',
 }: {

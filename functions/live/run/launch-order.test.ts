@@ -4,7 +4,7 @@ import { aPlanMigration, RUN } from '../../../test/support/builders/live.ts';
 import { seconds } from '../../../test/support/builders/object.ts';
 import type { LiveCondition, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
-import { firstInTurn } from './launch-order.ts';
+import { launchesBefore } from './launch-order.ts';
 
 const vm = (name: string, different: Partial<VmStatus> = {}): VmStatus => ({
   ...{ name, namespace: 'vms', id: name === 'web' ? RUN.vm : `uid-of-${name}` },
@@ -48,5 +48,5 @@ test.each<[string, VmStatus[], string[] | undefined, string | undefined]>([
   const migration = aPlanMigration((one) => ({ ...one, status: { started: seconds(0), vms } }));
   const run = firstAttempt({ hub: { migration } });
   const target = { ...run.target, launched: launched && new Set(launched) };
-  expect(firstInTurn({ ...run, target })).toBe(wanted);
+  expect(launchesBefore({ ...run, target })).toBe(wanted);
 });

@@ -8,7 +8,7 @@ import { isSameVm } from './stop.ts';
  * The VM of the same run, of those before this one, whose launcher is about to come: where quotas count, only what is there can be
  * counted. undefined: it is this one's turn, or nothing counts. What the others wait for is as it was last shown.
  */
-export function firstInTurn({ hub, target: { launched } }: RecordedRun): string | undefined {
+export function launchesBefore({ hub, target: { launched } }: RecordedRun): string | undefined {
   if (launched === undefined) return undefined;
   const vms = hub.migration.status?.vms ?? [];
   const own = vms.findIndex((vm) => isSameVm(vm, hub.entry));

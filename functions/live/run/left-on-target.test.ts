@@ -11,7 +11,7 @@ import { metadata, seconds } from '../../../test/support/builders/object.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import { LIVE_KIND } from '../../domain/live/names.ts';
 import type { RunSnapshot } from './snapshot.ts';
-import { staysOf } from './left-on-target.ts';
+import { leftOnTarget } from './left-on-target.ts';
 
 const END = { as: 'Failed', reason: 'TransferFailed', message: 'it failed', at: seconds(0) } as const;
 const OWN = { namespace: aTargetNamespace() };
@@ -31,7 +31,7 @@ test.each<[string, Different['target'] & object, string[]]>([
     ['Secret target/init'],
   ],
 ])('what stays on the target on purpose: %s', (_what, target, wanted) => {
-  expect(staysOf(aRecordedRun(recorded({ end: END }), { target }))).toEqual(wanted);
+  expect(leftOnTarget(aRecordedRun(recorded({ end: END }), { target }))).toEqual(wanted);
 });
 
 test.each<[string, RunSnapshot]>([
@@ -39,5 +39,5 @@ test.each<[string, RunSnapshot]>([
   ['goes on', aRecordedRun(aRecord(), { target: OWN })],
   ['is past its cut-over', aRecordedRun(recorded({ end: END, arrivedAt: seconds(0) }), { target: OWN })],
 ])('lists nothing that stays of a VM that %s', (_what, snapshot) => {
-  expect(staysOf(snapshot)).toEqual([]);
+  expect(leftOnTarget(snapshot)).toEqual([]);
 });

@@ -8,7 +8,7 @@ type Events = readonly MoveEvent[];
 const MAX_WAITING = 50;
 
 /** The events that no Broker has taken, oldest first. What is no event of this Migration somebody else has written: it is dropped. */
-export const waitingOf = ({ status, metadata: { uid } }: PlanMigration): Events =>
+export const outboxOf = ({ status, metadata: { uid } }: PlanMigration): Events =>
   (status?.outbox ?? []).flatMap((entry) => {
     const parsed = moveEvent.safeParse(entry);
     return parsed.success && parsed.data.data.migration.uid === uid ? [parsed.data] : [];

@@ -10,15 +10,15 @@ const LASTING: readonly string[] = [LIVE_REASON.hookFailed, LIVE_REASON.recordLo
  * The end that the run goes to; undefined: none, so it goes on. A cancel or a deadline may be recorded while the guest arrives, which
  * nothing takes back: then it came too late.
  */
-export function standingEnd({ end, arrivedAt }: Ending = {}): RunEnd | undefined {
+export function finalOutcome({ end, arrivedAt }: Ending = {}): RunEnd | undefined {
   const isLate = arrivedAt !== undefined && end !== undefined && !LASTING.includes(end.reason);
   return isLate ? undefined : end;
 }
 
 /** What came too late, in words; undefined: nothing. */
-export function lateEnd(record: Ending = {}): string | undefined {
+export function overruledEnd(record: Ending = {}): string | undefined {
   const { end } = record;
-  if (end === undefined || standingEnd(record) !== undefined) return undefined;
+  if (end === undefined || finalOutcome(record) !== undefined) return undefined;
   return end.as === 'Canceled'
     ? `the cancel came too late (${end.message})`
     : `its guest arrived after the run had failed (${end.message})`;

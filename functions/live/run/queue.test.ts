@@ -3,7 +3,7 @@ import { aPlan, aPlanMigration } from '../../../test/support/builders/live.ts';
 import { createdAt, seconds } from '../../../test/support/builders/object.ts';
 import type { MigrationStatus, PlanMigration } from '../../domain/live/forklift.ts';
 import { LIVE_FINALIZER } from '../../domain/live/names.ts';
-import { inTurn, migrationBefore } from './queue.ts';
+import { inRunOrder, migrationBefore } from './queue.ts';
 
 /** A Migration of the plan, so many seconds old. */
 const aged = (
@@ -53,5 +53,5 @@ test.each<[string, readonly PlanMigration[], string | undefined]>([
 
 test('they run by age, then by name', () => {
   const all = [aged('b', 10), aged('c', 20), aged('a', 10)];
-  expect(inTurn(all).map(({ metadata }) => metadata.name)).toEqual(['c', 'a', 'b']);
+  expect(inRunOrder(all).map(({ metadata }) => metadata.name)).toEqual(['c', 'a', 'b']);
 });

@@ -2,11 +2,11 @@ import { breakGlassCommand } from './break-glass.ts';
 import { critical, has, type Finding } from '../../domain/live/conditions.ts';
 import type { Plan, PlanMigration } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
-import { hasLeftovers, isHeld, isOfPlan } from './state.ts';
-import { shownName } from './describe.ts';
+import { hasLeftovers, hasFinalizer, isOfPlan } from './state.ts';
+import { describeName } from './describe.ts';
 
 /** Migrations of a plan in the order in which they run: by creation time, then by name (facts/cross-cluster.md §A2). */
-export const inTurn = (migrations: readonly PlanMigration[]): PlanMigration[] =>
+export const inRunOrder = (migrations: readonly PlanMigration[]): PlanMigration[] =>
   migrations.toSorted((one, other) => (isBefore(one, other) ? -1 : 1));
 
 const isBefore = (one: PlanMigration, other: PlanMigration): boolean => orderOf(one) < orderOf(other);
@@ -19,7 +19,7 @@ export function migrationBefore(
   plan: Plan,
   all: readonly PlanMigration[],
 ): PlanMigration | undefined {
-  const others = inTurn(all).filter(
+  const others = inRunOrder(all).filter(
     (other) => other.metadata.uid !== migration.metadata.uid && isOfPlan(other, plan),
   );
   return others.find((other) => isRunning(other) || (mayBegin(other) && isBefore(other, migration)));
@@ -27,7 +27,7 @@ export function migrationBefore(
 
 /** The finalizer alone may be a copy of another one's. */
 const isRunning = (migration: PlanMigration): boolean =>
-  isHeld(migration) && migration.status?.started !== undefined;
+  hasFinalizer(migration) && migration.status?.started !== undefined;
 
 /** One whose user may not run it holds up no other one. */
 const mayBegin = ({ status, metadata }: PlanMigration): boolean =>
@@ -36,13 +36,13 @@ const mayBegin = ({ status, metadata }: PlanMigration): boolean =>
   !has(status, LIVE_CONDITION.notAllowed);
 
 /** What a Migration shows that waits for this one. One that has ended may never go, and nobody waits for it. */
-export const queuedBehind = (first: PlanMigration): Finding =>
+export const waitingForMigration = (first: PlanMigration): Finding =>
   hasLeftovers(first)
     ? critical(LIVE_CONDITION.planNotReady, 'LeftOver', {
-        message: `Migration ${shownName(first)} has ended, and something is left over.`,
+        message: `Migration ${describeName(first)} has ended, and something is left over.`,
         suggestion: `See its status.leftovers. If nothing can be done: ${breakGlassCommand(first)}`,
       })
     : {
         ...{ type: LIVE_CONDITION.waiting, category: 'Advisory', reason: LIVE_REASON.waitingToStart },
-        message: `Waiting for the end of Migration ${shownName(first)}.`,
+        message: `Waiting for the end of Migration ${describeName(first)}.`,
       };

@@ -5,13 +5,13 @@ import type { MigrationStatus, Plan, PlanMigration, PlanStatus } from '../../dom
 import { LIVE_ANNOTATION, LIVE_FINALIZER } from '../../domain/live/names.ts';
 import {
   isArchived,
-  isHeldUp,
-  isMigrationAsSeen,
+  isPlanBlocked,
+  isMigrationObserved,
   isOfPlan,
   isClosed,
-  isPlanAsSeen,
-  isPlanLookedAt,
-  isToCheck,
+  isRunningPlanObserved,
+  isPlanObserved,
+  needsCheck,
   needsPlan,
 } from './state.ts';
 
@@ -28,7 +28,7 @@ describe('a change of a Migration says nothing new', () => {
   ])('%s', (_what, status, wanted) => {
     const { status: _, ...one } = aPlanMigration();
     const migration = { ...one, metadata: { ...one.metadata, generation: 2 } };
-    expect(isMigrationAsSeen(status === undefined ? migration : { ...migration, status })).toBe(wanted);
+    expect(isMigrationObserved(status === undefined ? migration : { ...migration, status })).toBe(wanted);
   });
 });
 
@@ -46,8 +46,8 @@ test.each<[string, string | undefined, boolean]>([
 test('a change of a Migration says something new once it is given up', () => {
   const status = { started: TIME, observedGeneration: 2 };
   const running = aPlanMigration((one) => ({ ...one, metadata: { ...one.metadata, generation: 2 }, status }));
-  expect(isMigrationAsSeen(running)).toBe(true);
-  expect(isMigrationAsSeen(annotated(LIVE_ANNOTATION.breakGlass, 'uid-of-migration')(running))).toBe(false);
+  expect(isMigrationObserved(running)).toBe(true);
+  expect(isMigrationObserved(annotated(LIVE_ANNOTATION.breakGlass, 'uid-of-migration')(running))).toBe(false);
 });
 
 /** Of a known user, and held. */
@@ -98,7 +98,7 @@ describe('a change of a Plan says nothing new', () => {
   ])('%s', (_what, status, wanted) => {
     const { status: _, ...one } = aPlan();
     const plan = { ...one, metadata: { ...one.metadata, generation: 2 } };
-    expect(isPlanAsSeen(status === undefined ? plan : { ...plan, status })).toBe(wanted);
+    expect(isRunningPlanObserved(status === undefined ? plan : { ...plan, status })).toBe(wanted);
   });
 });
 
@@ -112,7 +112,7 @@ test.each<[string, PlanStatus | undefined, string | undefined, boolean]>([
   (_what, ...[status, deletionTimestamp, wanted]) => {
     const { status: _, ...one } = aPlan();
     const metadata = { ...one.metadata, generation: 2, ...(deletionTimestamp && { deletionTimestamp }) };
-    expect(isPlanLookedAt({ ...one, metadata, ...(status && { status }) })).toBe(wanted);
+    expect(isPlanObserved({ ...one, metadata, ...(status && { status }) })).toBe(wanted);
   },
 );
 
@@ -133,7 +133,7 @@ describe('a plan by its spec and its runs', () => {
     ['that is being deleted is left alone', { archived: true }, { metadata: DELETED }, ''],
   ])('%s', (_what, ...[spec, different, wanted]) => {
     const plan = { ...aPlan((one) => ({ ...one, spec: { ...one.spec, ...spec } })), ...different };
-    const due = { check: isToCheck(plan), archive: isArchived(plan) };
+    const due = { check: needsCheck(plan), archive: isArchived(plan) };
     expect(Object.entries(due).flatMap(([what, is]) => (is ? [what] : []))).toEqual(
       wanted === '' ? [] : [wanted],
     );
@@ -149,7 +149,7 @@ describe('a plan by its spec and its runs', () => {
     ['whose VMs have all moved is not', ['RestartWouldBeRefused', 'Succeeded'], false],
   ])('looked at again without an event: one %s', (_what, types, wanted) => {
     const conditions = types.flatMap((type) => shows(type).status?.conditions ?? []);
-    expect(isHeldUp({ ...aPlan(), status: { conditions } })).toBe(wanted);
+    expect(isPlanBlocked({ ...aPlan(), status: { conditions } })).toBe(wanted);
   });
 
   test.each<[string, Partial<Plan['spec']>, readonly string[], boolean]>([
@@ -168,7 +168,7 @@ describe('a plan by its spec and its runs', () => {
       const vms = [{ name: 'web', phase: 'Completed', pipeline: [], conditions }];
       const plan = aPlan((one) => ({ ...one, spec: { ...one.spec, ...spec } }));
       const status = { ...shows('Succeeded').status, migration: { vms } };
-      expect(isHeldUp({ ...plan, status })).toBe(wanted);
+      expect(isPlanBlocked({ ...plan, status })).toBe(wanted);
     },
   );
 });

@@ -13,12 +13,12 @@ import { named } from '../../domain/live/reference.ts';
 import { requesterOf } from '../../domain/live/requester.ts';
 
 /** `live` holds it: from before its first write until nothing is left over. */
-export const isHeld = ({ metadata }: KubernetesObject): boolean =>
+export const hasFinalizer = ({ metadata }: KubernetesObject): boolean =>
   metadata.finalizers?.includes(LIVE_FINALIZER) === true;
 
 /** Nothing is left to do with it. */
 export const hasEnded = (migration: PlanMigration): boolean =>
-  migration.status?.completed !== undefined && !isHeld(migration);
+  migration.status?.completed !== undefined && !hasFinalizer(migration);
 
 /** The end of the VM is shown, and that nothing is left over. */
 export const hasNothingLeft = (vm: VmStatus | undefined): boolean =>
@@ -33,22 +33,22 @@ export const hasLeftovers = (migration: PlanMigration): boolean =>
   allLeftovers(migration.status ?? {}).length > 0 && !isGivenUp(migration);
 
 /** The run has begun, and `live` has work left with it: also after its end, while it leaves something over. */
-export const isUnderWay = (migration: PlanMigration): boolean =>
+export const hasOpenRun = (migration: PlanMigration): boolean =>
   migration.status?.started !== undefined && !hasEnded(migration);
 
 /** Its end is to come, for which the Plan says which clusters its VMs are on. Forklift's own runs have no requester. */
 export const needsPlan = (migration: PlanMigration): boolean =>
-  isUnderWay(migration) &&
+  hasOpenRun(migration) &&
   !isClosed(migration) &&
   !isGivenUp(migration) &&
   requesterOf(migration) !== undefined;
 
 /** It waits for its plan, or for another run of it. */
-export const isWaiting = ({ status }: PlanMigration): boolean =>
+export const isPending = ({ status }: PlanMigration): boolean =>
   status?.started === undefined && status?.completed === undefined;
 
 /** Its run has begun, and has seen the spec as it is: it was neither canceled nor deleted. Nor was it given up, which is no generation. */
-export const isMigrationAsSeen = (migration: PlanMigration): boolean => {
+export const isMigrationObserved = (migration: PlanMigration): boolean => {
   const { metadata, status } = migration;
   return (
     status?.started !== undefined &&
@@ -59,21 +59,21 @@ export const isMigrationAsSeen = (migration: PlanMigration): boolean => {
 };
 
 /** What has changed of it since it was looked at is its status. */
-export const isLookedAt = ({
+export const isObserved = ({
   metadata,
   status,
 }: KubernetesObject & { readonly status?: { readonly observedGeneration?: number } }): boolean =>
   status?.observedGeneration !== undefined && status.observedGeneration === metadata.generation;
 
-export const isPlanLookedAt = (plan: Plan): boolean =>
-  plan.metadata.deletionTimestamp === undefined && isLookedAt(plan);
+export const isPlanObserved = (plan: Plan): boolean =>
+  plan.metadata.deletionTimestamp === undefined && isObserved(plan);
 
 /** A run of it is under way, which has seen the spec as it is: it was neither archived nor deleted. */
-export const isPlanAsSeen = ({ metadata, status }: Plan): boolean =>
+export const isRunningPlanObserved = ({ metadata, status }: Plan): boolean =>
   has(status, LIVE_CONDITION.executing) && status?.observedGeneration === metadata.generation;
 
 /** A Migration of it may still begin, or VMs of one that runs. */
-export const isOfUse = ({ spec, status, metadata }: Plan): boolean =>
+export const canStillRun = ({ spec, status, metadata }: Plan): boolean =>
   metadata.deletionTimestamp === undefined &&
   spec.archived !== true &&
   !has(status, LIVE_CONDITION.succeeded);
@@ -83,7 +83,7 @@ const isIdle = ({ spec, status, metadata }: Plan): boolean =>
   spec.type === 'live' && metadata.deletionTimestamp === undefined && !has(status, LIVE_CONDITION.executing);
 
 /** Whether it can run is to be looked at: not while it does, because its VMs are between the clusters then. */
-export const isToCheck = (plan: Plan): boolean => isIdle(plan) && isOfUse(plan);
+export const needsCheck = (plan: Plan): boolean => isIdle(plan) && canStillRun(plan);
 
 /** Nothing of it is looked at any more, unless its user takes that back. */
 export const isArchived = (plan: Plan): boolean => isIdle(plan) && plan.spec.archived === true;
@@ -107,7 +107,9 @@ export const isOfPlan = (
  */
 export const isLive = (migration: PlanMigration, { spec }: Plan): boolean =>
   spec.type === 'live' ||
-  (isHeld(migration) && migration.status?.started !== undefined && requesterOf(migration) !== undefined);
+  (hasFinalizer(migration) &&
+    migration.status?.started !== undefined &&
+    requesterOf(migration) !== undefined);
 
 /** It is of a plan of another type, which Forklift runs. Of one whose plan is gone nobody knows: then it may be held. */
 export const isOfOtherType = (migration: PlanMigration, plans: readonly Plan[]): boolean =>
@@ -118,15 +120,15 @@ export const livePlanOf = (migration: PlanMigration, plans: readonly Plan[]): Pl
   plans.find((plan) => isOfPlan(migration, plan) && isLive(migration, plan));
 
 /** It is being deleted, and `live` holds it. */
-export const isHeldBack = (object: KubernetesObject): boolean =>
-  isHeld(object) && object.metadata.deletionTimestamp !== undefined;
+export const isTerminating = (object: KubernetesObject): boolean =>
+  hasFinalizer(object) && object.metadata.deletionTimestamp !== undefined;
 
 /** It is for live migrations, and could not run when it was last looked at, or not with all its VMs; or see isOverQuota. */
-export const isHeldUp = (plan: Plan): boolean => {
+export const isPlanBlocked = (plan: Plan): boolean => {
   const { spec, status } = plan;
   if (spec.type !== 'live' || spec.archived === true) return false;
   if (has(status, LIVE_CONDITION.succeeded)) return isOverQuota(plan);
-  return !has(status, LIVE_CONDITION.ready) || OF_VMS.some((type) => has(status, type));
+  return !has(status, LIVE_CONDITION.ready) || ABOUT_VMS.some((type) => has(status, type));
 };
 
 /** Its VMs have moved, and one of them is shown to be over its quota, which is so until there is room. */
@@ -136,7 +138,7 @@ export const isOverQuota = (plan: Plan): boolean =>
   (plan.status?.migration?.vms ?? []).some((vm) => has(vm, LIVE_CONDITION.restartWouldBeRefused));
 
 /** Of a plan: while it holds, the VMs that it is about do not move, and the others do. */
-export const HOLDS_VMS: readonly LiveConditionType[] = [
+export const BLOCKS_VMS: readonly LiveConditionType[] = [
   LIVE_CONDITION.noAddress,
   LIVE_CONDITION.overQuota,
   LIVE_CONDITION.instanceTypeDiffers,
@@ -145,8 +147,8 @@ export const HOLDS_VMS: readonly LiveConditionType[] = [
 ];
 
 /** What is about some VMs of a plan alone, and may go without an event. */
-export const OF_VMS: readonly LiveConditionType[] = [
-  ...HOLDS_VMS,
+export const ABOUT_VMS: readonly LiveConditionType[] = [
+  ...BLOCKS_VMS,
   LIVE_CONDITION.restartWouldBeRefused,
   LIVE_CONDITION.nextCrashHalts,
   LIVE_CONDITION.syncMayStartSource,

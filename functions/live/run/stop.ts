@@ -3,8 +3,8 @@ import type { Plan, PlanMigration, VmReference } from '../../domain/live/forklif
 import { LIVE_REASON } from '../../domain/live/names.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import type { Stop } from './snapshot.ts';
-import { isHeld } from './state.ts';
-import { shown } from './describe.ts';
+import { hasFinalizer } from './state.ts';
+import { describe } from './describe.ts';
 
 interface StopView {
   readonly migration: PlanMigration;
@@ -22,7 +22,7 @@ export function stopOf(vm: VmReference, { migration, plan, access = [] }: StopVi
     return { reason: LIVE_REASON.deleted, message: 'The migration has been deleted.' };
   const [withdrawn] = access.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
   if (withdrawn !== undefined)
-    return { reason: LIVE_REASON.deleted, message: `The ${shown(withdrawn)} has been deleted.` };
+    return { reason: LIVE_REASON.deleted, message: `The ${describe(withdrawn)} has been deleted.` };
   if (plan.spec.archived === true)
     return { reason: LIVE_REASON.archived, message: 'The migration plan has been archived.' };
   if (isGivenUp(migration))
@@ -43,7 +43,7 @@ export function stopOf(vm: VmReference, { migration, plan, access = [] }: StopVi
 
 /** A Migration gets its Plan as owner when its run begins, if both are in one namespace (hold.ts). */
 const isReplaced = ({ metadata: { uid, namespace } }: Plan, migration: PlanMigration): boolean =>
-  isHeld(migration) &&
+  hasFinalizer(migration) &&
   migration.metadata.namespace === namespace &&
   migration.metadata.ownerReferences?.some((owner) => owner.uid === uid) !== true;
 

@@ -4,10 +4,10 @@ import { waitUntil, type StepDecision, type Wait } from './decision.ts';
 import type { LiveReason } from '../../domain/live/names.ts';
 import type { HubSide } from './snapshot.ts';
 
-type Shown = Pick<HubSide, 'status' | 'now'>;
+type HubStatus = Pick<HubSide, 'status' | 'now'>;
 
 /** Since when the Migration shows that the VM waits for this, milliseconds by the hub's clock; not yet: now. */
-export function shownSince({ status, now }: Shown, reason: LiveReason): number {
+export function waitingSince({ status, now }: HubStatus, reason: LiveReason): number {
   const shown = waitFor(status?.conditions, reason);
   return shown === undefined ? now : timeOf(shown.lastTransitionTime);
 }
@@ -18,7 +18,7 @@ export function shownSince({ status, now }: Shown, reason: LiveReason): number {
  */
 export const waitAtMost = (
   limitMs: number,
-  hub: Shown,
+  hub: HubStatus,
   waiting: Pick<Wait, 'reason' | 'message'>,
 ): StepDecision =>
-  waitUntil({ now: hub.now, until: shownSince(hub, waiting.reason) + limitMs }, waiting, waiting.reason);
+  waitUntil({ now: hub.now, until: waitingSince(hub, waiting.reason) + limitMs }, waiting, waiting.reason);

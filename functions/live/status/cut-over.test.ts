@@ -13,7 +13,7 @@ import { hasMoved } from '../guest/has-moved.ts';
 import type { RunRecord } from '../run/record.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
 import type { RunDecision } from '../steps/decide.ts';
-import { nextVm } from './vm.ts';
+import { nextVmStatus } from './vm.ts';
 
 const SEEN: Partial<RunRecord> = { marks: [{ mark: 'GuestReady', at: seconds(0) }] };
 const ARRIVED: Partial<RunRecord> = { ...SEEN, arrivedAt: seconds(0) };
@@ -26,17 +26,17 @@ const gone = (record: Partial<RunRecord>): RunSnapshot => {
 };
 const LEFT: RunDecision = {
   ...({ kind: 'ended', as: 'Failed', reason: 'CutOverUndecided', message: 'look at both' } as const),
-  ...{ leftovers: ['the record of VirtualMachine vms/web'], release: [] },
+  ...{ leftovers: ['the record of VirtualMachine vms/web'], recordRemoval: [] },
 };
 /** Its record is about to go. */
 const SETTLED: RunDecision = {
   ...LEFT,
   leftovers: [],
-  release: [{ verb: 'replace', on: 'source', object: runOf({}).source.vm ?? aReceiver() }],
+  recordRemoval: [{ verb: 'replace', on: 'source', object: runOf({}).source.vm ?? aReceiver() }],
 };
 const ALONE: RunDecision = {
   ...({ kind: 'ended', as: 'Failed', reason: 'HookFailed', message: 'run it by hand' } as const),
-  ...{ leftovers: [], release: [] },
+  ...{ leftovers: [], recordRemoval: [] },
 };
 const alone = (...changes: Parameters<typeof aWaitingVmi>): RunSnapshot => ({
   ...aRun({ target: { vm: aReceiver(), vmi: aWaitingVmi(...changes) } }),
@@ -46,7 +46,7 @@ type Pass = readonly [RunDecision, RunSnapshot];
 const shownAfter = (...passes: readonly Pass[]): VmStatus => {
   const entry = { name: 'web', namespace: 'vms' };
   const shown = passes.reduce<VmStatus | undefined>(
-    (before, [decision, snapshot]) => nextVm({ entry, decision, snapshot }, before, NOW),
+    (before, [decision, snapshot]) => nextVmStatus({ entry, decision, snapshot }, before, NOW),
     undefined,
   );
   if (shown === undefined) throw new Error('no pass');

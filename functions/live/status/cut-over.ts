@@ -1,6 +1,6 @@
 import { nextConditions, type Finding } from '../../domain/live/conditions.ts';
 import type { LiveCondition, VmStatus } from '../../domain/live/forklift.ts';
-import { hasMoved, isAloneThere } from '../guest/has-moved.ts';
+import { hasMoved, isOnTargetAlone } from '../guest/has-moved.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import { isPastCutOver, type RunRecord } from '../run/record.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
@@ -13,32 +13,32 @@ interface Decided {
 }
 
 /** What is shown of where the VM belongs. */
-export interface Place {
+export interface CutOverReport {
   readonly findings: readonly Finding[];
   /** Whether a condition that was shown before still holds. */
   readonly stays: (condition: LiveCondition) => boolean;
 }
 
-export function placeOf({ snapshot, decision }: Decided, record: RunRecord | undefined): Place {
+export function cutOverOf({ snapshot, decision }: Decided, record: RunRecord | undefined): CutOverReport {
   const isPast = record !== undefined && isPastCutOver(record);
-  if (isPast && isTakenBack(record, { snapshot, decision }))
+  if (isPast && isBackOnSource(record, { snapshot, decision }))
     return { findings: [], stays: ({ type }) => type !== LIVE_CONDITION.cutOver };
   const message = "The guest was seen on the target, so the VM's place is there.";
   const finding: Finding = { type: LIVE_CONDITION.cutOver, category: 'Advisory', durable: true, message };
-  const isAlone = snapshot !== undefined && isAloneThere(snapshot);
+  const isAlone = snapshot !== undefined && isOnTargetAlone(snapshot);
   const isThere = isPast || isAlone || (decision.kind === 'ended' && decision.as === 'Succeeded');
   return { findings: isThere ? [finding] : [], stays: () => true };
 }
 
 /** The migration did not succeed, and a user has deleted the VM on the target, as CutOverUndecided asks: its place is the source again. */
-const isTakenBack = ({ arrivedAt }: RunRecord, { snapshot, decision }: Decided): boolean =>
+const isBackOnSource = ({ arrivedAt }: RunRecord, { snapshot, decision }: Decided): boolean =>
   arrivedAt === undefined &&
   snapshot?.target.vm === undefined &&
   decision.kind === 'ended' &&
-  decision.release.length > 0;
+  decision.recordRemoval.length > 0;
 
 /** Of a VM whose end is shown. */
-export function withPlace(known: VmStatus, { findings, stays }: Place, time: string): VmStatus {
+export function withCutOver(known: VmStatus, { findings, stays }: CutOverReport, time: string): VmStatus {
   const isNew = findings.length > 0 && !hasMoved(known);
   const { conditions } = known;
   if (conditions === undefined || (!isNew && conditions.every(stays))) return known;

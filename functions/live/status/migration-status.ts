@@ -4,12 +4,12 @@ import type { MigrationStatus, PlanMigration, VmReference, VmStatus } from '../.
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import { isAmbiguous, isSameVm } from '../run/stop.ts';
 import { defined } from './defined.ts';
-import type { Run } from './run.ts';
+import type { RunSummary } from './run.ts';
 
 /** The status of a Migration with this run. What keeps it from starting is not said here. `time`: RFC 3339. */
 export function migrationStatusOf(
   { status, spec, metadata }: PlanMigration,
-  run: Run,
+  run: RunSummary,
   time: string,
 ): MigrationStatus {
   const { started, completed, vms, progress, message } = run;
@@ -27,7 +27,7 @@ export function migrationStatusOf(
 }
 
 /** Forklift's texts. */
-function standingFindings({ end }: Run): Finding[] {
+function standingFindings({ end }: RunSummary): Finding[] {
   const ready: Finding = {
     type: LIVE_CONDITION.ready,
     category: 'Required',

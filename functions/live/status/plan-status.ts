@@ -10,15 +10,15 @@ import type {
 } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, type LiveConditionType } from '../../domain/live/names.ts';
 import type { PlanView } from '../findings/plan-view.ts';
-import { OF_VMS } from '../run/state.ts';
+import { ABOUT_VMS } from '../run/state.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import { defined } from './defined.ts';
-import type { Run } from './run.ts';
+import type { RunSummary } from './run.ts';
 
 /** What the plan refers to, as it is at the start of a run. */
 export type Referred = Pick<PlanView, 'source' | 'destination' | 'networks' | 'storage'>;
 
-interface Of {
+interface About {
   readonly plan: Plan;
   readonly migration: PlanMigration;
   readonly refers: Referred | undefined;
@@ -28,7 +28,7 @@ interface Of {
 const HISTORY = 20;
 
 /** The plan's status with its newest run. Before a run has started, and once there is a newer one, it is as it was. */
-export function withRun(of: Of, run: Run, time: string): PlanStatus {
+export function withRun(of: About, run: RunSummary, time: string): PlanStatus {
   const { plan, migration } = of;
   const before = plan.status ?? {};
   const { started, completed, vms, progress, message } = run;
@@ -44,7 +44,7 @@ export function withRun(of: Of, run: Run, time: string): PlanStatus {
   ];
   return {
     ...before,
-    conditions: withFindings(ofUse(before.conditions ?? [], run), findings, time),
+    conditions: withFindings(withoutVmFindings(before.conditions ?? [], run), findings, time),
     migration: {
       ...defined({ started, completed, progress, message }),
       ...{ history: history.slice(-HISTORY), vms },
@@ -53,11 +53,14 @@ export function withRun(of: Of, run: Run, time: string): PlanStatus {
 }
 
 /** A plan whose VMs have all moved is not looked at again: what was said of them before would stay for ever. */
-const ofUse = (conditions: readonly LiveCondition[], { end }: Run): readonly LiveCondition[] =>
-  end === 'Succeeded' ? conditions.filter(({ type }) => !OF_VMS.some((one) => one === type)) : conditions;
+const withoutVmFindings = (
+  conditions: readonly LiveCondition[],
+  { end }: RunSummary,
+): readonly LiveCondition[] =>
+  end === 'Succeeded' ? conditions.filter(({ type }) => !ABOUT_VMS.some((one) => one === type)) : conditions;
 
 /** Forklift's texts. */
-function findingsOf({ end }: Run): Finding[] {
+function findingsOf({ end }: RunSummary): Finding[] {
   const of = (type: LiveConditionType, message: string): Finding[] => [
     { type, category: 'Advisory', durable: true, message: `The plan ${message}.` },
   ];
@@ -91,7 +94,7 @@ function withFindings(
   return [...nextConditions(ofRun, findings, time), ...before.filter((one) => !isOfRun(one))];
 }
 
-const snapshotOf = ({ plan, migration, refers }: Of): RunSnapshot => ({
+const snapshotOf = ({ plan, migration, refers }: About): RunSnapshot => ({
   plan: referenceTo(plan),
   migration: referenceTo(migration),
   provider: {

@@ -23,7 +23,7 @@ import { hasLeftovers } from '../run/state.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
 import { isSame } from '../../domain/same.ts';
 import type { Ended, RunDecision } from '../steps/decide.ts';
-import { reportRun, shownVm, type RunReport } from './report.ts';
+import { reportRun, shownVmStatus, type RunReport } from './report.ts';
 
 const WEB: PlanVm = { name: 'web', namespace: 'vms' };
 const HOOKED: PlanVm = {
@@ -47,7 +47,7 @@ const wait = (step: string, reason: LiveReason = 'TargetPending', message = 'in 
 });
 const write = (step: string): RunDecision => ({ kind: 'write', step, writes: [], message: 'writing' });
 const ended = (as: Ended['as'], different: Partial<Ended> = {}): RunDecision => ({
-  ...{ kind: 'ended', as, reason: 'Succeeded', message: 'why', leftovers: [], release: [] },
+  ...{ kind: 'ended', as, reason: 'Succeeded', message: 'why', leftovers: [], recordRemoval: [] },
   ...different,
 });
 
@@ -478,8 +478,8 @@ describe('several VMs', () => {
     const first = decide(ended('Succeeded'), ended('Failed'));
     const plan = { ...both, status: first.planStatus };
     const migration = aPlanMigration((one) => ({ ...one, metadata: { ...one.metadata, uid: 'second' } }));
-    expect(shownVm(plan, migration, WEB)).toMatchObject({ phase: 'Completed' });
-    expect(shownVm(plan, migration, DB)).toBeUndefined();
+    expect(shownVmStatus(plan, migration, WEB)).toMatchObject({ phase: 'Completed' });
+    expect(shownVmStatus(plan, migration, DB)).toBeUndefined();
     const runs = [{ entry: DB, decision: wait('Validate', 'PlanNotReady') }];
     const waiting = reportRun({ plan, migration, runs, now: NOW });
     expect(waiting.migrationStatus).not.toHaveProperty('started');

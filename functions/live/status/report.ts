@@ -12,9 +12,9 @@ import { LIVE_REASON } from '../../domain/live/names.ts';
 import { isSameVm } from '../run/stop.ts';
 import { migrationStatusOf } from './migration-status.ts';
 import { withRun, type Referred } from './plan-status.ts';
-import { runOf } from './run.ts';
+import { summaryOf } from './run.ts';
 import { transitionsOf, type Change } from './transitions.ts';
-import { newVm, nextVm, timeText, type DecidedVm } from './vm.ts';
+import { newVmStatus, nextVmStatus, timeText, type DecidedVm } from './vm.ts';
 
 export interface RunInput {
   readonly plan: Plan;
@@ -42,7 +42,7 @@ export function reportRun({ plan, migration, runs, now, refers }: RunInput): Run
   const time = timeText(now);
   const changes = entriesOf(plan, migration).map((entry) => changeOf(entry, { plan, migration, runs, now }));
   const vms = changes.map(({ next }) => next);
-  const run = runOf(migration, vms, { isDue: runs.some(isDue), time });
+  const run = summaryOf(migration, vms, { mayHaveStarted: runs.some(hasStarted), time });
   const left = vms.filter(({ completed }) => completed === undefined).length;
   return {
     migrationStatus: migrationStatusOf(migration, run, time),
@@ -52,7 +52,7 @@ export function reportRun({ plan, migration, runs, now, refers }: RunInput): Run
 }
 
 /** What is shown of a VM of a run: by the Migration, or by the Plan of a VM that an earlier one has moved. Undefined: nothing. */
-export function shownVm(plan: Plan, migration: PlanMigration, entry: PlanVm): VmStatus | undefined {
+export function shownVmStatus(plan: Plan, migration: PlanMigration, entry: PlanVm): VmStatus | undefined {
   return migration.status?.vms?.find((vm) => isSameVm(vm, entry)) ?? movedIn(plan, entry);
 }
 
@@ -61,15 +61,15 @@ const entriesOf = ({ spec }: Plan, { status }: PlanMigration): readonly PlanVm[]
   status?.started === undefined ? spec.vms : (status.vms ?? []);
 
 /** Until the plan is Ready it can be changed, so its run has not started. */
-const isDue = ({ decision }: DecidedVm): boolean =>
+const hasStarted = ({ decision }: DecidedVm): boolean =>
   decision.kind !== 'wait' || decision.reason !== LIVE_REASON.planNotReady;
 
 function changeOf(
   entry: PlanVm,
   { plan, migration, runs, now }: Pick<RunInput, 'plan' | 'migration' | 'runs' | 'now'>,
 ): Change {
-  const before = shownVm(plan, migration, entry);
+  const before = shownVmStatus(plan, migration, entry);
   const decided = runs.find((run) => isSameVm(run.entry, entry));
-  const next = decided === undefined ? (before ?? newVm(entry)) : nextVm(decided, before, now);
+  const next = decided === undefined ? (before ?? newVmStatus(entry)) : nextVmStatus(decided, before, now);
   return { before, next, message: decided?.decision.message ?? '' };
 }

@@ -1,6 +1,6 @@
 import { has, saysWait } from '../../domain/live/conditions.ts';
 import { leftoversOf } from '../run/leftovers.ts';
-import type { PlanMigration, Standing, VmStatus } from '../../domain/live/forklift.ts';
+import type { PlanMigration, RunProgress, VmStatus } from '../../domain/live/forklift.ts';
 import { hasMoved } from '../guest/has-moved.ts';
 import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
 import type { Ended } from '../steps/decide.ts';
@@ -8,7 +8,7 @@ import { percentOf } from './pipeline.ts';
 import { endOf } from './vm.ts';
 
 /** A run with all its VMs. */
-export interface Run extends Standing {
+export interface RunSummary extends RunProgress {
   readonly started: string | undefined;
   readonly completed: string | undefined;
   readonly end: Ended['as'] | undefined;
@@ -17,44 +17,48 @@ export interface Run extends Standing {
 
 interface RunStart {
   /** A VM may start. */
-  readonly isDue: boolean;
+  readonly mayHaveStarted: boolean;
   /** RFC 3339. */
   readonly time: string;
 }
 
 /** The run as its VMs are. */
-export function runOf({ status }: PlanMigration, vms: VmStatus[], { isDue, time }: RunStart): Run {
+export function summaryOf(
+  { status }: PlanMigration,
+  vms: VmStatus[],
+  { mayHaveStarted, time }: RunStart,
+): RunSummary {
   const isOver = vms.every(({ completed }) => completed !== undefined);
-  const started = status?.started ?? (isDue || isOver ? time : undefined);
+  const started = status?.started ?? (mayHaveStarted || isOver ? time : undefined);
   const completed = status?.completed ?? (isOver ? time : undefined);
   const end = completed === undefined ? undefined : endOfAll(vms);
   const percents = vms.map((vm) => (vm.completed === undefined ? percentOf(vm.pipeline) : 100));
   const sum = percents.reduce((total, percent) => total + percent, 0);
   const progress = `${String(vms.length === 0 ? 100 : Math.floor(sum / vms.length))}%`;
-  return { started, completed, end, vms, progress, message: storyOf(vms, end) };
+  return { started, completed, end, vms, progress, message: runMessage(vms, end) };
 }
 
-function endOfAll(vms: readonly VmStatus[]): NonNullable<Run['end']> {
+function endOfAll(vms: readonly VmStatus[]): NonNullable<RunSummary['end']> {
   const ends = vms.map(endOf);
   if (ends.includes('Failed')) return 'Failed';
   return ends.includes('Succeeded') ? 'Succeeded' : 'Canceled';
 }
 
-const MAX_STORY = 300;
+const MAX_MESSAGE = 300;
 
 /** The VM that needs attention first, else the first one that is under way; at the end what became of all. */
-function storyOf(vms: readonly VmStatus[], end: Run['end']): string {
+function runMessage(vms: readonly VmStatus[], end: RunSummary['end']): string {
   const problem = vms.find((vm) => endOf(vm) === 'Failed') ?? vms.find((vm) => leftoversOf(vm).length > 0);
   const left = (problem === undefined ? [] : leftoversOf(problem)).join(', ');
   const text = [
-    end === undefined ? standingOf(vms) : `${String(movedOf(vms))} of ${String(vms.length)} VMs moved`,
+    end === undefined ? openVmMessage(vms) : `${String(movedOf(vms))} of ${String(vms.length)} VMs moved`,
     problem === undefined ? '' : `${nameOf(problem)}: ${problem.error?.reasons[0] ?? 'canceled'}`,
     left === '' ? '' : `left over: ${left}`,
   ];
   return text
     .filter((part) => part !== '')
     .join('; ')
-    .slice(0, MAX_STORY);
+    .slice(0, MAX_MESSAGE);
 }
 
 const movedOf = (vms: readonly VmStatus[]): number =>
@@ -64,7 +68,7 @@ const movedOf = (vms: readonly VmStatus[]): number =>
 const isUndecided = ({ conditions = [] }: VmStatus): boolean =>
   conditions.some(({ reason }) => reason === LIVE_REASON.cutOverUndecided);
 
-function standingOf(vms: readonly VmStatus[]): string {
+function openVmMessage(vms: readonly VmStatus[]): string {
   const open = vms.filter(({ completed }) => completed === undefined);
   const vm =
     open.find((one) => has(one, LIVE_CONDITION.blocked)) ??

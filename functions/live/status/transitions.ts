@@ -15,7 +15,7 @@ export interface Change {
   readonly message: string;
 }
 
-interface Of {
+interface About {
   /** undefined: it is gone. */
   readonly plan: Plan | undefined;
   readonly migration: PlanMigration;
@@ -29,7 +29,7 @@ interface Of {
  * The events of a change. They are posted before the status is written: what was not posted, or not written, is found again by the
  * next run, with the same ids.
  */
-export function transitionsOf(change: Change, { plan, migration, left, time }: Of): MoveEvent[] {
+export function transitionsOf(change: Change, { plan, migration, left, time }: About): MoveEvent[] {
   const { next, message } = change;
   const { namespace = '', name, uid } = migration.metadata;
   const vm = { namespace: next.namespace ?? '', name: next.name ?? '' };
@@ -45,7 +45,7 @@ export function transitionsOf(change: Change, { plan, migration, left, time }: O
     percent: percentOf(next.pipeline),
     left,
   };
-  return happened(change).map(({ type, detail }) => ({
+  return transitions(change).map(({ type, detail }) => ({
     id: [uid, next.id ?? `${vm.namespace}.${vm.name}`, type.split('.').at(-1), ...detail].join('/'),
     ...{ type, time, data, subject: [namespace, name, vm.name].join('/') },
   }));
@@ -60,13 +60,13 @@ const ENDS: Readonly<Record<Ended['as'], MoveEventType>> = {
 const isEnd = (type: string): boolean => Object.hasOwn(ENDS, type);
 
 /** `detail` is what makes one of several events of a type for a VM. */
-interface Happened {
+interface Transition {
   readonly type: MoveEventType;
   readonly detail: readonly string[];
 }
 
-function happened({ before, next }: Change): Happened[] {
-  const of = (is: boolean, type: MoveEventType, ...detail: readonly string[]): Happened[] =>
+function transitions({ before, next }: Change): Transition[] {
+  const of = (is: boolean, type: MoveEventType, ...detail: readonly string[]): Transition[] =>
     is ? [{ type, detail }] : [];
   const isNew = (member: 'started' | 'completed'): boolean =>
     next[member] !== undefined && before?.[member] === undefined;

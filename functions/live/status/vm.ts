@@ -5,13 +5,13 @@ import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
 import { isDownByNextCrash, isDownByNextCrashThere } from '../guest/proofs.ts';
 import { recordIn, type RunRecord } from '../run/record.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
-import { lateEnd, standingEnd } from '../run/outcome.ts';
-import { staysOf } from '../run/left-on-target.ts';
+import { overruledEnd, finalOutcome } from '../run/outcome.ts';
+import { leftOnTarget } from '../run/left-on-target.ts';
 import type { Ended, RunDecision } from '../steps/decide.ts';
 import { TRANSFER } from '../steps/itinerary.ts';
 import { defined } from './defined.ts';
 import { doneIn, pipelineAt, stepsOf } from './pipeline.ts';
-import { placeOf, withPlace } from './cut-over.ts';
+import { cutOverOf, withCutOver } from './cut-over.ts';
 import { waitingFinding } from './waiting.ts';
 
 /** One VM of a run, as decided now. */
@@ -33,7 +33,7 @@ export const isGoingBack = ({ phase }: VmStatus): boolean => phase === UNDO;
 const FIRST = 'Validate';
 
 /** A VM of which nothing is known yet. */
-export const newVm = (entry: PlanVm): VmStatus => ({
+export const newVmStatus = (entry: PlanVm): VmStatus => ({
   ...entry,
   ...(entry.targetName ? { newName: entry.targetName } : {}),
   phase: FIRST,
@@ -44,18 +44,18 @@ export const newVm = (entry: PlanVm): VmStatus => ({
  * What is shown of a VM by the decision about it. Its pipeline and its times never go back, and one that has ended is never reopened:
  * only what it has left over changes then. `clockNow`: milliseconds, where the hub's API server gave no time.
  */
-export function nextVm(
+export function nextVmStatus(
   { entry, snapshot, decision }: DecidedVm,
   before: VmStatus | undefined,
   clockNow: number,
 ): VmStatus {
   // Deadlines count from what is shown (shown-wait.ts), so both are of one clock.
   const now = snapshot?.hub.now ?? clockNow;
-  const known = before ?? newVm(entry);
+  const known = before ?? newVmStatus(entry);
   const time = timeText(now);
   const record = snapshot === undefined ? undefined : recordIn(snapshot);
-  const place = placeOf({ snapshot, decision }, record);
-  if (known.completed !== undefined) return withDecidedLeftovers(withPlace(known, place, time), decision);
+  const place = cutOverOf({ snapshot, decision }, record);
+  if (known.completed !== undefined) return withDecidedLeftovers(withCutOver(known, place, time), decision);
   const times = timesOf(known, decision, time);
   const phase = phaseOf({ entry, snapshot, decision }, before);
   const error = errorOf(known, decision, record);
@@ -117,7 +117,7 @@ function errorOf(
   const phase = known.error?.phase ?? known.phase;
   if (decision.kind === 'ended')
     return decision.as === 'Failed' ? { phase, reasons: [decision.message] } : undefined;
-  const end = standingEnd(record);
+  const end = finalOutcome(record);
   if (end?.as === 'Failed') return { phase, reasons: [end.message] };
   // One that came too late.
   return record?.end === undefined ? known.error : undefined;
@@ -128,7 +128,7 @@ function endFindings(decision: Ended, snapshot: RunSnapshot | undefined, record?
   const isThere = decision.as === 'Succeeded' || record?.arrivedAt !== undefined;
   return [
     ...(isThere ? [...overOf(snapshot), ...haltsThere(snapshot)] : haltsOf(snapshot)),
-    endFinding(decision, snapshot, lateEnd(record)),
+    endFinding(decision, snapshot, overruledEnd(record)),
   ];
 }
 
@@ -174,7 +174,7 @@ function waitFindings(decision: RunDecision, { started, conditions = [] }: VmSta
 
 /** `late`: what came too late to end the run. */
 function endFinding({ as, reason }: Ended, snapshot: RunSnapshot | undefined, late?: string): Finding {
-  const stays = snapshot === undefined ? [] : staysOf(snapshot);
+  const stays = snapshot === undefined ? [] : leftOnTarget(snapshot);
   const suggestion = `These stay on the target: ${stays.join(', ')}. Delete by hand what nothing uses.`;
   return {
     ...END[as],

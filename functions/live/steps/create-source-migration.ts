@@ -6,7 +6,7 @@ import { isStartRequested, vmimOf } from '../guest/proofs.ts';
 import { migrationIdOf, runLabels, vmimName } from '../run/names.ts';
 import type { RecordedRun } from '../run/snapshot.ts';
 import { waitAtMost } from '../run/waiting-since.ts';
-import { firstInTurn } from '../run/launch-order.ts';
+import { launchesBefore } from '../run/launch-order.ts';
 import { KIND } from '../../domain/names.ts';
 import { busy, nameTaken } from './create-target-migration.ts';
 
@@ -74,7 +74,7 @@ function create({ source: { vm }, target, run, record }: RecordedRun): StepDecis
 }
 
 function inTurn(snapshot: RecordedRun): StepDecision | undefined {
-  const first = firstInTurn(snapshot);
+  const first = launchesBefore(snapshot);
   if (first === undefined) return undefined;
   return wait(
     LIVE_REASON.inTurn,

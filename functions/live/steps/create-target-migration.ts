@@ -6,7 +6,7 @@ import { vmimOf } from '../guest/proofs.ts';
 import { migrationIdOf, runLabels, vmimName } from '../run/names.ts';
 import { withRecord, type RunRecord } from '../run/record.ts';
 import type { OwnVmims, RecordedRun, SourceSide } from '../run/snapshot.ts';
-import { shown } from '../run/describe.ts';
+import { describe } from '../run/describe.ts';
 import { waitAtMost } from '../run/waiting-since.ts';
 import { KIND } from '../../domain/names.ts';
 
@@ -41,7 +41,7 @@ export const nameTaken = (side: 'source' | 'target', { taken }: OwnVmims): Fail 
   taken &&
   fail(
     LIVE_REASON.transferFailed,
-    `the ${shown(taken)} on the ${side} has the name of the one that moves the VM, and the run has not made it: delete it, and run the ` +
+    `the ${describe(taken)} on the ${side} has the name of the one that moves the VM, and the run has not made it: delete it, and run the ` +
       'plan again',
   );
 

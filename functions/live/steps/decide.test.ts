@@ -169,7 +169,7 @@ describe('a run', () => {
   test('takes the record off at its end, and nothing else of the VM', () => {
     const vm = aVm(annotated('example.com/note', 'stays'));
     const decision = decide(aRecordedRun(recorded({ end: PROVED }), { source: { vm } }));
-    expect(decision).toMatchObject({ release: [{ verb: 'replace', on: 'source', object: vm }] });
+    expect(decision).toMatchObject({ recordRemoval: [{ verb: 'replace', on: 'source', object: vm }] });
   });
 
   test.each([

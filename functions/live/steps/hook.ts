@@ -14,7 +14,7 @@ import { isOfRun } from '../run/names.ts';
 import { withRecord } from '../run/record.ts';
 import type { HookView, RecordedRun, RunSnapshot } from '../run/snapshot.ts';
 import type { Job } from '../../domain/live/kubevirt.ts';
-import { shownName } from '../run/describe.ts';
+import { describeName } from '../run/describe.ts';
 
 /**
  * Runs the hook of a step once: its Job is found again by name, and its success is recorded, so that the Job may go. A create has no
@@ -32,18 +32,18 @@ function follow(snapshot: RecordedRun, view: HookView, job: Job): StepDecision {
   if (!isOfRun(job, snapshot.run))
     return fail(
       LIVE_REASON.hookFailed,
-      `the Job ${shownName(job)} is not of this run: delete it, and run the plan again`,
+      `the Job ${describeName(job)} is not of this run: delete it, and run the plan again`,
     );
   if (hasSucceeded(job)) return recordSuccess(snapshot, step);
   const failed = conditionOf(job, 'Failed');
   if (failed !== undefined)
     return fail(
       LIVE_REASON.hookFailed,
-      `the Job ${shownName(job)} of the ${step} failed: ${failed.message ?? ''}`,
+      `the Job ${describeName(job)} of the ${step} failed: ${failed.message ?? ''}`,
     );
   if (isNew(job)) return resume(snapshot, view, job);
   const until = timeOf(job.metadata.creationTimestamp) + limitOf(view);
-  const message = `waiting for the Job ${shownName(job)} of the ${step}`;
+  const message = `waiting for the Job ${describeName(job)} of the ${step}`;
   return waitUntil(
     { now: snapshot.hub.now, until },
     { reason: LIVE_REASON.hookRuns, message },
@@ -71,7 +71,7 @@ export function suspendHooks({ hub, run }: Pick<RunSnapshot, 'hub' | 'run'>): St
   const jobs = hub.hooks.flatMap(({ job }) => job ?? []).filter((job) => isOfRun(job, run) && isActive(job));
   if (jobs.length === 0) return DONE;
   return write(
-    `suspending the Job ${jobs.map(shownName).join(', ')}`,
+    `suspending the Job ${jobs.map(describeName).join(', ')}`,
     ...jobs.map((job) => withSuspend(job, true)),
   );
 }
@@ -118,11 +118,11 @@ function resume({ run, hub, source }: RecordedRun, { step, hook, files }: HookVi
   if (files === undefined) return write(again, create(wanted));
   const are = checkFiles(files, input, wanted);
   if (are === 'own')
-    return write(`starting the Job ${shownName(job)} of the ${step}`, withSuspend(job, false));
+    return write(`starting the Job ${describeName(job)} of the ${step}`, withSuspend(job, false));
   if (are === 'stale') return write(again, { verb: 'delete', on: 'hub', object: files }, create(wanted));
   return fail(
     LIVE_REASON.hookFailed,
-    `the ConfigMap ${shownName(files)} of the ${step} is not as this run makes it: delete it, and run the plan again`,
+    `the ConfigMap ${describeName(files)} of the ${step} is not as this run makes it: delete it, and run the plan again`,
   );
 }
 

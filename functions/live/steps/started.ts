@@ -6,7 +6,7 @@ import { LIVE_KIND, LIVE_LABEL, LIVE_REASON } from '../../domain/live/names.ts';
 import { TYPES_HIDDEN } from '../target/resources.ts';
 import { recordOf, strategyOf, withRecord, type RunRecord } from '../run/record.ts';
 import type { RunSnapshot, SourceSetup } from '../run/snapshot.ts';
-import { shownSince, waitAtMost } from '../run/waiting-since.ts';
+import { waitingSince, waitAtMost } from '../run/waiting-since.ts';
 
 /** The record on the source VM, before anything else is written on either cluster; then the namespace on the target. */
 export function decide(snapshot: RunSnapshot): StepDecision {
@@ -85,7 +85,7 @@ function inNamespace({ hub, source, target, run }: RunSnapshot, record: RunRecor
       ? waitAtMost(LIMIT_MS.refused, hub, forbidden(name, 'target'))
       : DONE;
   return waitUntil(
-    { now: hub.now, until: shownSince(hub, LIVE_REASON.receiverPending) + LIMIT_MS.namespace },
+    { now: hub.now, until: waitingSince(hub, LIVE_REASON.receiverPending) + LIMIT_MS.namespace },
     { reason: LIVE_REASON.receiverPending, message: `the namespace ${name} on the target is being deleted` },
     LIVE_REASON.receiverFailed,
   );

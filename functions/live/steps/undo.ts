@@ -7,7 +7,7 @@ import {
   isGoingDown,
   isHaltedByKubeVirt,
   isHaltedByMigration,
-  isOver,
+  isGoneOrFinal,
   isSourceAlive,
   isStartRequested,
   isWantedRunning,
@@ -17,7 +17,7 @@ import {
 } from '../guest/proofs.ts';
 import { withRecord, withStrategy, type RunEnd } from '../run/record.ts';
 import type { RecordedRun } from '../run/snapshot.ts';
-import { shown } from '../run/describe.ts';
+import { describe } from '../run/describe.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 
 /**
@@ -30,7 +30,7 @@ export function decide(snapshot: RecordedRun, end: RunEnd): StepDecision {
   if (end.proved === true)
     return isHaltedByKubeVirt(snapshot) ? restore(snapshot) : afterAbort(snapshot, cleanUpAfterProof);
   // The target's own VMIM is proof of how it ended, so it stays until the source VM runs.
-  if (!source.vmims.every(isOver)) return abort(snapshot);
+  if (!source.vmims.every(isGoneOrFinal)) return abort(snapshot);
   if (isHaltedByMigration(snapshot)) return restore(snapshot);
   const isProved = isSourceAlive(snapshot) || neverHadLauncher(snapshot);
   if (isProved) return afterAbort(snapshot, () => recordProof(snapshot, end));
@@ -130,4 +130,4 @@ const remove = (object: KubernetesObject): LiveWrite => ({
   asRead: true,
 });
 
-const namesOf = (objects: readonly KubernetesObject[]): string => objects.map(shown).join(', ');
+const namesOf = (objects: readonly KubernetesObject[]): string => objects.map(describe).join(', ');

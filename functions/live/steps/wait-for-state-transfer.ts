@@ -9,14 +9,14 @@ import {
   type StepDecision,
   type Wait,
 } from '../run/decision.ts';
-import { endSource, forgetRequests } from '../guest/end-source.ts';
+import { endSource, removeStartRequests } from '../guest/end-source.ts';
 import type { Vmim } from '../../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION, LIVE_KUBEVIRT, LIVE_REASON } from '../../domain/live/names.ts';
-import { hasTargetPod, isOver, vmimOf } from '../guest/proofs.ts';
+import { hasTargetPod, isGoneOrFinal, vmimOf } from '../guest/proofs.ts';
 import { isPastCutOver, withRecord } from '../run/record.ts';
 import type { Fit, RecordedRun } from '../run/snapshot.ts';
-import { shownSince } from '../run/waiting-since.ts';
-import { shownName } from '../run/describe.ts';
+import { waitingSince } from '../run/waiting-since.ts';
+import { describeName } from '../run/describe.ts';
 import { wasRejectedByQuota } from '../../domain/migration.ts';
 import { stopRequested } from './create-source-migration.ts';
 
@@ -49,14 +49,14 @@ function arrived(snapshot: RecordedRun, arrivedAt: string): StepDecision {
 /** Once the run does not wait any more, a user decides by hand, and may want the source VM. */
 function decideWhileMoving(snapshot: RecordedRun): StepDecision {
   const next = undecided(snapshot);
-  return next.kind === 'wait' ? (forgetRequests(snapshot) ?? next) : next;
+  return next.kind === 'wait' ? (removeStartRequests(snapshot) ?? next) : next;
 }
 
 /** The guest was seen on the target, which has not said that it arrived. */
 function undecided(snapshot: RecordedRun): StepDecision {
   const { sent, received } = vmims(snapshot);
   const { hub, source, target, record } = snapshot;
-  const areOver = isOver(sent) && isOver(received);
+  const areOver = isGoneOrFinal(sent) && isGoneOrFinal(received);
   if (areOver && received?.status?.phase !== 'Succeeded') return fail(UNDECIDED.reason, UNDECIDED.message);
   const isPulling = !areOver && isPostCopy({ source, target, before: record.before });
   const limitMs = isPulling
@@ -156,7 +156,7 @@ function launcherDeadline(snapshot: RecordedRun, { reason }: Waiting): Deadline 
   const waitedMs = source.now - timeOf(sent?.metadata.creationTimestamp ?? record.startedAt);
   if (reason === LIVE_REASON.targetBusy || waitedMs >= LIMIT_MS.queued)
     return { now: waitedMs, until: LIMIT_MS.queued };
-  const shownMs = reason === LIVE_REASON.targetPending ? hub.now - shownSince(hub, reason) : waitedMs;
+  const shownMs = reason === LIVE_REASON.targetPending ? hub.now - waitingSince(hub, reason) : waitedMs;
   return { now: Math.min(waitedMs, shownMs), until: LIMIT_MS.meeting };
 }
 
@@ -193,7 +193,7 @@ const refusedMessage = ({ missing = 'see the Events of its VMI', isLetIn }: Fit)
 /** KubeVirt says only in Events why it cannot create the launcher (facts/cross-cluster.md §C5). */
 const pendingMessage = (phase: string, target: RecordedRun['target']): string =>
   phase === 'Scheduling' && target.vmi !== undefined && !hasTargetPod(target)
-    ? `the target has no launcher yet: see the Events of the VMI ${shownName(target.vmi)} there`
+    ? `the target has no launcher yet: see the Events of the VMI ${describeName(target.vmi)} there`
     : `the VMIM on the source is ${phase}`;
 
 /** KubeVirt says the same while the two are about to meet. */

@@ -4,7 +4,7 @@ import type { Vmim } from '../../domain/live/kubevirt.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
 import { neverHadLauncher, vmimOf } from '../guest/proofs.ts';
 import type { RecordedRun } from '../run/snapshot.ts';
-import { shownSince, waitAtMost } from '../run/waiting-since.ts';
+import { waitingSince, waitAtMost } from '../run/waiting-since.ts';
 import { isFinal } from '../../domain/migration.ts';
 import { sourceGone, sourceStopped } from './create-source-migration.ts';
 
@@ -47,7 +47,7 @@ function vanished(snapshot: RecordedRun): StepDecision {
   const reason = LIVE_REASON.aborting;
   const { hub } = snapshot;
   return waitUntil(
-    { now: hub.now, until: shownSince(hub, reason) + LIMIT_MS.silence },
+    { now: hub.now, until: waitingSince(hub, reason) + LIMIT_MS.silence },
     { reason, message: `${message}: waiting until the migration ends on the target too` },
     LIVE_REASON.transferFailed,
   );

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { ReadyEvent } from '../../eventing/post.ts';
-import { sweepEventOf } from '../../eventing/live-events.ts';
+import { resyncEventOf } from '../../eventing/live-events.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { LatestPosts } from './latest-posts.ts';
 
@@ -13,7 +13,7 @@ const clock: Clock = {
     return () => undefined;
   },
 };
-const event = (name: string): ReadyEvent => sweepEventOf({ kind: 'Plan', namespace: 'tenant', name }, 0);
+const event = (name: string): ReadyEvent => resyncEventOf({ kind: 'Plan', namespace: 'tenant', name }, 0);
 const nameOf = ({ subject = '' }: ReadyEvent): string => subject.replace('tenant/', '');
 const settled = async (): Promise<void> => {
   for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));

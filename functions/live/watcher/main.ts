@@ -4,7 +4,7 @@ import { MAX_KEPT_BYTES, reachApiServer } from '../../kubernetes/api-server.ts';
 import type { ApiServer } from '../../kubernetes/cluster.ts';
 import { describeError } from '../../kubernetes/errors.ts';
 import { Remotes } from '../read/remote.ts';
-import { ask, readProvider } from '../read/providers.ts';
+import { identifyCluster, readProvider } from '../read/providers.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { newLog } from '../../runtime/log.ts';
 import { readGuardSettings } from '../../runtime/settings.ts';
@@ -35,7 +35,7 @@ const newConnect =
   async (provider: Required<NamedReference>): Promise<RemoteCluster | undefined> => {
     const found = await readProvider(provider, { hub, remotes });
     if (found?.cluster === undefined) return undefined;
-    const asked = await ask(found.cluster);
+    const asked = await identifyCluster(found.cluster);
     return asked.answer.kind === 'ok' && 'id' in asked ? { cluster: found.cluster, id: asked.id } : undefined;
   };
 

@@ -1,7 +1,7 @@
 /** What is to be watched in which cluster, by the runs that are under way. Pure. */
 import type { NamedReference, Plan, PlanMigration } from '../../domain/live/forklift.ts';
 import { named } from '../../domain/live/reference.ts';
-import { isUnderWay, livePlanOf, vmsUnderWay } from '../run/state.ts';
+import { hasOpenRun, livePlanOf, vmsUnderWay } from '../run/state.ts';
 
 /** Of one cluster. */
 export interface Wanted {
@@ -18,7 +18,7 @@ export interface WantedOfProvider extends Wanted {
 /** Each provider of a run once. */
 export function wantedOf(migrations: readonly PlanMigration[], plans: readonly Plan[]): WantedOfProvider[] {
   const byProvider = new Map<string, WantedOfProvider>();
-  for (const migration of migrations.filter(isUnderWay)) {
+  for (const migration of migrations.filter(hasOpenRun)) {
     const plan = livePlanOf(migration, plans);
     for (const wanted of plan === undefined ? [] : ofRun(migration, plan)) {
       const { namespace, name } = wanted.provider;

@@ -1,5 +1,5 @@
 import { INSTANCETYPES } from '../../../functions/kubernetes/live-resources.ts';
-import { found } from '../../../functions/live/read/get.ts';
+import { getOrUndefined } from '../../../functions/live/read/get.ts';
 import { LIVE_LABEL } from '../../../functions/domain/live/names.ts';
 import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../../test/cluster/kubevirt/objects/objects.ts';
 import { serveAnything } from '../../../test/cluster/served.ts';
@@ -91,7 +91,7 @@ async function checkEnd({ end }: Story, { move, pair }: Scene): Promise<Check[]>
 }
 
 async function notRunning({ admin, namespace }: PairSide): Promise<string | undefined> {
-  const vm = await found(admin.get(VMS, { namespace, name: 'web' }));
+  const vm = await getOrUndefined(admin.get(VMS, { namespace, name: 'web' }));
   const { printableStatus } = vm?.status ?? {};
   return printableStatus === 'Running' ? undefined : `it is ${printableStatus ?? 'not there'}`;
 }

@@ -1,7 +1,7 @@
 import type { New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { isSame } from '../../../functions/domain/same.ts';
 import type { ResourceQuota } from '../../../functions/domain/objects.ts';
-import { found } from '../../../functions/live/read/get.ts';
+import { getOrUndefined } from '../../../functions/live/read/get.ts';
 import { INSTANCETYPES, PROVIDERS, SECRETS } from '../../../functions/kubernetes/live-resources.ts';
 import { RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import type { CrossStep } from '../../../test/cluster/kubevirt/decentralized/node-steps.ts';
@@ -99,8 +99,8 @@ const isAsBefore = ({ status }: ResourceQuota): boolean => isSame(status?.hard, 
 
 async function checkCopies({ pair: { target } }: Scene): Promise<Check[]> {
   const { admin, namespace } = target;
-  const login = await found(admin.get(SECRETS, { namespace, name: LOGIN }));
-  const small = await found(admin.get(INSTANCETYPES, { namespace, name: SMALL }));
+  const login = await getOrUndefined(admin.get(SECRETS, { namespace, name: LOGIN }));
+  const small = await getOrUndefined(admin.get(INSTANCETYPES, { namespace, name: SMALL }));
   // The lock may end after the run.
   const { items: quotas } = await askUntil(
     'the namespace is unlocked',

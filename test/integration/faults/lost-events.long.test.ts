@@ -63,7 +63,7 @@ test('the Broker delivers no event for a while: the resync then finds the blocke
   await tenant.untilBlocked();
   await environment.hops.until('a resync is lost too', () =>
     environment.hops.items.some(
-      ({ namespace, eventType }) => namespace === tenant.name && eventType === EVENT.sweepRequested,
+      ({ namespace, eventType }) => namespace === tenant.name && eventType === EVENT.resyncRequested,
     ),
   );
   expect(tenant.history.locks()).toEqual([]);

@@ -125,7 +125,7 @@ const CASES: Readonly<Record<string, FaultCase>> = {
   [nameOf({ type: EVENT.quotaUndone })]: recounted,
   [nameOf({ type: EVENT.migrationInfeasible })]: infeasible,
   [nameOf({ type: EVENT.lockStalled })]: nothingComesOfIt,
-  [nameOf({ type: EVENT.sweepRequested })]: nothingComesOfIt,
+  [nameOf({ type: EVENT.resyncRequested })]: nothingComesOfIt,
 };
 
 /** All triggers of the steps of a cycle. */

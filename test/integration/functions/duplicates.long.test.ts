@@ -134,7 +134,7 @@ describe('forged events', () => {
     { type: EVENT.lockStalled, from: 'forger', namespace, token },
     { type: EVENT.lockExpired, from: 'forger', namespace, token },
     { type: EVENT.lockExpired, from: 'forger', namespace, cause: randomUUID() },
-    { type: EVENT.sweepRequested, from: 'forger', namespace, cause: randomUUID() },
+    { type: EVENT.resyncRequested, from: 'forger', namespace, cause: randomUUID() },
   ];
 
   test('write nothing after a cycle, with its token', async () => {

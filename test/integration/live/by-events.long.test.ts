@@ -33,7 +33,7 @@ afterEach(() => {
 /** What the guard posts in case an event was lost. */
 const loseSweeps = (): void =>
   installed.environment.cluster.eventing.broker.lose(
-    ({ event }) => event.attributes.type === LIVE_EVENT.sweep,
+    ({ event }) => event.attributes.type === LIVE_EVENT.resync,
   );
 
 /**

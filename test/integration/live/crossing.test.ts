@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { LIVE_ANNOTATION } from '../../../functions/domain/live/names.ts';
 import { PLAN_MIGRATIONS } from '../../../functions/kubernetes/live-resources.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
-import { found } from '../../../functions/live/read/get.ts';
+import { getOrUndefined } from '../../../functions/live/read/get.ts';
 import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects/objects.ts';
 import { removeClaims } from '../../support/live/claims.ts';
 import { accessOf, conditionsOf, type Crossing, untilRunning } from '../../support/live/crossing.ts';
@@ -21,7 +21,7 @@ afterAll(async () => {
 
 const sourceVm = (crossing: Crossing): Promise<object | undefined> => {
   const { admin, namespace } = crossing.side('source');
-  return found(admin.get(VMS, { namespace, name: 'web' }));
+  return getOrUndefined(admin.get(VMS, { namespace, name: 'web' }));
 };
 
 describe.each(['source', 'target'] as const)('hub = %s', (hub) => {

@@ -4,9 +4,9 @@ import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { LIVE_WATCHER, PLAN_MIGRATIONS, PLANS } from '../../../functions/kubernetes/live-resources.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
-import { startWatcher } from '../../../functions/live/migration/scale-watcher.ts';
+import { scaleUpWatcher } from '../../../functions/live/migration/scale-up-watcher.ts';
 import { systemClock } from '../../../functions/runtime/clock.ts';
-import { restWatcher } from '../../../webhook/live/watcher-scale.ts';
+import { scaleDownWatcher } from '../../../webhook/live/scale-down-watcher.ts';
 import { LiveWatcher } from '../../../functions/live/watcher/live-watcher.ts';
 import { installKubeVirt } from '../../cluster/kubevirt/install.ts';
 import {
@@ -137,9 +137,9 @@ test('what changes in another cluster is posted while a run is under way, and no
 
   // The guard leaves the watcher up while the run is under way.
   await hub.create(LIVE_WATCHER.type, deploymentOf(1) as never);
-  expect(await restWatcher(hub)).toBe('held');
+  expect(await scaleDownWatcher(hub)).toBe('held');
   await endRun();
-  expect(await restWatcher(hub)).toBe('scaled down');
+  expect(await scaleDownWatcher(hub)).toBe('scaled down');
   const { object: deployment } = await hub.get(LIVE_WATCHER.type, LIVE_WATCHER.at);
   expect(deployment.spec.replicas).toBe(0);
 
@@ -147,12 +147,12 @@ test('what changes in another cluster is posted while a run is under way, and no
   const live = { hub: clusters.members.hub.admin, log: () => undefined };
   const migrationAt = { namespace: 'tenant', name: 'migration' };
   const { object: over } = await hub.get(PLAN_MIGRATIONS, migrationAt);
-  expect(await startWatcher(over, live)).toBe(false);
+  expect(await scaleUpWatcher(over, live)).toBe(false);
   await hub.patch(PLAN_MIGRATIONS, migrationAt, {
     merge: { status: { completed: null } },
     subresource: 'status',
   });
-  expect([await startWatcher(over, live), await startWatcher(over, live)]).toEqual([true, false]);
+  expect([await scaleUpWatcher(over, live), await scaleUpWatcher(over, live)]).toEqual([true, false]);
 });
 
 const deploymentOf = (replicas: number): object => {

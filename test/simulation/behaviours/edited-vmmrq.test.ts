@@ -24,7 +24,7 @@ test.each<[string, Vmmrq, boolean]>([
   const later: (() => Promise<void>)[] = [];
   store.put(READ);
   const inBackground = (work: () => Promise<void>): void => void later.push(work);
-  const request = { type: EVENT.sweepRequested, id: 'event-1', namespace: TENANT };
+  const request = { type: EVENT.resyncRequested, id: 'event-1', namespace: TENANT };
   await runStep(feasibility, { ...model, context: { inBackground } }, request);
   store.put(newer);
   for (const work of later) await work();

@@ -261,7 +261,7 @@ export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
     const cause = world.newName('look');
     const event = { from: 'somebody', namespace, cause };
     const token = random.chance(0.5) ? locks.lock?.token : undefined;
-    if (token === undefined) world.publish({ ...event, type: EVENT.sweepRequested });
+    if (token === undefined) world.publish({ ...event, type: EVENT.resyncRequested });
     else world.publish({ ...event, type: EVENT.quotaLowered, token });
   },
   jumpSecond: (world, random) => world.schedule.advance(random.between(200, 3_000)),

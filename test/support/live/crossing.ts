@@ -421,7 +421,7 @@ export class Crossing extends PlannedMove {
     const name = kind === 'Plan' ? PLAN : this.migrationAt.name;
     const about = { kind, namespace, name };
     const cause = String(performance.now());
-    return this.#handle({}, liveEvent({ type: LIVE_EVENT.sweep, from: 'guard', about, cause }));
+    return this.#handle({}, liveEvent({ type: LIVE_EVENT.resync, from: 'guard', about, cause }));
   }
 
   protected override async look(): Promise<void> {

@@ -1,7 +1,7 @@
 import type { PlanMigration } from '../../../functions/domain/live/forklift.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS } from '../../../functions/kubernetes/live-resources.ts';
-import { found } from '../../../functions/live/read/get.ts';
+import { getOrUndefined } from '../../../functions/live/read/get.ts';
 import { askUntil } from '../eventually.ts';
 import type { Crossing } from './crossing.ts';
 
@@ -46,9 +46,9 @@ export async function untilReleased(
     const at = { namespace: migrationAt.namespace, name: deletes.object };
     await askUntil(
       `${deletes.type.kind} ${deletes.object} is gone`,
-      async () => (await found(admin.get(deletes.type, at)))?.metadata.name,
+      async () => (await getOrUndefined(admin.get(deletes.type, at)))?.metadata.name,
       (name) => name === undefined,
     );
   }
-  return found(admin.get(PLAN_MIGRATIONS, migrationAt));
+  return getOrUndefined(admin.get(PLAN_MIGRATIONS, migrationAt));
 }

@@ -164,14 +164,14 @@ export const MUTATIONS: readonly LiveMutation[] = [
     ['L4'],
     edit(
       'functions/live/guest/proofs.ts',
-      '    (isKeptRunning(vm) && isUnfinished(vmi) && others.every(isOver))',
+      '    (isKeptRunning(vm) && isUnfinished(vmi) && others.every(isGoneOrFinal))',
       'false',
     ),
   ),
   mutation(
     'a VMIM of the source that lost its VMI is waited for',
     ['L4'],
-    edit(END_SOURCE, "return forget('source', sent, source) ?? waiting;", 'return waiting;'),
+    edit(END_SOURCE, "return freeStuckVmim('source', sent, source) ?? waiting;", 'return waiting;'),
   ),
   mutation(
     'an empty target is no end',
@@ -187,20 +187,20 @@ export const MUTATIONS: readonly LiveMutation[] = [
     ['L5'],
     edit(
       RUN,
-      'if (hub.status?.completed !== undefined) return asShown(hub.status);',
-      "if (snapshot.run.vm === '') return asShown(hub.status);",
+      'if (hub.status?.completed !== undefined) return shownEnd(hub.status);',
+      "if (snapshot.run.vm === '') return shownEnd(hub.status);",
     ),
     edit(ENDED, 'if (!hasNothingLeft(shown))', "if (entry.id !== '')"),
   ),
   mutation(
     'a run begins by a Migration that has changed meanwhile',
     ['L3', 'L4', 'L5'],
-    edit(MOVE, 'if (isUnrecorded && !(await isAsRead', "if (run.hubId === '' && !(await isAsRead"),
+    edit(MOVE, 'if (isUnrecorded && !(await isUnchanged', "if (run.hubId === '' && !(await isUnchanged"),
   ),
   mutation(
     'the end of a run that has not begun is not recorded',
     ['L3', 'L4'],
-    edit(RUN, 'if (refused !== undefined) return over(', "if (refused !== 'never') return over("),
+    edit(RUN, 'if (refused !== undefined) return ended(', "if (refused !== 'never') return ended("),
     UNRECORDED_UNSEEN,
   ),
   mutation(
@@ -218,8 +218,8 @@ export const MUTATIONS: readonly LiveMutation[] = [
     ['L4'],
     edit(
       PASS,
-      "if ([...first.values()].some(({ kind }) => kind !== 'written') || isAnyOff(again) || isUnrecorded)",
-      'if (isAnyOff(again) || isUnrecorded)',
+      "if ([...first.values()].some(({ kind }) => kind !== 'written') || isAnyRemoved(again) || isUnrecorded)",
+      'if (isAnyRemoved(again) || isUnrecorded)',
     ),
   ),
   mutation(

@@ -4,10 +4,10 @@ import { LIVE_EVENT, LIVE_KIND } from '../../../../functions/domain/live/names.t
 import type { KubernetesObject } from '../../../../functions/domain/objects.ts';
 import { ApiError, Unreachable } from '../../../../functions/kubernetes/errors.ts';
 import { JOBS, PLAN_MIGRATIONS } from '../../../../functions/kubernetes/live-resources.ts';
-import type { PassResult } from '../../../../functions/live/migration/start.ts';
+import type { ReconcileResult } from '../../../../functions/live/migration/start.ts';
 import type { LiveContext } from '../../../../functions/live/context.ts';
-import { passMigration } from '../../../../functions/live/migration/reconcile.ts';
-import { wake } from '../../../../functions/live/migration/migrations-of-event.ts';
+import { reconcileMigration } from '../../../../functions/live/migration/reconcile.ts';
+import { migrationsOfEvent } from '../../../../functions/live/migration/migrations-of-event.ts';
 import { FULL_VMIS, VMS } from '../../../cluster/kubevirt/objects/objects.ts';
 import type { Random } from '../../engine/random.ts';
 import {
@@ -210,12 +210,15 @@ export class Calls {
 }
 
 /** A Plan or Provider that is deleted after the run has an event of its own. The guard looks at a Plan until it is gone. */
-async function passOf(hub: Hub, context: LiveContext): Promise<PassResult> {
+async function passOf(hub: Hub, context: LiveContext): Promise<ReconcileResult> {
   for (const { kind = '', metadata } of hub.isLetGo ? hub.going : []) {
     const { namespace = '', name } = metadata;
-    await wake({ namespace, name, type: LIVE_EVENT.sweep, id: 'sweep', kind, isChange: false }, context);
+    await migrationsOfEvent(
+      { namespace, name, type: LIVE_EVENT.resync, id: 'sweep', kind, isChange: false },
+      context,
+    );
   }
-  return passMigration(MIGRATION_AT, context);
+  return reconcileMigration(MIGRATION_AT, context);
 }
 
 /** A cluster that does not answer is no error of the call. */

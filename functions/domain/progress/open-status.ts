@@ -34,7 +34,7 @@ const ADVICE_OF: Readonly<Record<BlockedReason, string>> = {
 };
 
 /** How an open drain or upgrade is: state, reason and message. */
-export function standingOf(
+export function openStatus(
   { blockedBy, buckets, kind, arriving = 0 }: Maintenance,
   { total, done, left }: Counts,
 ): Pick<ProgressStatus, 'state' | 'reason' | 'message' | 'blocked'> {

@@ -4,12 +4,12 @@ import { FORKLIFT_KIND } from '../../functions/domain/live/names.ts';
 import { hasOutbox } from '../../functions/live/run/outbox.ts';
 import { named } from '../../functions/domain/live/reference.ts';
 import {
-  isHeld,
-  isHeldBack,
-  isHeldUp,
+  hasFinalizer,
+  isTerminating,
+  isPlanBlocked,
   isOfOtherType,
-  isUnderWay,
-  isWaiting,
+  hasOpenRun,
+  isPending,
   vmsUnderWay,
 } from '../../functions/live/run/state.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
@@ -28,21 +28,21 @@ export const EVERY_MS = {
   waiting: 600_000,
 } as const;
 
-export interface SweepView {
+export interface ResyncView {
   readonly migrations: readonly PlanMigration[];
   readonly plans: readonly Plan[];
   /** When each was swept, or seen first, by uid; milliseconds of a monotonic clock. */
-  readonly sweptAt: ReadonlyMap<string, number>;
+  readonly resyncedAt: ReadonlyMap<string, number>;
   readonly now: number;
 }
 
-export interface Sweeps {
+export interface DueResyncs {
   readonly due: readonly LiveSubject[];
-  readonly sweptAt: ReadonlyMap<string, number>;
+  readonly resyncedAt: ReadonlyMap<string, number>;
 }
 
 /** A new object has its own event: its first sweep is one interval later. */
-export function sweepsDue({ migrations, plans, sweptAt, now }: SweepView): Sweeps {
+export function resyncsDue({ migrations, plans, resyncedAt: sweptAt, now }: ResyncView): DueResyncs {
   const due: LiveSubject[] = [];
   const next = new Map<string, number>();
   const look = (kind: LiveSubject['kind'], { metadata }: KubernetesObject, everyMs: number): void => {
@@ -53,13 +53,13 @@ export function sweepsDue({ migrations, plans, sweptAt, now }: SweepView): Sweep
   };
   const planOf = byReference(plans);
   for (const migration of migrations) {
-    if (isOfOtherType(migration, planOf(migration)) && !isHeld(migration)) continue;
+    if (isOfOtherType(migration, planOf(migration)) && !hasFinalizer(migration)) continue;
     const everyMs = intervalOf(migration);
     if (everyMs !== undefined) look(FORKLIFT_KIND.migration.kind, migration, everyMs);
   }
-  for (const plan of plans.filter((one) => isHeldUp(one) || isHeldBack(one)))
+  for (const plan of plans.filter((one) => isPlanBlocked(one) || isTerminating(one)))
     look(FORKLIFT_KIND.plan.kind, plan, EVERY_MS.waiting);
-  return { due, sweptAt: next };
+  return { due, resyncedAt: next };
 }
 
 /** The plan of a Migration, found without a search: there may be very many of both. */
@@ -73,11 +73,11 @@ export function byReference(plans: readonly Plan[]): (migration: PlanMigration) 
 
 /** undefined: it has ended, is released, and its events were taken. */
 function intervalOf(migration: PlanMigration): number | undefined {
-  if (isUnderWay(migration)) return EVERY_MS[isSynchronizing(migration) ? 'synchronizing' : 'underWay'];
+  if (hasOpenRun(migration)) return EVERY_MS[isSynchronizing(migration) ? 'synchronizing' : 'underWay'];
   if (hasOutbox(migration)) return EVERY_MS.underWay;
-  if (isWaiting(migration)) return EVERY_MS.waiting;
+  if (isPending(migration)) return EVERY_MS.waiting;
   // It has failed before it began, and is still to be released.
-  return isHeld(migration) ? EVERY_MS.underWay : undefined;
+  return hasFinalizer(migration) ? EVERY_MS.underWay : undefined;
 }
 
 /** A VM of it is between its VMIMs and its end. */

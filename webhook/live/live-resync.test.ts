@@ -7,7 +7,7 @@ import { pause, systemClock } from '../../functions/runtime/clock.ts';
 import { WatchedCluster } from '../../test/support/builders/cluster.ts';
 import { aPlanMigration } from '../../test/support/builders/live.ts';
 import { metadata, named, seconds } from '../../test/support/builders/object.ts';
-import { LiveSweeps } from './live-sweeps.ts';
+import { LiveResync } from './live-resync.ts';
 
 beforeEach(() => {
   jest.useFakeTimers();
@@ -31,7 +31,7 @@ function started(
   });
   cluster.put(type, scaled(1));
   const stop = new AbortController();
-  const running = new LiveSweeps({
+  const running = new LiveResync({
     cluster: {
       ...cluster.asCluster(),
       patch: () => {

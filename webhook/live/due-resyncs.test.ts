@@ -6,7 +6,7 @@ import { LIVE_CONDITION, LIVE_FINALIZER, MOVE_EVENT } from '../../functions/doma
 import { aPlan, aPlanMigration } from '../../test/support/builders/live.ts';
 import { seconds, type Change } from '../../test/support/builders/object.ts';
 import { kept } from '../../test/support/builders/oversized.ts';
-import { sweepsDue } from './sweeps.ts';
+import { resyncsDue } from './due-resyncs.ts';
 
 const inStage = (name: string): VmStatus => ({
   name: 'web',
@@ -137,8 +137,8 @@ test.each(Object.entries(CASES))('%s', (_, { plan = aPlan(ready), migrations = [
     migrations: kept(LISTED_PLAN_MIGRATIONS, migrations),
   };
   for (let second = 0; second <= 1_300; second += 2) {
-    const sweeps = sweepsDue({ ...view, sweptAt, now: second * 1_000 });
-    sweptAt = sweeps.sweptAt;
+    const sweeps = resyncsDue({ ...view, resyncedAt: sweptAt, now: second * 1_000 });
+    sweptAt = sweeps.resyncedAt;
     for (const { kind } of sweeps.due) swept[kind]?.push(second);
   }
   expect(intervals(swept['Migration'])).toEqual(intervalsOf(every.migrationEvery));
@@ -153,5 +153,5 @@ const intervalsOf = (everySeconds: number | undefined): number[] =>
 
 test('what is gone is forgotten', () => {
   const sweptAt = new Map([['uid-of-migration', 0]]);
-  expect(sweepsDue({ plans: [], migrations: [], sweptAt, now: 1 }).sweptAt.size).toBe(0);
+  expect(resyncsDue({ plans: [], migrations: [], resyncedAt: sweptAt, now: 1 }).resyncedAt.size).toBe(0);
 });

@@ -6,7 +6,7 @@ import type { KubernetesObject } from '../../domain/objects.ts';
 import type { Cluster, MergePatch, ResourceType } from '../../kubernetes/cluster.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import { LIVE_WATCHER } from '../../kubernetes/live-resources.ts';
-import { startWatcher } from './scale-watcher.ts';
+import { scaleUpWatcher } from './scale-up-watcher.ts';
 
 const DATE = new Date(NOW);
 const CONFLICT = new ApiError('the request', { code: 409, reason: 'Conflict' }, DATE);
@@ -34,7 +34,7 @@ class Hub {
 
   async start(): Promise<boolean> {
     const hub = { get: this.#get, patch: this.#patch } as unknown as Cluster;
-    return startWatcher(running, { hub, log: (_level, message) => this.warnings.push(message) });
+    return scaleUpWatcher(running, { hub, log: (_level, message) => this.warnings.push(message) });
   }
 
   readonly #get = ({ kind }: ResourceType): Promise<unknown> => {

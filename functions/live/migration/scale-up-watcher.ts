@@ -1,10 +1,10 @@
 import type { PlanMigration } from '../../domain/live/forklift.ts';
-import { isUnderWay } from '../run/state.ts';
+import { hasOpenRun } from '../run/state.ts';
 import type { Cluster } from '../../kubernetes/cluster.ts';
 import { describeError, isConflict } from '../../kubernetes/errors.ts';
 import { LIVE_WATCHER, PLAN_MIGRATIONS } from '../../kubernetes/live-resources.ts';
 import type { Log } from '../../runtime/log.ts';
-import { found } from '../read/get.ts';
+import { getOrUndefined } from '../read/get.ts';
 
 /** Others scale it at the same time, or its status changes. */
 const MAX_CONFLICTS = 3;
@@ -13,13 +13,13 @@ const MAX_CONFLICTS = 3;
  * Scales the watcher up, which brings the clusters' events; true: it was down. The guard scales it down after the last run. Never rejects:
  * without the watcher the guard's sweeps bring a run on.
  */
-export async function startWatcher(
+export async function scaleUpWatcher(
   migration: PlanMigration,
   { hub, log }: { readonly hub: Cluster; readonly log: Log },
 ): Promise<boolean> {
   for (let conflicts = 0; ; conflicts += 1) {
     try {
-      return await scaleUp(migration, hub);
+      return await scaleUpOnce(migration, hub);
     } catch (error) {
       if (isConflict(error) && conflicts < MAX_CONFLICTS) continue;
       log('warn', `the watcher is not scaled up: ${describeError(error)}`);
@@ -32,15 +32,15 @@ export async function startWatcher(
  * A call may stand still until the guard has scaled the watcher down, which nobody does again then. So the run is read after the Deployment,
  * and a Deployment that has changed since is a conflict.
  */
-async function scaleUp(
+async function scaleUpOnce(
   { metadata: { namespace = '', name } }: PlanMigration,
   hub: Cluster,
 ): Promise<boolean> {
   const { type, at } = LIVE_WATCHER;
-  const deployment = await found(hub.get(type, at));
+  const deployment = await getOrUndefined(hub.get(type, at));
   if (deployment === undefined || deployment.spec.replicas > 0) return false;
-  const migration = await found(hub.get(PLAN_MIGRATIONS, { namespace, name }));
-  if (migration === undefined || !isUnderWay(migration)) return false;
+  const migration = await getOrUndefined(hub.get(PLAN_MIGRATIONS, { namespace, name }));
+  if (migration === undefined || !hasOpenRun(migration)) return false;
   const { resourceVersion } = deployment.metadata;
   const merge = { metadata: { resourceVersion }, spec: { replicas: 1 } };
   await hub.patch(type, at, { merge, subresource: 'scale' });
