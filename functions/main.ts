@@ -9,7 +9,7 @@ import { functionFor } from './registry.ts';
 /** How long a running step may take to end: feasibility's deadline (docs/architecture.md#what-knative-gives-and-takes). */
 const MAX_STEP_MS = 20_000;
 
-/** One process for one step (STEP), or for all of them. */
+/** Serves one step (STEP), or all of them, in one process. */
 async function main(): Promise<void> {
   const settings = readSettings(process.env);
   const log = newLog(settings.LOG_LEVEL, { process: settings.STEP ?? 'functions' });

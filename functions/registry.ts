@@ -15,7 +15,7 @@ export interface ProcessParts {
 /** What one process serves. */
 export interface Served {
   readonly handle: Handle;
-  /** For the log. */
+  /** Names of the steps, for the log. */
   readonly names: readonly string[];
   /** Resolves when all background work is done. */
   readonly drain: () => Promise<void>;

@@ -9,7 +9,7 @@ export const PURE = [
   'functions/lower/decide-seen.ts',
   'functions/*/can-skip.ts',
   'functions/progress/{ending,event-data,next-status,opening,outbox}.ts',
-  'functions/live/{findings,guest,run,status,steps,target}/*.ts',
+  'functions/live/{findings,guest,on-target,run,status,steps}/*.ts',
   'functions/live/migration/{abandon,wrong-namespace}.ts',
   'functions/live/plan/rights.ts',
   'functions/live/watcher/{wanted,what-counts}.ts',

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { PluginError } from './cluster/plugin-error.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
-/** What `-o` takes; left out: a table. */
+/** The formats of `-o`; a table by default. */
 export type Output = 'json' | 'yaml' | 'wide';
 
 /** A new Option for each command: commander keeps state in it. */
@@ -13,7 +13,7 @@ export const allNamespacesFlag = (): Option => new Option('-A, --all-namespaces'
 
 export const yesFlag = (): Option => new Option('-y, --yes', 'do not ask');
 
-/** Asks, unless there is --yes. Rejects with a PluginError where nobody can answer. */
+/** Asks for a confirmation, unless there is --yes. Rejects with a PluginError if stdin is no terminal. */
 export async function isConfirmed(
   question: string,
   { terminal, flags }: { readonly terminal: Terminal; readonly flags: Readonly<Record<string, unknown>> },

@@ -7,7 +7,7 @@ let said: string;
 
 beforeEach(() => {
   said = '';
-  // Of commander, which does not write to the Terminal.
+  // commander writes here, not to the Terminal.
   jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
     said += String(text);
     return true;

@@ -13,7 +13,7 @@ import type { Terminal } from './terminal/terminal.ts';
 import { trustSubcommand } from './trust/trust.ts';
 import { unlockSubcommand } from './unlock/unlock.ts';
 
-/** In the order of the help. */
+/** The subcommands in the order of the help. */
 export const SUBCOMMANDS: readonly Subcommand[] = [
   statusSubcommand,
   explainSubcommand,
@@ -81,7 +81,7 @@ function connectAs(flags: ConnectionFlags): Session {
   }
 }
 
-/** One line for what can happen; a stack for a defect of the plugin. */
+/** The message of an expected error in one line; a stack for a defect of the plugin. */
 function messageOf(error: unknown): string {
   if (error instanceof PluginError) return error.message;
   if (error instanceof ApiError) {

@@ -10,7 +10,7 @@ import { isAboutKeys, review } from './admission/review.ts';
 type Reviewing = Pick<GuardSettings, 'KUBEVIRT_NAMESPACE' | 'KUBEVIRT_CONTROLLER'> &
   Partial<Pick<GuardSettings, 'LIVE_MIGRATION'>>;
 
-/** RFC 1123 label. Any other text would change the path of the GET; an empty name would read the list. */
+/** The pattern of an RFC 1123 label. Any other text would change the path of the GET; an empty name would read the list. */
 const NAMESPACE_NAME = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /** Each review reads the namespace by one live GET, because a cache may be stale. */

@@ -72,7 +72,7 @@ interface Process {
   readonly maintenance: MaintenanceTracker;
 }
 
-/** `drain` resolves when its reports are written. */
+/** Creates the watch; `drain` resolves when its reports are written. */
 function newClusterWatch({
   cluster,
   settings,
@@ -97,7 +97,7 @@ function newClusterWatch({
   return { watch, drain, post };
 }
 
-/** Drains and upgrades: what `progress` reads, and when it runs. */
+/** Creates the tracker of drains and upgrades: the source of what `progress` reads, and the trigger of its runs. */
 function newMaintenance(
   { cluster, settings, log, metrics, watch }: Omit<Process, 'deadLetters' | 'maintenance'>,
   post: StepContext['post'],
@@ -110,7 +110,7 @@ function newMaintenance(
   return tracker;
 }
 
-/** Wakes `live` where events may have been lost. */
+/** Triggers `live` where events may have been lost. */
 function newLiveResync({
   cluster,
   settings,
@@ -119,9 +119,9 @@ function newLiveResync({
 }: Pick<Process, 'cluster' | 'settings' | 'log' | 'metrics'>): LiveResync {
   const sink = { url: settings.K_SINK ?? '', tokenFile: settings.K_SINK_TOKEN };
   const post = (event: ReadyEvent): Promise<void> => postCloudEvent(sink, event);
-  const sweeps = new LiveResync({ cluster, log, clock: systemClock, post });
-  metrics.moving(() => sweeps.underWay());
-  return sweeps;
+  const resync = new LiveResync({ cluster, log, clock: systemClock, post });
+  metrics.moving(() => resync.underWay());
+  return resync;
 }
 
 interface Serving {
@@ -158,7 +158,10 @@ async function serveReviews(guard: Process, known: NotReadyReason): Promise<Serv
   return { server, rotate: (signal) => rotation.run(signal) };
 }
 
-/** In admission mode `policy` the API server decides alone, so the guard needs no certificate, no bundle and no review port. */
+/**
+ * Serves only health. In admission mode `policy` the API server decides alone, so the guard needs no certificate, no bundle and no
+ * review port.
+ */
 async function serveHealth(guard: Process, problem: NotReadyReason): Promise<Serving> {
   return { server: await listenForHealth(newHealth(guard, problem), guard.settings.PORT) };
 }

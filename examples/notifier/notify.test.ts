@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { textOf } from './notify.ts';
 
 const EVENTS = 'docs/events';
-/** As main.ts reads them. */
+/** The schemas as main.ts reads them. */
 const schemas = new Map(
   readdirSync(EVENTS).map((file) => {
     const text = readFileSync(`${EVENTS}/${file}`, 'utf8');

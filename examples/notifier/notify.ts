@@ -15,7 +15,7 @@ const summary = z.object({
   total: z.number(),
 });
 
-/** One line for a chat. Throws BadEvent for data that is not as its schema says: anyone may post to the Broker. */
+/** Renders an event as one line for a chat. Throws BadEvent for data that is not as its schema says: anyone may post to the Broker. */
 export function textOf({ type, data }: CloudEvent<unknown>, schemas: Schemas): string {
   const schema = schemas.get(type);
   if (schema === undefined) throw new BadEvent(`no schema for ${type}`);

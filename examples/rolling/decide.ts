@@ -1,6 +1,6 @@
 /** What to do next of a rolling maintenance, by what was read a moment ago. */
 
-/** On each node that this example cordoned: the roll, and the highest number of a drain of that node before it. */
+/** Annotation of each node that this example cordoned: the roll, and the highest number of a drain of that node before it. */
 export const MARK = 'rolling.example.com/mark';
 
 export interface Node {
@@ -47,7 +47,7 @@ export function isOn(node: string, { status = {} }: Vmi): boolean {
 
 export interface Seen {
   readonly roll: string;
-  /** In their order. */
+  /** The nodes in their order. */
   readonly nodes: readonly Node[];
   readonly progresses: readonly Progress[];
   /** Names of nodes with running VMs, or to which VMs migrate. */
@@ -106,7 +106,7 @@ function markOf({ metadata }: Node): Mark | undefined {
   }
 }
 
-/** The merge patch that cordons or uncordons a node, only where nobody changed it since it was read. */
+/** The merge patch that cordons or uncordons a node, unless the node has changed since it was read. */
 export function patchOf(
   action: 'cordon' | 'uncordon',
   node: Node,

@@ -1,4 +1,4 @@
-/** At most this many at once: a tenant's many migrations must not fill the memory with requests. */
+/** Maximum number of concurrent calls: a tenant's many migrations must not fill the memory with requests. */
 export const GROUP = 20;
 
 /** Does `work` for each item, a group after the other. Rejects with the first error, after all of them. */

@@ -34,7 +34,7 @@ export const LISTED_OWN_EVENTS = listed<KubernetesEvent>(EVENTS, {
   message: true,
 });
 
-/** Those on migrations. */
+/** Selects the Events on migrations. */
 export const EVENTS_WITH_VERDICTS = {
   fieldSelector: `${OWN_EVENTS.fieldSelector},involvedObject.kind=${KIND.migration.kind}`,
 } as const;

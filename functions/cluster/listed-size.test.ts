@@ -67,7 +67,7 @@ describe('whatever is stored', () => {
     expect(LISTED_PODS.trim(endless)?.size).toBeLessThanOrEqual(16 * 1024);
   });
 
-  /** As long as just fits beside nothing else. */
+  /** Annotations that just fit beside nothing else. */
   test.each([16_060, 16_200, 250 * 1024])(
     'an annotation of %d bytes, and many owners, hide nothing of what it is and does',
     (length) => {

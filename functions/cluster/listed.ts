@@ -67,10 +67,10 @@ export function listed<T extends KubernetesObject>(
   return { ...type, trim };
 }
 
-/** Only for pods: their owner identifies the VMI. */
+/** The owner of a pod identifies the VMI; no other kind needs it. */
 const OWNER = [{ uid: true, controller: true, kind: true, name: true, apiVersion: false }] as const;
 const POD_LABELS: Names = Object.fromEntries(POD_IDENTITY_LABELS.map((label) => [label, true]));
-/** For lists of the whole cluster: little more than the identity of an object. */
+/** Metadata for lists of the whole cluster: little more than the identity of an object. */
 export const NAMED = {
   name: true,
   generateName: false,
@@ -262,7 +262,7 @@ export const LISTED_CLAIMS = listed<PersistentVolumeClaim>(CLAIMS, {
   spec: { accessModes: true, storageClassName: true, resources: { requests: true } },
 });
 
-/** For objects of which only the name counts; only those that `isMeant` chooses. */
+/** Objects of which only the name counts; only those that `isMeant` chooses. */
 export const named = <T extends KubernetesObject>(
   type: ResourceType<T>,
   isMeant: (whole: T) => boolean = () => true,

@@ -26,7 +26,7 @@ const of = (lock: object): string => JSON.stringify(lock);
 const cause = { reason: WEBHOOK.locked, message: of(live) };
 const guards: Status = { code: 403, reason: 'Forbidden', message: 'locked', details: { causes: [cause] } };
 
-/** As the API server writes it (seen in policies/namespaces.test.ts): only the texts name the policy. */
+/** A rejection as the API server writes it (seen in policies/namespaces.test.ts): only the texts name the policy. */
 const rejection =
   `ValidatingAdmissionPolicy '${POLICY.locked}' with binding '${POLICY.locked}' denied request: ` +
   `${PROOF_MESSAGE}token-1`;

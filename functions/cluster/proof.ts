@@ -122,7 +122,7 @@ async function proveAtAddress(
   }
 }
 
-/** Like `prove`, repeated for a short time while no API server refuses and the namespace is locked. */
+/** Repeats `prove` for a short time while no API server refuses and the namespace is locked. */
 export async function proveInTime(
   { cluster, clock }: ProofTools<Creator>,
   { namespace, token, isHeld }: Claim,

@@ -95,13 +95,13 @@ function leftAfter(value: unknown, left: number): number {
 /** Quotas of which each may be written by `writeQuota`. */
 export const LISTED_QUOTAS: ListedType<ResourceQuota> = { ...RESOURCE_QUOTAS, trim: thinIfLarge };
 
-/** One quota, which may be written by `writeQuota`. Rejects as `get` does. */
+/** Reads one quota, which may be written by `writeQuota`. Rejects as `get` does. */
 export async function getQuota(cluster: Pick<Cluster, 'get'>, at: Address): Promise<Read<ResourceQuota>> {
   const { object, date } = await cluster.get(RESOURCE_QUOTAS, at);
   return { object: thinIfLarge(object).object, date };
 }
 
-/** Those that a lock names, by name and uid: one that was deleted or recreated is not the lock's. */
+/** Reads the quotas of a lock by name and uid: a quota that was deleted or recreated is not the lock's. */
 export async function readLockQuotas(
   namespace: string,
   references: readonly { readonly name: string; readonly uid: string }[],
@@ -116,7 +116,7 @@ export async function readLockQuotas(
 
 const turns = new Turns();
 
-/** Work that holds a large quota whole. */
+/** Runs work that holds a large quota whole, one after another. */
 export const inTurn = <T>(work: () => Promise<T>): Promise<T> => turns.run(work);
 
 /**

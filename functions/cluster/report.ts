@@ -27,7 +27,7 @@ export interface Reporter {
   readonly log: Log;
 }
 
-/** As writeEvents, without those that are written already. One list costs less than to try each while many migrations wait. */
+/** Writes Events like `writeEvents`, without the written ones. One list costs less than to try each while many migrations wait. */
 export async function writeNewEvents(
   reporter: Reporter,
   namespace: string,
@@ -89,7 +89,7 @@ async function createEvent(cluster: Cluster, report: EventReport, at: Date): Pro
   }
 }
 
-/** Of one that has expired meanwhile, the next look creates another. */
+/** Updates an Event. If it has expired meanwhile, the next look creates another. */
 async function updateEvent(cluster: Cluster, report: EventReport, at: Date): Promise<void> {
   try {
     await cluster.patch(EVENTS, addressOf(report), { merge: contentOf(report, at) });
@@ -98,7 +98,7 @@ async function updateEvent(cluster: Cluster, report: EventReport, at: Date): Pro
   }
 }
 
-/** As Kubernetes does for what belongs to no namespace, such as a Node. */
+/** Address of an Event: in namespace `default` for an object without a namespace, such as a Node, as in Kubernetes. */
 const addressOf = (report: EventReport): { name: string; namespace: string } => ({
   name: eventName(report),
   namespace: report.on.namespace ?? 'default',
@@ -148,7 +148,7 @@ export async function writeVmmrqStatus(
 
 const typeOf = (vmmrq: Vmmrq): ResourceType<Vmmrq> => (isClusterWide(vmmrq) ? CLUSTER_VMMRQS : VMMRQS);
 
-/** False: another writer was first. */
+/** Returns false if another writer was first. */
 async function isWritten(cluster: Cluster, vmmrq: Vmmrq, status: VmmrqStatus): Promise<boolean> {
   if (isSame(status, vmmrq.status)) return true;
   try {

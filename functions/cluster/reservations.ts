@@ -83,7 +83,7 @@ async function isLeftOver(lock: ReservedLock, cluster: Cluster): Promise<boolean
   return isReservationOver(lock, read?.object, items);
 }
 
-/** False: another writer was first. */
+/** Returns false if another writer was first. */
 async function store(vmmrq: ClusterVmmrq, cluster: Cluster): Promise<boolean> {
   try {
     await cluster.replace(CLUSTER_VMMRQS, vmmrq, { subresource: 'status' });

@@ -41,9 +41,12 @@ export interface SnapshotRequest {
   readonly view: (namespace: string) => Promise<View | undefined>;
   /** The namespace, where it has been read already. It is as good a precondition, only stricter. */
   readonly known?: Read<Namespace>;
-  /** Its migrations, where they have been listed already. */
+  /** The namespace's migrations, if they have been listed already. */
   readonly listed?: readonly Migration[];
-  /** For a decision that is verified before anything is written: lists of the API server's watch cache, migrations of the guard's view. */
+  /**
+   * Reads lists from the API server's watch cache and migrations from the guard's view: for a decision that is verified before
+   * any write.
+   */
   readonly mayLag?: boolean;
   /** Names of VMIs of which a migration is probably blocked: what its size depends on is read at once, not in a round of its own. */
   readonly expected?: readonly string[];
@@ -88,7 +91,7 @@ export async function readSnapshot(
   return { ...outer, ...(await readOptional(cluster, blocked, { ...outer, early: { vmis, events } })) };
 }
 
-/** Of the view, where it will do: a list has all that ended too, of which KubeVirt keeps five of each VM. */
+/** Reads migrations from the view if it may lag: a list has all that ended too, of which KubeVirt keeps five of each VM. */
 async function readMigrations(
   cluster: Reader,
   { name, listed, mayLag }: SnapshotRequest,
@@ -178,7 +181,7 @@ export interface Listed<T> {
 /** What was not read. */
 const NOT_READ: Listed<never> = { items: [] };
 
-/** Up to this many are read one by one; more by one list of the namespace, however many there are. */
+/** Maximum number of objects that are read one by one; more are read by one list of the namespace. */
 const FEW = 3;
 
 /** The names of their VMIs that are not known yet. */

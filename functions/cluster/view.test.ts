@@ -25,7 +25,7 @@ async function read(answer: string): Promise<View | undefined> {
 }
 
 const LONG = 'x'.repeat(4_096);
-/** As the guard keeps migrations whose fields are too long. */
+/** Migrations with too long fields, as the guard keeps them. */
 const longest = (): Migration[] =>
   Array.from({ length: 100 }, (_, index) =>
     aMigration(named(`${'m'.repeat(249)}${String(index)}`), withPriority(LONG), receiving(LONG), manyPhases),

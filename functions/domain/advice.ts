@@ -1,6 +1,6 @@
 import { ANNOTATION, REASON, type Reason } from './names.ts';
 
-/** For reasons after which there is nothing to do: the cycle goes on, or is complete. Nothing is appended to the message. */
+/** The advice of reasons after which there is nothing to do: the cycle goes on, or is complete. Nothing is appended to the message. */
 export const NO_ACTION = '';
 
 /** What to do about each reason: one imperative sentence. The type makes a reason without an entry a compile error. */

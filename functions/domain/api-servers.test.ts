@@ -11,7 +11,7 @@ const slice = (port: number | undefined, ...addresses: string[]): EndpointSlice 
   endpoints: addresses.map((address) => ({ addresses: [address] })),
   ports: port === undefined ? null : [{ name: 'https', port }],
 });
-/** Renewed so many seconds ago; undefined: never. */
+/** A Lease that was renewed so many seconds ago; undefined: never. */
 const lease = (secondsAgo: number | undefined, seconds = 3_600): Lease => ({
   apiVersion: 'coordination.k8s.io/v1',
   kind: 'Lease',

@@ -4,7 +4,7 @@ import type { EndpointSlice, Lease } from './objects.ts';
 export interface ApiServers {
   /** URLs such as "https://10.0.0.1:6443". A URL may belong to a load balancer. */
   readonly addresses: readonly string[];
-  /** There may be more servers than addresses, so `raise` cannot ask all of them. */
+  /** More servers may exist than addresses, so `raise` cannot ask all of them. */
   readonly mayHide: boolean;
 }
 

@@ -31,7 +31,7 @@ export const shortList = <T extends z.ZodMiniType>(
     z.array(entry),
   );
 
-/** Never throws; undefined for text that is no JSON. */
+/** Parses JSON and never throws; returns undefined for any other text. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

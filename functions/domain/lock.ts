@@ -23,7 +23,7 @@ export type BlockedMigration = z.infer<typeof blockedMigration>;
  */
 const lockedMigration = z.extend(blockedMigration, {
   vmi: filled,
-  /** It receives a VM from another cluster: only VMMRQs that allow it give to it. */
+  /** The migration receives a VM from another cluster: only VMMRQs that allow it give to it. */
   receives: z.catch(z.optional(z.literal(true)), undefined),
   /** What it is for, where a VMMRQ gives to some purposes only. */
   purpose: z.catch(z.optional(z.enum(PURPOSES)), undefined),
@@ -54,7 +54,7 @@ export function podIdentityOf({ metadata: { labels = {} } }: KubernetesObject): 
 
 /** A quota to raise, and what the lock's migrations will be charged there, by canonical key. */
 const quotaToRaise = z.extend(reference, {
-  /** Left out: the quota is raised by the full allowance. */
+  /** What the pods are charged; if left out, the quota is raised by the full allowance. */
   need: z.catch(z.optional(textRecord(isHardQuantity)), undefined),
 });
 export type QuotaToRaise = z.infer<typeof quotaToRaise>;
@@ -85,7 +85,7 @@ const lockSchema = z.looseObject({
   ended: z.optional(z.object({ reason: z.string(), message: z.string() })),
 });
 
-/** Of another version only `token` and `expiresAt` are certain. No step raises for it, and it ends at its time. */
+/** A lock of another version: only `token` and `expiresAt` are certain. No step raises for it, and it ends at its time. */
 const otherVersionSchema = z.pipe(
   z.looseObject({
     v: z.int().check(z.refine((v) => v !== LOCK_VERSION)),
@@ -135,7 +135,7 @@ export function lockOf(namespace: Namespace): LockState {
 /** The token that replaces that of an unreadable lock: by the very version of the namespace that has it. */
 export const unreadableToken = ({ metadata }: Namespace): string => `unreadable-${metadata.resourceVersion}`;
 
-/** Past its time, ended early, or longer than a lock may ever be. `now` is the API server's clock, milliseconds. */
+/** Whether the lock is past its time, ended early, or longer than a lock may ever be. `now` is the API server's clock, milliseconds. */
 export function isLockExpired(lock: Lock, now: number): boolean {
   if (lock.ended !== undefined) return true;
   const latest = Date.parse(lock.acquiredAt) + MAX_LOCK_SECONDS * 1_000;

@@ -7,7 +7,7 @@ export const referenceOf = ({ metadata }: Migration): Reference => ({
   uid: metadata.uid,
 });
 
-/** Failed or Succeeded (facts/kubevirt.md §1.1). */
+/** Whether the migration is Failed or Succeeded (facts/kubevirt.md §1.1). */
 export const isFinal = ({ status }: Migration): boolean =>
   status?.phase === 'Failed' || status?.phase === 'Succeeded';
 
@@ -104,8 +104,8 @@ export const wasRejectedByQuota = (migration: WithConditions): boolean =>
   isTrue(migration, [KUBEVIRT.rejectedByQuota]);
 
 /**
- * Pending, and refused by a quota by KubeVirt's condition, which is never cleared while Pending (facts/kubevirt.md §1.3), also
- * where something else holds the migration back by now.
+ * Whether the migration is Pending and refused by a quota, by KubeVirt's condition. KubeVirt never clears the condition while
+ * Pending (facts/kubevirt.md §1.3), even if something else holds the migration back by now.
  */
 export const isRejectedByQuota = (migration: BlockedStatus): boolean =>
   isPending(migration) && wasRejectedByQuota(migration) && !isTrue(migration, HELD_BACK);
@@ -116,8 +116,9 @@ export const CLOCKS_APART_MS = 2_000;
 const FRESH_MS = 10_000;
 
 /**
- * Refused by a quota a moment ago. KubeVirt checks its limits before it creates the pod, so there was a migration slot
- * (facts/kubevirt.md §1.5). `now`: the API server's, milliseconds; a clock difference only costs a full assessment.
+ * Whether a quota refused the migration a moment ago. KubeVirt checks its limits before it creates the pod, so there was a
+ * migration slot (facts/kubevirt.md §1.5). `now`: the API server's, milliseconds; a clock difference only costs a full
+ * assessment.
  */
 export function isFreshlyRejected(migration: BlockedStatus, now: number): boolean {
   if (!isRejectedByQuota(migration)) return false;
@@ -126,7 +127,7 @@ export function isFreshlyRejected(migration: BlockedStatus, now: number): boolea
   return age >= -CLOCKS_APART_MS && age <= FRESH_MS;
 }
 
-/** In phase Pending, where all waiting happens (facts/kubevirt.md §1.1), and not cancelled. */
+/** Whether the migration is in phase Pending, where all waiting happens (facts/kubevirt.md §1.1), and not cancelled. */
 export const isPending = ({ metadata, status }: BlockedStatus): boolean =>
   status?.phase === 'Pending' && metadata.deletionTimestamp === undefined;
 
@@ -152,7 +153,10 @@ function targetAmong(migration: Migration, pods: readonly Pod[]): Pod | undefine
   return targetPodOf(referenceOf(migration), own);
 }
 
-/** Pending with a target: KubeVirt counts it among its parallel migrations, though it is not running (facts/kubevirt.md §1.5). */
+/**
+ * Whether the migration is Pending with a target: KubeVirt counts it among its parallel migrations, though it is not running
+ * (facts/kubevirt.md §1.5).
+ */
 export const isPendingWithTarget = (migration: Migration, pods: readonly Pod[]): boolean =>
   isPending(migration) && targetAmong(migration, pods) !== undefined;
 
@@ -168,7 +172,7 @@ export function candidatesAmong(migrations: readonly Migration[], pods: readonly
   return blocked.toSorted((one, other) => Number(hasTarget(other)) - Number(hasTarget(one)));
 }
 
-/** It has its target, so KubeVirt counts it as running. */
+/** Whether the migration has its target, so that KubeVirt counts it as running. */
 export const hasTarget = ({ blocked }: Candidate): boolean => blocked.lacks !== undefined;
 
 export interface Candidate {

@@ -13,7 +13,7 @@ export const FIELD_MANAGER = 'managed-tenant-quota';
 
 /** Annotations, and what each one says. */
 export const ANNOTATION = {
-  /** Namespace: who holds it, for which migrations and quotas, until when (JSON, see lock.ts). */
+  /** Namespace: the lock's token, its migrations and quotas, and its end (JSON, see lock.ts). */
   lock: 'mtq.kubevirt.io/lock',
   /** Namespace: the lock's token alone, for CEL policies; set and removed with the lock. */
   token: 'mtq.kubevirt.io/token',
@@ -104,7 +104,7 @@ export const KUBEVIRT = {
 /** VMIM conditions: KubeVirt itself holds it back, and removes the condition when it goes on (facts/kubevirt.md §1.5). */
 export const HELD_BACK: readonly string[] = ['migrationBlockedByBackup', 'migrationBlockedByUtilityVolumes'];
 
-/** The labels that say whose pod it is: which of its pods, of which VMI, of which migration (lock.ts). */
+/** The labels that identify a pod: which of its pods, of which VMI, of which migration (lock.ts). */
 export const POD_IDENTITY_LABELS = [
   KUBEVIRT.launcherLabel,
   KUBEVIRT.createdBy,
@@ -161,7 +161,7 @@ export const EVENT = {
   lockExpired: 'io.kubevirt.mtq.lock.expired',
   /** A migration of the lock is final or gone: see whether the quotas are still needed. */
   migrationEnded: 'io.kubevirt.mtq.migration.ended',
-  /** Nothing happened since the quota rose: nudge, then lower. */
+  /** No progress since the quota rose: nudge, then lower. */
   lockStalled: 'io.kubevirt.mtq.lock.stalled',
   /** Look at this namespace again, an event may have been lost. */
   resyncRequested: 'io.kubevirt.mtq.sweep.requested',
@@ -185,11 +185,11 @@ export const EVENT_REASON = {
   quotaLowered: 'QuotaLowered',
   /** The VMMRQs do not give enough: which resource, how much is missing. */
   quotaNotEnough: 'QuotaNotEnough',
-  /** On the Node: its drain is blocked. */
+  /** Node: its drain is blocked. */
   drainBlocked: 'DrainBlocked',
-  /** On the KubeVirt object: its upgrade is blocked. */
+  /** KubeVirt object: its upgrade is blocked. */
   upgradeBlocked: 'UpgradeBlocked',
-  /** On the ForkliftController: Forklift runs the plans. */
+  /** ForkliftController: Forklift runs the plans. */
   leftToForklift: 'LeftToForklift',
 } as const;
 export type EventReason = (typeof EVENT_REASON)[keyof typeof EVENT_REASON];
@@ -238,13 +238,13 @@ export const REASON = {
   notEnough: 'NotEnough',
   /** More quotas refuse the pod than one lock raises. */
   tooManyQuotas: 'TooManyQuotas',
-  /** It receives a VM from another cluster, and no VMMRQ allows that. */
+  /** The migration receives a VM from another cluster, and no VMMRQ allows that. */
   receiveNotAllowed: 'ReceiveNotAllowed',
   /** No VMMRQ gives to migrations of its purpose. */
   purposeNotServed: 'PurposeNotServed',
   /** Other locks have all that a VMMRQ gives in all namespaces together. */
   totalReached: 'TotalReached',
-  /** It needs more than a VMMRQ gives in all namespaces together. */
+  /** The migration needs more than a VMMRQ gives in all namespaces together. */
   beyondTotal: 'BeyondTotal',
   /** A quota refuses the volume claim that the target needs first. */
   volumeQuota: 'VolumeQuotaExceeded',
@@ -270,9 +270,9 @@ export const REASON = {
   incumbentPresent: 'IncumbentPresent',
   /** The namespace is being deleted. */
   namespaceTerminating: 'NamespaceTerminating',
-  /** There is headroom: virt-controller only has to look again. */
+  /** The quotas have headroom: virt-controller only has to look again. */
   fits: 'Fits',
-  /** There is headroom with the raise. */
+  /** The quotas have headroom with the raise. */
   fitsWithRaise: 'FitsWithRaise',
   /** A quota holds a grant without a lock: repaired first. */
   grantWithoutLock: 'GrantWithoutLock',
@@ -282,9 +282,9 @@ export const REASON = {
   notOurLock: 'NotOurLock',
   /** The lock has expired. */
   lockExpired: 'LockExpired',
-  /** Not every API server confirmed the lock, so nothing was raised. */
+  /** An API server did not confirm the lock, so nothing was raised. */
   noProof: 'NoProof',
-  /** This lock has ended on the quota already, so nothing was written. */
+  /** The lock has ended on the quota already, so nothing was written. */
   fenced: 'Fenced',
   /** The quotas are raised. */
   raised: 'Raised',
@@ -325,7 +325,7 @@ export const LOCK_OUTCOME = {
   charged: 'charged',
   /** Other migrations went first, or KubeVirt had not tried its pod. */
   gaveWay: 'gaveWay',
-  /** One of our components was absent or late: no failure of the tenant's. */
+  /** Our component was absent or late: no failure of the tenant's. */
   ourFault: 'ourFault',
   /** The raise had no effect. */
   failed: 'failed',
@@ -363,26 +363,26 @@ export const WEBHOOK = {
   configuration: 'mtq-guard',
   locked: 'locked.mtq.kubevirt.io',
   keys: 'keys.mtq.kubevirt.io',
-  /** In its MutatingWebhookConfiguration, which live migrations between clusters have. */
+  /** The guard's webhook in its MutatingWebhookConfiguration, which live migrations between clusters have. */
   live: 'live.mtq.kubevirt.io',
   liveConfiguration: 'mtq-guard-live',
 } as const;
 
 /** Our ValidatingAdmissionPolicies; each has a binding of the same name. */
 export const POLICY = {
-  /** While a ResourceQuota is raised, only its migrations' pods get in; it reads what quota admission reads. */
+  /** Lets only the migrations' pods in while a ResourceQuota is raised; it reads what quota admission reads. */
   raisedPods: 'raised-pods.mtq.kubevirt.io',
-  /** Only our accounts write our keys on a ResourceQuota; no user removes them while it is raised or its namespace locked. */
+  /** Lets only our accounts write our keys on a ResourceQuota; no user removes them while it is raised or its namespace locked. */
   raisedQuotas: 'raised-quotas.mtq.kubevirt.io',
-  /** Only our accounts write our keys on a Namespace, as in the webhook. */
+  /** Lets only our accounts write our keys on a Namespace, as in the webhook. */
   lockKeys: 'lock-keys.mtq.kubevirt.io',
   /** Our own accounts write nothing but what the steps write; a failure to evaluate admits the write. */
   ownWrites: 'own-writes.mtq.kubevirt.io',
-  /** Only KubeVirt marks a migration as an evacuation or an update, and a VMI as outdated. */
+  /** Lets only KubeVirt mark a migration as an evacuation or an update, and a VMI as outdated. */
   purposes: 'purposes.mtq.kubevirt.io',
-  /** Only our accounts write verdicts on Events. */
+  /** Lets only our accounts write verdicts on Events. */
   verdicts: 'verdicts.mtq.kubevirt.io',
-  /** While a Namespace is locked, only its migrations' pods get in; where there is no webhook its refusal is the proof. */
+  /** Lets only the migrations' pods in while a Namespace is locked; where there is no webhook its refusal is the proof. */
   locked: 'locked.mtq.kubevirt.io',
 } as const;
 
@@ -399,7 +399,7 @@ export const OTHER_LOCK_MESSAGE =
 /** CloudEvents `source` of our own events: from a step, or from the guard. */
 export const sourceOf = (from: string): string => `/mtq/${from}`;
 
-/** Where the API servers publish themselves: their addresses, and that they run (k8s.io/kubernetes, pkg/controlplane). */
+/** Objects by which the API servers publish their addresses, and that they run (k8s.io/kubernetes, pkg/controlplane). */
 export const API_SERVERS = {
   slices: { namespace: 'default', labelSelector: 'kubernetes.io/service-name=kubernetes' },
   leases: { namespace: 'kube-system', labelSelector: 'apiserver.kubernetes.io/identity=kube-apiserver' },

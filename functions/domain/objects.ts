@@ -27,7 +27,7 @@ export interface ObjectMeta {
   managedFields?: ManagedFieldsEntry[];
 }
 
-/** Who last set which fields, for server-side apply. A field is a tree of `f:<name>`, {} at its end. */
+/** The manager that last set these fields, for server-side apply. A field is a tree of `f:<name>`, {} at its end. */
 export interface ManagedFieldsEntry {
   manager?: string | undefined;
   operation?: string | undefined;
@@ -100,7 +100,7 @@ export interface ContainerStatus {
   state?: { running?: object };
 }
 
-/** Also podAntiAffinity: the same shape. */
+/** The shape of podAffinity and of podAntiAffinity. */
 export interface PodAffinity {
   requiredDuringSchedulingIgnoredDuringExecution?: PodAffinityTerm[];
   preferredDuringSchedulingIgnoredDuringExecution?: { podAffinityTerm: PodAffinityTerm }[];
@@ -141,7 +141,7 @@ export interface Migration extends KubernetesObject {
 /** VirtualMachineInstance (facts/kubevirt.md §4). What it asks for, and what it runs with until the next migration. */
 export interface VirtualMachineInstance extends KubernetesObject {
   spec?: {
-    /** Left out: KubeVirt's own (configuration.evictionStrategy). */
+    /** The VMI's strategy; if left out, KubeVirt's own (configuration.evictionStrategy). */
     evictionStrategy?: string;
     /** How long its guest may take to shut down. */
     terminationGracePeriodSeconds?: number;
@@ -164,7 +164,7 @@ export interface VirtualMachineInstance extends KubernetesObject {
     /** The node that a drain moves it away from. */
     evacuationNodeName?: string;
     conditions?: Condition[];
-    /** Of its last migration. */
+    /** State of the VMI's last migration. */
     migrationState?: { failed?: boolean; endTimestamp?: string | null };
   };
 }
@@ -197,12 +197,12 @@ export interface LimitRangeItem {
 /** VirtualMachineMigrationResourceQuota: "this much more, for migrations only". */
 export interface Vmmrq extends KubernetesObject {
   spec: {
-    /** Left out in what the incumbent may have stored, and where only a percentage is given. */
+    /** The amounts; left out in objects that the incumbent may have stored, and where only a percentage is given. */
     additionalMigrationResources?: AmountList;
-    /** Of each quota's own amount of each key that pods are charged for: "30%". */
+    /** Percentage of each quota's own amount of each key that pods are charged for: "30%". */
     additionalMigrationPercentage?: string;
     raisePolicy?: RaisePolicy;
-    /** Migrations that receive a VM from another cluster count too, whose pods stay for good. */
+    /** Whether migrations that receive a VM from another cluster count too, whose pods stay for good. */
     allowReceive?: boolean;
     /** The purposes of the migrations that it gives to (policy/purpose.ts); unknown ones match none. */
     purposes?: string[];
@@ -218,7 +218,7 @@ export interface ClusterVmmrq extends Vmmrq {
     total?: AmountList;
   };
   status?: VmmrqStatus & {
-    /** What locks may raise by it now, where it has a total: the truth about who has what of the total. */
+    /** What locks may raise by it now, if it has a total: the source of truth for the total. */
     reserved?: Reservation[];
     /** What was raised by it lately, newest first (quota/given.ts). */
     given?: Given[];
@@ -230,19 +230,19 @@ export interface Reservation {
   namespace: string;
   /** Name of the ResourceQuota. */
   quota: string;
-  /** Of the lock. */
+  /** The token of the lock. */
   token: string;
-  /** By canonical key, for the keys of the total. */
+  /** Amounts by canonical key, for the keys of the total. */
   amounts: ResourceList;
-  /** When the lock expires. */
+  /** The lock's expiry. */
   until: string;
-  /** It is about to be removed: no raise may rely on it any more. */
+  /** The entry is about to be removed: no raise may rely on it any more. */
   closed?: boolean;
 }
 
 /**
- * By what a lock raised one ResourceQuota, through all VMMRQs that give to it together: the time, amounts by key as the quota spells
- * it, and names of the lock's migrations, not all where they are many.
+ * The raise of one ResourceQuota by a lock, through all VMMRQs that give to it together: the time, amounts by key as the quota
+ * spells it, and names of the lock's migrations, not all where they are many.
  */
 export type Given = Omit<Reservation, 'token' | 'until' | 'closed'> & { at: string; migrations: string[] };
 
@@ -278,12 +278,12 @@ export interface KubeVirt extends KubernetesObject {
       evictionStrategy?: string;
       additionalGuestMemoryOverheadRatio?: string;
       developerConfiguration?: { featureGates?: string[]; disabledFeatureGates?: string[] };
-      /** Of VMIs that name none; left out: host-model. */
+      /** The model of VMIs that name none; host-model by default. */
       cpuModel?: string;
     };
   };
   status?: {
-    /** Where its synchronization controller listens, while there is one: host:port (facts/cross-cluster.md §C1). */
+    /** Addresses of KubeVirt's synchronization controller, while there is one: host:port (facts/cross-cluster.md §C1). */
     synchronizationAddresses?: readonly string[];
     /** "v1.6.0", once it is deployed. */
     observedKubeVirtVersion?: string;

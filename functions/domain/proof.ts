@@ -10,7 +10,10 @@ const reference = z.object({ name: text, uid: text });
 
 /** The content of the guard's refusal of a proof: the lock that it read live, as JSON in a cause of reason WEBHOOK.locked. */
 const proofSchema = z.object({
-  /** Left out where the lock proves nothing: it is past its time, was ended, or is of another version; or the guard withholds it. */
+  /**
+   * The lock's token; left out if the lock proves nothing: it is past its time, was ended, or is of another version; or the
+   * guard withholds it.
+   */
   token: z.optional(text),
   expiresAt: z.iso.datetime({ offset: true }),
   migrations: shortList(
@@ -41,12 +44,12 @@ export type IncumbentState =
   | { readonly kind: 'absent' }
   /** `message`: how it was detected, and what to do. */
   | { readonly kind: 'present'; readonly message: string }
-  /** It may be installed, so no raise is allowed. */
+  /** The incumbent may be installed, so no raise is allowed. */
   | { readonly kind: 'unknown'; readonly why: string };
 
 export interface ProofInput {
   readonly lock: Lock;
-  /** Read live, as the lock was. */
+  /** The namespace, read live as the lock was. */
   readonly namespace: Namespace;
   /** The API server's clock at that read, milliseconds. */
   readonly now: number;

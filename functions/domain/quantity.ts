@@ -99,7 +99,7 @@ export function formatQuantity(amount: Amount): string {
   return `${String(amount)}n`;
 }
 
-/** For people: bytes with a binary suffix where that is exact ("1500Mi"), anything else as formatQuantity. */
+/** Describes an amount to people: bytes with a binary suffix where that is exact ("1500Mi"), anything else as formatQuantity. */
 export function describeQuantity(key: string, amount: Amount): string {
   if (!/memory|storage|hugepages/.test(key)) return formatQuantity(amount);
   for (const suffix of ['Gi', 'Mi', 'Ki']) {

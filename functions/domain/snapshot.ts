@@ -12,14 +12,14 @@ import type {
 import type { Amount } from './quantity.ts';
 import type { View } from './view.ts';
 
-/** One namespace as read: everything that a verdict depends on. */
+/** A namespace as read: everything that a verdict depends on. */
 export interface NamespaceSnapshot {
   /** The API server's clock, milliseconds since 1970. */
   readonly now: number;
   readonly namespace: Namespace;
   readonly migrations: readonly Migration[];
   readonly quotas: readonly ResourceQuota[];
-  /** Also the cluster-wide ones that select the namespace. */
+  /** The VMMRQs of the namespace, and the cluster-wide ones that select it. */
   readonly vmmrqs: readonly Vmmrq[];
   /** Every virt-launcher pod, and every attachment pod (of hotplugged volumes). */
   readonly pods: readonly Pod[];
@@ -30,11 +30,11 @@ export interface NamespaceSnapshot {
   readonly view: View | undefined;
   /** The nodes of the blocked migrations that are being drained; undefined: no VMMRQ depends on the purpose of a migration. */
   readonly draining: ReadonlySet<string> | undefined;
-  /** Empty too where they can make no difference (optional-reads.ts). */
+  /** The LimitRanges; empty too where they can make no difference (optional-reads.ts). */
   readonly limitRanges: readonly LimitRange[];
   /** Why pods of VMIs were refused: virt-controller's own Events. */
   readonly events: readonly KubernetesEvent[];
-  /** Where a VM keeps state on a volume: every volume claim. */
+  /** Every volume claim, if a VM keeps state on a volume. */
   readonly claims: readonly PersistentVolumeClaim[];
   /** KubeVirt's additionalGuestMemoryOverheadRatio; 1 when unset. */
   readonly overheadRatio: Amount;

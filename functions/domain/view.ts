@@ -9,7 +9,7 @@ const maybe = z.optional(text);
 /** The guard sends no more of one namespace: its answer stays below 512 KiB (cluster/view.ts). */
 export const MAX_MIGRATIONS_IN_VIEW = 100;
 
-/** As the guard's watch keeps it (LISTED_MIGRATIONS_TO_COME): without what no verdict reads, or what was too long. */
+/** A migration as the guard's watch keeps it (LISTED_MIGRATIONS_TO_COME): without what no verdict reads, or what was too long. */
 const migration = z.object({
   metadata: z.object({
     ...{ name: text, uid: text, creationTimestamp: text },
@@ -48,7 +48,7 @@ export const viewSchema = z.object({
   served: z.boolean(),
   /** Cluster-wide VMMRQs exist. */
   clusterWide: z.boolean(),
-  /** Its migrations that have not ended; left out: there are more than MAX_MIGRATIONS_IN_VIEW. */
+  /** The namespace's migrations that have not ended; left out if there are more than MAX_MIGRATIONS_IN_VIEW. */
   migrations: z.optional(shortList(migration)),
   /** What is unsettled in this namespace. */
   open: z.object({

@@ -1,6 +1,6 @@
 import type { KubernetesObject, Vmmrq } from './objects.ts';
 
-/** Before the name of a cluster-wide VMMRQ. A VMMRQ's own name has no slash. */
+/** Prefix of the name of a cluster-wide VMMRQ. A VMMRQ's own name has no slash. */
 const CLUSTER_WIDE = 'cvmmrq/';
 
 /** A VMMRQ's name among those of its namespace: "migrations", or "cvmmrq/drains" for a cluster-wide one. */

@@ -49,7 +49,7 @@ const eventObjectSchema = z.discriminatedUnion('kind', [
 export type EventObject = z.infer<typeof eventObjectSchema>;
 export type EventObjectOf<K extends EventObject['kind']> = Extract<EventObject, { kind: K }>;
 
-/** undefined: the data is unreadable, or it is not an object of this kind in this namespace. */
+/** Returns undefined if the data is unreadable, or is not an object of this kind in this namespace. */
 export function parseEventObject(
   data: unknown,
   about: { readonly kind: string; readonly namespace: string },

@@ -12,7 +12,7 @@ export interface LiveRequest {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
-  /** It only says that an object has changed, which `live` may have done itself. */
+  /** The event only says that an object has changed, which `live` may have done itself. */
   readonly isChange: boolean;
 }
 
@@ -31,7 +31,7 @@ const ownData = z.extend(reference, {
 const OWN: readonly string[] = Object.values(LIVE_EVENT);
 const REFERENCES: readonly string[] = Object.values(REFERENCE_EVENT);
 
-/** Of an ApiServerSource or the watcher by the attributes, of our own by the data. Throws BadEvent. */
+/** Reads an event of an ApiServerSource or the watcher by the attributes, an own event by the data. Throws BadEvent. */
 export function toLiveRequest({ type, id, data, ...attributes }: CloudEvent<unknown>): LiveRequest {
   if (OWN.includes(type)) return { type, id, ...parsed(ownData, data, `data of ${type}`), isChange: false };
   if (REFERENCES.includes(type))
@@ -50,7 +50,7 @@ function parsed<T>(schema: z.ZodMiniType<T>, value: unknown, what: string): T {
   return data;
 }
 
-/** An event that wakes `live`. */
+/** An event that starts `live`. */
 interface LiveEventParts {
   readonly type: (typeof LIVE_EVENT)[keyof typeof LIVE_EVENT];
   readonly from: string;

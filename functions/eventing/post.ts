@@ -7,7 +7,7 @@ import type { PostedEvent } from './posted-event.ts';
 
 const TIMEOUT_MS = 3_000;
 
-/** Where a Broker takes events. */
+/** The URL at which a Broker takes events. */
 export interface Sink {
   readonly url: string;
   /** The file with our bearer token, where the Broker requires one. The kubelet rewrites it before the token expires. */
@@ -18,7 +18,7 @@ export interface Sink {
 export const postEvent = (sink: Sink, event: PostedEvent): Promise<void> =>
   postCloudEvent(sink, cloudEventOf(event));
 
-/** One that can be posted as it is. */
+/** A CloudEvent that can be posted as it is. */
 export type ReadyEvent = CloudEvent<Record<string, unknown>>;
 
 /** Posts one event to the Broker; rejects unless it was accepted. */

@@ -17,7 +17,7 @@ const NAMES = readdirSync(new URL('../../test/recorded', import.meta.url))
   .filter((file) => /^(adapter|broker)-.*\.json$/.test(file))
   .map((file) => file.replace('.json', ''));
 
-/** Not about an object in a namespace: of another type (a test rig's, a mode that we do not use), or cluster-scoped. */
+/** Events not about an object in a namespace: of another type (a test environment's, a mode that we do not use), or cluster-scoped. */
 const NOT_FOR_US = [
   'broker-dead-letter-400-json-body',
   'broker-dead-letter-503',
@@ -75,7 +75,7 @@ describe('recorded requests', () => {
 
 type Request = Required<Pick<Sent, 'headers' | 'body'>>;
 
-/** As on the wire, except for the length: the adapter's bodies are re-indented in the files. */
+/** The request as on the wire, except for the length: the adapter's bodies are re-indented in the files. */
 function recorded(name: string): Request {
   const { headers, body } = recordedRequest(name);
   const lower = headers.map(([key, value]) => [key.toLowerCase(), value] as const);
@@ -85,7 +85,7 @@ function recorded(name: string): Request {
   };
 }
 
-/** By its attributes; the object itself only where its kind is watched. */
+/** The request by its attributes; the object itself only where its kind is watched. */
 function stepRequestOf({ headers, body }: Request): StepRequest {
   const { 'ce-type': type = '', 'ce-id': id = '', 'ce-namespace': namespace = '' } = headers;
   const kind = headers['ce-kind'] ?? '';

@@ -9,10 +9,10 @@ export interface StepRequest {
   readonly namespace: string;
   /** The drain or the upgrade that `progress` reports on. */
   readonly maintenance?: Subject;
-  /** For our own events: the event's `source`. */
+  /** The `source` of our own event. */
   readonly source?: string;
   readonly token?: string;
-  /** For our own events: the migrations and the reason. */
+  /** The migrations and the reason of our own event. */
   readonly migrations?: readonly { readonly name: string; readonly uid: string }[];
   readonly reason?: string;
   /** Names of the lock's ResourceQuotas and VMMRQs, from the event. */
@@ -22,11 +22,11 @@ export interface StepRequest {
   readonly vmis?: readonly string[];
   /** The kind of the object that an ApiServerSource's event is about. */
   readonly kind?: string;
-  /** That object, from the event. A hint to do nothing (docs/adr/0015) or to go on at once (docs/adr/0026). */
+  /** The object from the event. A hint to do nothing (docs/adr/0015) or to go on at once (docs/adr/0026). */
   readonly eventObject?: EventObject;
   /**
-   * Set by the watchdog only, never by an event. It has watched this token for the lock's whole lifetime on its own clock, so
-   * the lock is over whatever the API servers' clocks show.
+   * Token of an overdue lock; the watchdog sets it, never an event. The watchdog has watched this token for the lock's whole
+   * lifetime on its own clock, so the lock is over whatever the API servers' clocks show.
    */
   readonly overdueToken?: string;
 }

@@ -24,11 +24,11 @@ function isUnaffected(type: string, eventObject: MigrationObject): boolean {
   return (isNew || phase === 'Pending' || phase === 'Scheduling') && !wasRejectedByQuota(eventObject);
 }
 
-/** False only for a migration whose event object shows no refusal by a quota. */
+/** Returns false only for a migration whose event object shows no refusal by a quota. */
 export const mayHaveBeenRefused = (eventObject: EventObject | undefined): boolean =>
   eventObject?.kind !== KIND.migration.kind || wasRejectedByQuota(eventObject);
 
-/** Its Ready condition is of its newest spec, so only our report changed. */
+/** Whether the Ready condition is of the newest spec, so that only our report changed. */
 function isReported({ metadata: { generation }, status }: EventObjectOf<typeof KIND.vmmrq.kind>): boolean {
   const ready = status?.conditions?.find((condition) => condition.type === CONDITION.ready);
   return generation !== undefined && ready?.observedGeneration === generation;

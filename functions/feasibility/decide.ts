@@ -26,7 +26,7 @@ export interface Nudge {
 export interface FeasibilityDecision {
   readonly reason: Reason;
   readonly message: string;
-  /** One event per answer; feasible where any migration is (docs/architecture.md#what-knative-gives-and-takes). */
+  /** The one event of the answer; feasible where any migration is (docs/architecture.md#what-knative-gives-and-takes). */
   readonly reply?: OurEvent;
   readonly nudges: readonly Nudge[];
   readonly events: readonly EventReport[];

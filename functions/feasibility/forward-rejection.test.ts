@@ -15,7 +15,7 @@ import { forwardRejection } from './forward-rejection.ts';
 
 let cluster: WatchedCluster;
 let prewarmed: number;
-/** By this process's clock. */
+/** Milliseconds on this process's clock. */
 let now: number;
 let seen: Map<string, number>;
 /** The guard's answer; undefined: none. */

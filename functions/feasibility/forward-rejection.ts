@@ -56,11 +56,11 @@ async function isServed(namespace: string, view: View | undefined, cluster: Clus
 }
 
 /**
- * Forwards a fresh refusal, or a migration whose turn has come, to `lock` at once, in a namespace that has a VMMRQ, and prewarms
- * the later steps. `lock` checks everything before it locks; if it declines, feasibility runs and reports why. Each migration
- * is forwarded once, so one that stays refused gets the full assessment (docs/adr/0026). One that no migration slot is left for
- * waits without a request until the guard has seen one. A wrong clock of this process is harmless: it costs a full assessment,
- * or `lock` declines. undefined: the event shows no such migration.
+ * Forwards a fresh refusal, or a migration whose turn has come, to `lock` at once, in a namespace that has a VMMRQ, and
+ * prewarms the later steps. `lock` checks everything before it locks; if it declines, feasibility runs and reports why. Each
+ * migration is forwarded once, so a migration that stays refused gets the full assessment (docs/adr/0026). A migration without
+ * a free slot waits without a request until the guard has seen one. A wrong clock of this process is harmless: it costs a full
+ * assessment, or `lock` declines. undefined: the event shows no such migration.
  */
 export async function forwardRejection(
   request: StepRequest,

@@ -64,9 +64,9 @@ async function isSettled(request: StepRequest, context: StepContext): Promise<bo
 }
 
 /**
- * One look at a time for each namespace; equal events that come meanwhile share the next one. So a tenant who writes his migrations
- * in a loop costs one look after another, not one for each write. Each event is answered, because any pod may be the caller
- * of the first; only the first of them nudges and reports.
+ * Looks at a namespace one call at a time; equal events that come meanwhile share the next one. So a tenant's loop of writes
+ * costs one look after another, not one for each write. Each event is answered, because any pod may be the caller of the first;
+ * only the first of them nudges and reports.
  */
 function look(request: StepRequest, context: StepContext): Promise<Serialized<Look | undefined>> {
   const { namespace } = request;
@@ -115,7 +115,10 @@ async function publish(
   return outcome;
 }
 
-/** One that is refused, because its annotations are full or virt-api is away, must not keep the others from their verdicts. */
+/**
+ * Tries to nudge. A nudge that is refused, because its annotations are full or virt-api is away, must not keep other migrations
+ * from their verdicts.
+ */
 async function tryToNudge(
   { migration, value }: Nudge,
   { cluster, log }: Pick<StepContext, 'cluster' | 'log'>,
@@ -128,7 +131,7 @@ async function tryToNudge(
   }
 }
 
-/** Without a blocked migration: whether the VMMRQs' status may need an update. Not for a migration that no quota ever refused. */
+/** Whether the VMMRQs' status may need an update without a blocked migration. False for a migration that no quota ever refused. */
 const isReportDue = ({ type, kind, eventObject }: StepRequest): boolean =>
   kind !== MIGRATIONS.kind || (type === SOURCE_EVENT.delete && mayHaveBeenRefused(eventObject));
 

@@ -26,7 +26,7 @@ const entered =
     },
   });
 
-/** It moved vm1 so many seconds ago. */
+/** A migration that moved vm1 so many seconds ago. */
 const ended = (ago: number, phase = 'Succeeded'): Migration =>
   aMigration(
     named('mig1'),

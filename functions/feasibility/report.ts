@@ -8,7 +8,7 @@ import { writeNewEvents, writeVmmrqStatus } from '../cluster/report.ts';
 import type { StepContext } from '../host/step.ts';
 import type { FeasibilityDecision } from './decide.ts';
 
-/** One line for each decision about a migration. */
+/** Logs one line for each decision about a migration. */
 export function logVerdicts(
   { namespace }: StepRequest,
   { verdicts }: Assessment,

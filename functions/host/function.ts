@@ -46,7 +46,10 @@ export function newFunction(steps: readonly Step[], context: StepContext): Handl
   };
 }
 
-/** With all steps in one process an event may run two of them, and an answer holds one event. So each step posts its own. */
+/**
+ * Runs each step, which posts its own reply: with all steps in one process an event may run two of them, and an answer holds
+ * one event.
+ */
 async function runEach(
   steps: readonly Step[],
   request: StepRequest,
@@ -87,7 +90,7 @@ const dedupeKeyOf = ({ type, kind, token, eventObject, quotas, vmmrqs, maintenan
     ...[quotas, vmmrqs, maintenance],
   ]);
 
-/** Without an event, faas-js-runtime passes the body as it is (facts/knative.md §3.2). */
+/** Whether the value is an event: without one, faas-js-runtime passes the body as it is (facts/knative.md §3.2). */
 export const isEvent = (value: unknown): value is CloudEvent<unknown> =>
   typeof value === 'object' && value !== null && 'specversion' in value;
 

@@ -61,7 +61,10 @@ async function answer(request: IncomingMessage, handle: Handle): Promise<HttpAns
   return toHttp(await handle({}, event));
 }
 
-/** undefined: too large, or in too many chunks. The rest is read and discarded, so that the sender receives the answer. */
+/**
+ * Returns undefined if the body is too large, or in too many chunks. The rest is read and discarded, so that the sender
+ * receives the answer.
+ */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;

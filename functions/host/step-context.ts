@@ -12,7 +12,7 @@ import type { Settings } from '../runtime/settings.ts';
 import { readMaintenance, readView } from '../cluster/view.ts';
 import type { StepContext } from './step.ts';
 
-/** Long enough for a cold start, short enough for feasibility to answer in time. */
+/** Timeout that is long enough for a cold start, short enough for feasibility to answer in time. */
 const PREWARM_MS = 15_000;
 
 export interface StepRuntime {

@@ -37,7 +37,7 @@ export interface StepContext {
   readonly sinceFirst: (what: string) => number;
   /** Runs `work`, or returns `otherwise` at once while this process runs other work under the same key. */
   readonly exclusively: Exclusively;
-  /** One look at a namespace at a time; undefined: none was needed, or the namespace is gone. */
+  /** Serializes looks at a namespace; undefined: none was needed, or the namespace is gone. */
   readonly looks: Pick<KeyedSerializer<Look | undefined>, 'serialize'>;
   /** Background work, such as reports. It finishes before the process ends. */
   readonly inBackground: (work: () => Promise<void>) => void;
@@ -62,7 +62,7 @@ export interface Step {
    * for no other run.
    */
   readonly skipOutcome?: (request: StepRequest) => Outcome | undefined;
-  /** At most one run per namespace within a process (keyed-serializer.ts). Not for a step whose runs may wait for long. */
+  /** Limits a process to one run per namespace (keyed-serializer.ts). Not for a step whose runs may wait for long. */
   readonly isSerialized?: boolean;
   /** The types of its replies. */
   readonly replies: readonly EventType[];

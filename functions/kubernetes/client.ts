@@ -32,7 +32,7 @@ export function connect(
   }
 }
 
-/** As `connect`, by a loaded kubeconfig. Throws where its current context has no cluster. */
+/** Connects like `connect`, by a loaded kubeconfig. Throws where its current context has no cluster. */
 export function connectBy(
   config: KubeConfig,
   fieldManager: string,

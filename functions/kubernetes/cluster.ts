@@ -8,7 +8,7 @@ export interface ResourceType<T extends KubernetesObject = KubernetesObject> {
   /** The plural in the URL. */
   readonly plural: string;
   readonly namespaced: boolean;
-  /** Never set: carries the type of the object. */
+  /** Carries the type of the object; never set. */
   readonly object?: T;
   readonly trim?: undefined;
 }
@@ -23,12 +23,12 @@ export interface ListedType<T extends KubernetesObject> extends Omit<ResourceTyp
 
 export interface Address {
   readonly name: string;
-  /** Left out for a cluster-scoped object. */
+  /** The object's namespace; left out for a cluster-scoped object. */
   readonly namespace?: string;
 }
 
 export interface Selection {
-  /** Left out: all namespaces. */
+  /** The namespace; all namespaces by default. */
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
@@ -50,7 +50,7 @@ export interface WriteOptions {
   readonly subresource?: 'status' | 'finalize';
 }
 
-/** One object, and the API server's own clock (its Date header, whole seconds) when it answered. */
+/** An object, and the API server's own clock (its Date header, whole seconds) when it answered. */
 export interface Read<T> {
   readonly object: T;
   readonly date: Date;
@@ -134,7 +134,7 @@ export interface MergePatch {
 
 export interface DeleteOptions {
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
-  /** Left out: the kind's default. */
+  /** Seconds until the object is removed; the kind's default if left out. */
   readonly gracePeriodSeconds?: number;
 }
 

@@ -44,7 +44,7 @@ export class TooMuch extends Error {
 export const isNotFound = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.code === 404;
 
-/** Another writer was first: read again. (AlreadyExists is a 409 too, with its own reason.) */
+/** Whether another writer was first, so that the caller reads again. (AlreadyExists is a 409 too, with its own reason.) */
 export const isConflict = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.code === 409 && error.reason !== 'AlreadyExists';
 
@@ -64,7 +64,7 @@ export const isForbidden = (error: unknown): error is ApiError =>
 export const refusalOf = (what: string, { status, reason }: ApiError): string =>
   `the API server refused ${what}: ${status.message ?? reason}`;
 
-/** Refused for good by a rule or a policy: a retry changes nothing. */
+/** Whether a rule or a policy refused for good: a retry changes nothing. */
 export const isRejected = (error: unknown): error is ApiError =>
   error instanceof ApiError && [400, 403, 405, 413, 422].includes(error.code);
 
@@ -80,14 +80,14 @@ export const isTooLargeVersion = (error: unknown): error is ApiError =>
   error instanceof ApiError &&
   (error.status.details?.causes ?? []).some(({ reason }) => reason === 'ResourceVersionTooLarge');
 
-/** One line about any thrown value, for a log or an answer. */
+/** Describes any thrown value in one line, for a log or an answer. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';
   return `${error.name}: ${error.message}${cause}`;
 }
 
-/** undefined for an object that is not there. */
+/** Returns undefined for an object that is not there. */
 export async function ignoreNotFound<T>(read: Promise<T>): Promise<T | undefined> {
   try {
     return await read;

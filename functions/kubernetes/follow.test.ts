@@ -9,7 +9,7 @@ import { ApiError, Unreachable } from './errors.ts';
 import { follow, type Followed } from './follow.ts';
 import { MIGRATIONS } from './resources.ts';
 
-/** Without kind and finalizers; nothing of a migration that has ended. */
+/** Migrations without kind and finalizers; nothing of a migration that has ended. */
 const OPEN_MIGRATIONS: ListedType<Migration> = {
   ...MIGRATIONS,
   trim: ({ kind, metadata: { finalizers, ...metadata }, ...more }) => {
@@ -66,7 +66,7 @@ async function start(
   await during(0);
 }
 
-/** Its calls and requests within so many milliseconds. */
+/** Returns the calls and requests within so many milliseconds. */
 async function during(ms: number): Promise<{ saw: string[]; asked: string[] }> {
   const [before, asked] = [saw.length, cluster.asked.length];
   await jest.advanceTimersByTimeAsync(ms);

@@ -8,7 +8,7 @@ export interface Follower<T> {
   /** All matching objects, after each list. An object that is not in it is gone. */
   readonly onList: (objects: readonly T[]) => void;
   readonly onChange: (object: T) => void;
-  /** Deleted, or no longer selected; the whole object, even where `type` trims. */
+  /** Receives an object that was deleted, or is no longer selected; the whole object, even where `type` trims. */
   readonly onGone: (object: T) => void;
   /** The list or the watch failed; it is retried after a pause. `isLost`: a list is needed first, so any change may have been missed. */
   readonly onError: (error: unknown, isLost: boolean) => void;
@@ -19,7 +19,7 @@ export interface Followed<T extends KubernetesObject> {
   readonly type: ResourceType<T> | ListedType<T>;
   readonly where: Selection;
   readonly signal: AbortSignal;
-  /** Left out: the system clock. */
+  /** The clock; the system clock by default. */
   readonly clock?: Clock;
   /** Interval of lists beside the watch, milliseconds: bounds how long a silent watch can hide a change. Left out: never. */
   readonly listEveryMs?: number;
@@ -37,7 +37,7 @@ const PAUSE_MS = { first: 200, max: 10_000 };
  */
 const SILENCE_MS = 75_000;
 
-/** Less by what a timer may come too early. */
+/** Milliseconds of silence after which a list is needed, less by what a timer may come too early. */
 const UNHEARD_MS = SILENCE_MS - 1_000;
 
 /** The abort reason of a silent watch. */
@@ -74,9 +74,9 @@ class Following<T extends KubernetesObject> {
   #version: string | undefined;
   /** Version of the last list: it includes every watch event up to that version. */
   #listed = '';
-  /** When the server was heard last, milliseconds. */
+  /** Milliseconds when the server was heard last. */
   #heardAt = 0;
-  /** When this attempt began to watch, milliseconds: a list that took long and failed needs a pause all the same. */
+  /** Milliseconds when this attempt began to watch: a list that took long and failed needs a pause all the same. */
   #watchedAt = Infinity;
 
   constructor(cluster: Cluster, followed: Followed<T>, follower: Follower<T>) {
@@ -158,7 +158,7 @@ class Following<T extends KubernetesObject> {
     this.#follower.onList(items);
   }
 
-  /** From the last version seen, until the server ends it or is silent for too long. */
+  /** Watches from the last version seen, until the server ends the watch or is silent for too long. */
   async #watch(): Promise<void> {
     // An aborted signal does not call a new listener.
     if (this.#isStopped()) return;

@@ -16,7 +16,7 @@ const { serving: certificate, ca } = newServingCertificate();
 const REVISION = '7';
 const PAGE = 4_000;
 
-/** Without annotations and containers. */
+/** Pods without annotations and containers. */
 const NAMED_PODS: ListedType<Pod> = {
   ...PODS,
   trim: ({ metadata: { annotations, ...kept } }) => ({
@@ -35,13 +35,13 @@ afterEach(() => {
 });
 
 interface Stored {
-  /** As text, so that what is large is made once. */
+  /** Items as text, so that what is large is made once. */
   readonly items: readonly string[];
-  /** With resourceVersion 0 it returns everything at once. */
+  /** Returns everything at once for resourceVersion 0. */
   readonly ignoresLimit?: boolean;
   /** The first so many requests get no answer. */
   readonly dead?: number;
-  /** So many times a later page is gone. */
+  /** Number of times that a later page is gone. */
   readonly expires?: number;
 }
 

@@ -18,7 +18,7 @@ const PAGE_PARTS = 300_000;
 const FEW_BYTES = 1 * MIB;
 /** Attempts to read a list whose later pages the API server no longer has. */
 const READS = 3;
-/** After a page that is too large, the next request asks for this many times fewer objects. */
+/** The next request asks for this many times fewer objects after a page that is too large. */
 const FEWER = 8;
 
 /** Trims an item; `bytes`: the approximate size of its text. */
@@ -28,7 +28,7 @@ export interface Listing<T> {
   /** Sends the request for one page; the query of it. */
   readonly ask: (page: Readonly<Record<string, string>>) => Promise<Response>;
   readonly keep: TrimItem<T>;
-  /** For people. */
+  /** Name of the list, for people. */
   readonly what: string;
 }
 
@@ -37,7 +37,7 @@ interface Page<T> {
   readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
 }
 
-/** One page as it was read. */
+/** A page as it was read. */
 interface ReadPage<T> {
   readonly page: Page<T>;
   readonly bytes: number;
@@ -115,7 +115,7 @@ export class Lists {
     }
   }
 
-  /** undefined: the page exceeds a limit. */
+  /** Returns undefined if the page exceeds a limit. */
   async #page<T>({ ask, limit, isWhole, what }: PageOf): Promise<ReadPage<T> | undefined> {
     try {
       const read = await (isWhole ? this.#beside<T>(ask) : this.#alone<T>(ask, limit));

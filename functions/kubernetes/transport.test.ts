@@ -9,7 +9,7 @@ import { readAll, Transport } from './transport.ts';
 const { serving, ca } = newServingCertificate();
 const SILENCE_MS = 200;
 
-/** In a thread of its own, because a test blocks this one. `/silent` gets no answer, `/broken` the half of one, `/refused` what is secret. */
+/** A server in a thread, because a test blocks the main one. `/silent` gets no answer, `/broken` the half of one, `/refused` a secret. */
 const SERVER = `
   const { parentPort, workerData } = require('node:worker_threads');
   const server = require('node:https').createServer(workerData, (request, response) => {
@@ -38,7 +38,7 @@ afterAll(async () => {
 const get = async (path: string): Promise<string> =>
   readAll((await transport.send({ method: 'GET', path, silenceMs: SILENCE_MS })).message);
 
-/** While this process has no CPU time. The connection is open: the request leaves at once. */
+/** Sends a request while this process has no CPU time. The connection is open: the request leaves at once. */
 async function getMeanwhile(path: string): Promise<string> {
   await get('/first');
   const answer = get(path);
@@ -67,7 +67,7 @@ test('Transport does not look an IPv6 address up', async () => {
   expect(lookedUp).toEqual([]);
 });
 
-test('Transport gives up a server whose name nobody resolves', async () => {
+test('Transport gives up a server whose name does not resolve', async () => {
   const lookup: LookupFunction = () => undefined;
   const access = {
     server: new URL('https://nobody.example'),

@@ -14,7 +14,7 @@ type KeepParts<T> = T extends object
 
 export interface Trimmed<T> {
   readonly object: T;
-  /** About how many bytes it takes. */
+  /** Approximate size in bytes. */
   readonly size: number;
 }
 
@@ -66,7 +66,7 @@ class ByteBudget {
   }
 }
 
-/** undefined: there is nothing, or it does not fit. */
+/** Returns undefined if there is nothing, or it does not fit. */
 function copy(keep: AnyKeep, value: unknown, budget: ByteBudget): unknown {
   if (keep === false) return undefined;
   if (typeof value !== 'object' || value === null) return copyLeaf(value, budget);

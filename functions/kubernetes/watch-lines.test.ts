@@ -21,7 +21,7 @@ test.each([1, 2, 3, 100])('lines that come in pieces of %d bytes are whole', asy
   expect(await lines('{"é":1}\n\n{"ü€":2}\n{"not":"whole"', bytes)).toEqual(['{"é":1}', '{"ü€":2}']);
 });
 
-/** With the time of the square of its length it would take minutes. */
+/** The time must not be that of the square of the length: that would take minutes. */
 test('a long line costs no more than its length', async () => {
   const long = 'x'.repeat(OBJECT_BYTES - 1);
   const [line] = await lines(`${long}\n`, 512);

@@ -13,8 +13,8 @@ import { migrationsOfEvent } from './migration/migrations-of-event.ts';
 export { Remotes } from './read/remote.ts';
 
 /**
- * `live` as a Knative function. It answers with `live.progressed` where more of a Migration is due at once, else with nothing. 400: an event
- * that it cannot use; 503: the hub did not answer, so the Broker brings the event again.
+ * `live` as a Knative function. It answers with `live.progressed` if more of a Migration is due at once, else with nothing. 400: it cannot
+ * use the event; 503: the hub did not answer, so the Broker sends the event again.
  */
 export function newLiveFunction(context: LiveContext): Handle {
   const runs = new Migrations(context);
@@ -32,7 +32,7 @@ export function newLiveFunction(context: LiveContext): Handle {
   };
 }
 
-/** One of the Migrations of which more is due, because an answer holds one event. The others go on here. */
+/** Returns a Migration of which more is due, because an answer holds one event. The others are reconciled again here. */
 async function reconcileAll(
   request: LiveRequest,
   { runs, context }: { readonly runs: Migrations; readonly context: LiveContext },
@@ -55,7 +55,10 @@ async function reconcileAll(
   return first;
 }
 
-/** One run of a Migration at a time in this process; events that wait for it share the next one. It is right without that too. */
+/**
+ * Serializes the reconciles of each Migration in this process; events that arrive meanwhile share the next one. Correctness does not depend
+ * on it.
+ */
 class Migrations {
   readonly #context: LiveContext;
   readonly #serializer: KeyedSerializer<ReconcileResult>;

@@ -45,7 +45,7 @@ async function handle(request: StepRequest, context: StepContext): Promise<Outco
     const outcome = await attempt(request, context);
     if (outcome !== undefined) return outcome;
   }
-  // No other lock is there, so nobody else goes on with this event.
+  // No other lock is there, so no other run goes on with this event.
   throw new Error(
     `namespace ${request.namespace} changed, or its API server was silent, at each attempt to lock it`,
   );
@@ -62,7 +62,7 @@ const OF_NAMESPACE: readonly Reason[] = [
 const mayBeStale = ({ kind, reason }: LockDecision): boolean =>
   (kind === 'leave' || kind === 'repair') && !OF_NAMESPACE.includes(reason);
 
-/** undefined: a conflict, or the result of the write is unknown. Read again. */
+/** Returns undefined after a conflict, or if the result of the write is unknown: the caller reads again. */
 async function attempt(request: StepRequest, context: StepContext): Promise<Outcome | undefined> {
   const decision = await decideFor(request, { mayLag: true }, context);
   if (decision === undefined) return GONE;
@@ -140,7 +140,10 @@ const lockedEvent = (namespace: string, { token, migrations, quotas, vmmrqs }: L
   vmmrqs,
 });
 
-/** Reports it here, because the namespace, where a failed attempt is recorded, cannot be written. The guard's sweep tries again. */
+/**
+ * Reports the refusal here, because the namespace, where a failed attempt is recorded, cannot be written. The guard's resync
+ * tries again.
+ */
 async function refused(
   acquired: Lock,
   { namespace, error }: { readonly namespace: Namespace; readonly error: ApiError },

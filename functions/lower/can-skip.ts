@@ -22,7 +22,7 @@ export function canSkip({ type, source, eventObject }: StepRequest): boolean {
   return ![isUndone, isCharged, isInUse].some((holds) => holds(quota, grant));
 }
 
-/** It got through: KubeVirt deletes all but the last five of each VM. */
+/** Whether the migration got through: KubeVirt deletes all but the last five of each VM. */
 const isEndedMigration = ({ status }: EventObjectOf<typeof KIND.migration.kind>): boolean =>
   status?.phase === 'Succeeded';
 

@@ -38,7 +38,7 @@ export type SeenDecision =
       readonly reason: Reason;
       readonly message: string;
     }
-  /** Only the namespace's lock shows more. */
+  /** The quotas do not show enough: only the namespace's lock shows more. */
   | { readonly kind: 'lookFurther' };
 
 /** An object or an event object, reduced to its annotations. */
@@ -50,7 +50,7 @@ interface Annotated {
 export const identitiesOf = ({ metadata }: Annotated): string[] =>
   (metadata.annotations?.[ANNOTATION.migrations] ?? '').split(',').filter((each) => each !== '');
 
-/** It is raised for an attachment pod. Only a nudge makes virt-controller try such a pod again (facts/kubevirt.md §1.3). */
+/** Whether the quota is raised for an attachment pod. Only a nudge makes virt-controller try one again (facts/kubevirt.md §1.3). */
 export const isForAttachment = (quota: Annotated): boolean =>
   identitiesOf(quota).some((identity) => identity.endsWith(`/${KUBEVIRT.attachment}`));
 

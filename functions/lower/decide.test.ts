@@ -40,7 +40,7 @@ import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { ANNOTATION, LABEL, REASON, type LockOutcome } from '../domain/names.ts';
 import { decide, type LowerDecision, type LowerSnapshot } from './decide.ts';
 
-/** Raised four seconds ago (aGrant, raisedBy). */
+/** A quota that was raised four seconds ago (aGrant, raisedBy). */
 const RAISED = raisedBy(aVmmrq())(aQuota());
 const MIG1 = aMigration(named('mig1'), ofVm('vm1'));
 const BOTH = aNamespace(

@@ -111,7 +111,7 @@ const REASON_OF: Readonly<Record<LockOutcome, Reason>> = {
   [LOCK_OUTCOME.failed]: REASON.raisedButNotAdmitted,
 };
 
-/** Without a readable lock every grant is a leftover. Lowering it also fences late raises. */
+/** Lowers leftovers: without a readable lock every grant is one. Lowering it also fences late raises. */
 function repair({ quotas, namespace }: LowerSnapshot, state: LockState): LowerDecision {
   const left = quotas.some((quota) => grantOf(quota).kind !== 'none');
   if (state.kind === 'none' && !left) {
@@ -209,10 +209,10 @@ const namesOf = (migrations: readonly Migration[]): string =>
   migrations.map(({ metadata }) => metadata.name).join(', ');
 
 /**
- * Without the pods stallSeconds after the raise: one nudge, and lowered after twice as long again. virt-controller defers
- * silently. It defers a migration for one second, repeatedly, while another's target is not seen yet, and for five seconds
- * when its limits are reached (facts/kubevirt.md §1.5; docs/adr/0021). The time counts from the raise, or from the last one
- * where a recount undid it: no write to a migration extends it.
+ * Nudges once if the pods are missing stallSeconds after the raise, and lowers after twice as long again. virt-controller
+ * defers silently. It defers a migration for one second, repeatedly, while another's target is not seen yet, and for five
+ * seconds when its limits are reached (facts/kubevirt.md §1.5; docs/adr/0021). The time counts from the raise, or from the last
+ * one where a recount undid it: no write to a migration extends it.
  */
 function stalled(
   snapshot: LowerSnapshot,
@@ -251,10 +251,10 @@ function notAdmitted({ rejections }: LowerSnapshot, lock: Lock, still: readonly 
   };
 }
 
-/** Without the condition, no quota event makes virt-controller look at the migration. So it gets a nudge at once. */
+/** Whether the migration needs a nudge at once: without the condition, no quota event makes virt-controller look at it. */
 const needsNudge = (migration: Migration): boolean => !wasRejectedByQuota(migration);
 
-/** When this migration was nudged for this lock, milliseconds; undefined: not yet. */
+/** Milliseconds when this migration was nudged for this lock; undefined: not yet. */
 function nudgedFor({ metadata }: Migration, token: string): number | undefined {
   const [of, at = ''] = (metadata.annotations?.[ANNOTATION.nudged] ?? '').split(' ');
   return of === token ? Date.parse(at) : undefined;

@@ -47,7 +47,7 @@ export const lower: Step = {
 };
 
 async function handle(request: StepRequest, context: StepContext): Promise<Outcome> {
-  // Two that write at the same time may each win one quota, and then neither finds any: who wrote says so.
+  // Two runs that write at the same time may each win one quota, and then neither finds any: a run that wrote says so.
   let written: Outcome | undefined;
   for (let round = 1; round <= ROUNDS; round += 1) {
     const outcome = (await attemptFromQuotas(request, context)) ?? (await attemptFromLock(request, context));
@@ -98,8 +98,9 @@ async function attemptFromQuotas(
 }
 
 /**
- * Where raised headroom is in use and the watch cache lacks a pod, the stored pods decide. A pod may be smaller than was estimated, so
- * that the quotas never count all that they were raised for. Where they do, the pods decide whether the lock was for nothing.
+ * Decides by the stored pods where raised headroom is in use and the watch cache lacks a pod. A pod may be smaller than was
+ * estimated, so that the quotas never count all that they were raised for. Where they do, the pods decide whether the lock was
+ * for nothing.
  */
 async function decided(
   seen: SeenSnapshot,

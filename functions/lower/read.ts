@@ -19,7 +19,7 @@ import { grantShownBy, identitiesOf, type SeenSnapshot } from './decide-seen.ts'
 /** The quotas and pods of a lock, as read. */
 export interface LockObjects {
   readonly quotas: readonly ResourceQuota[];
-  /** undefined: the list failed. */
+  /** The pods; undefined if the list failed. */
   readonly targets: readonly Pod[] | undefined;
   /** The API server's clock, milliseconds. */
   readonly now: number;
@@ -72,7 +72,7 @@ function namesIn({ type, kind, eventObject, quotas }: StepRequest): readonly str
   return type === EVENT.quotaRaised && quotas !== undefined && quotas.length > 0 ? quotas : undefined;
 }
 
-/** Right after the raise `used` shows whether the pods can be there. When it rises, the quota's own event follows. */
+/** The pods to look for. Right after the raise `used` shows whether they can be there. When it rises, the quota's own event follows. */
 const podsToLookFor = (
   { type }: StepRequest,
   quota: ResourceQuota,
@@ -89,7 +89,7 @@ const readQuotas = async (
 ): Promise<ResourceQuota[]> =>
   (await readLockQuotas(namespace, references, cluster)).map(({ object }) => object);
 
-/** Where no lock names its quotas. */
+/** Reads every quota: no lock names its quotas. */
 async function readAllQuotas(namespace: string, { cluster }: StepContext): Promise<ResourceQuota[]> {
   return (await cluster.list(LISTED_QUOTAS, { namespace })).items;
 }

@@ -11,7 +11,7 @@ import type { LockObjects } from './read.ts';
 
 /** What to write to the quotas, and for which lock. */
 export interface LowerTask {
-  /** undefined: no lock is readable, so each grant's own token counts. */
+  /** The lock's token; undefined: no lock is readable, so each grant's own token counts. */
   readonly token: string | undefined;
   readonly outcome: LockOutcome;
   readonly lock: Lock | undefined;
@@ -28,7 +28,7 @@ export type Lowering = LockObjects & Pick<Lower, 'reason' | 'message'> & { reado
 export interface Written {
   /** The quotas that this call wrote, as they were before; the others were lowered already. */
   readonly quotas: readonly ResourceQuota[];
-  /** Another writer was first: decide again. */
+  /** Whether another writer was first, so that the caller decides again. */
   readonly lostRace: boolean;
 }
 

@@ -36,7 +36,7 @@ export async function deliver(
   }
 }
 
-/** So that the command after it is not cut off. */
+/** Characters of a message, so that the command after it is not cut off. */
 const MAX_SHOWN = 700;
 
 /** A Kubernetes Event on the Node or on KubeVirt, where an admin looks first. */

@@ -99,7 +99,7 @@ const refused = (reason: string): ApiError => new ApiError('a write', { code: 40
 class Killed extends Error {}
 
 const STUCK = but({ blockedBy: { Quota: 1 }, buckets: [bucket('blocked', 1)] });
-/** From the begin to the end of a drain. */
+/** The changes from the begin to the end of a drain. */
 const CHANGES = [aDrain([1, 2]), aDrain([1, 2], STUCK), aDrain([1]), aDrain([])];
 
 const lastOf = (world: World): MaintenanceProgress | undefined => [...world.stored.values()].at(-1);

@@ -39,7 +39,7 @@ async function handle({ maintenance: subject }: StepRequest, context: StepContex
 
 interface Written {
   readonly message: string;
-  /** As stored now; undefined: another run writes it. */
+  /** The object as stored now; undefined: another run writes it. */
   readonly written: MaintenanceProgress | undefined;
 }
 
@@ -54,7 +54,7 @@ async function write(seen: Maintenance, now: number, context: StepContext): Prom
   return { message, written: begun.kind === 'none' ? created : await put(begun.object, context) };
 }
 
-/** undefined: another run created it first. The guard's next view has that one. */
+/** Returns undefined if another run created it first. The guard's next view has that one. */
 async function create(
   { name, label, spec }: Opening,
   { cluster }: StepContext,
@@ -68,7 +68,7 @@ async function create(
   }
 }
 
-/** undefined: another writer was first, or it is gone. The guard asks again while the object is not as it must be. */
+/** Returns undefined if another writer was first, or it is gone. The guard asks again while the object is not as it must be. */
 async function put(
   object: MaintenanceProgress,
   { cluster }: StepContext,

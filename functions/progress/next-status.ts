@@ -60,7 +60,7 @@ const nextOpenStatus = (
   ...{ startedAt, reported, sequence, outbox },
 });
 
-/** When a VM was last migrated: a write where that ends, and none while it lasts. */
+/** Time of a VM's last migration: a write where that ends, and none while it lasts. */
 function movedAt(
   before: ProgressStatus | undefined,
   { buckets }: Maintenance,
@@ -71,7 +71,7 @@ function movedAt(
   return before?.movedAt === undefined ? {} : { movedAt: before.movedAt };
 }
 
-/** When KubeVirt's own components were seen to be updated. */
+/** Time when KubeVirt's own components were seen to be updated. */
 function deployedAt(
   before: ProgressStatus | undefined,
   { kubevirt }: Maintenance,
@@ -99,7 +99,7 @@ function stillRunning({ state, buckets }: ProgressStatus, seen: Maintenance): Pr
   return seen.node?.isDraining === true ? [] : seen.buckets.filter(isRunning);
 }
 
-/** Also `blocked` again where another reason is the first one, or nothing was posted for long. */
+/** Returns `blocked` again where another reason is the first one, or nothing was posted for long. */
 function blockedOrNot(
   before: ProgressStatus | undefined,
   next: ProgressStatus,

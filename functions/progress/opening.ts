@@ -16,14 +16,14 @@ export function openingOf(seen: Maintenance): Opening | undefined {
   return { name: `${seen.label}-${String(seen.highest + 1)}`, label: seen.label, spec };
 }
 
-/** Cordoned alone is no drain. */
+/** A cordoned node alone is no drain. */
 function specOfDrain({ node, isMarked, left }: Maintenance): ProgressSpec | undefined {
   if (node?.uid === undefined || !node.isDraining || !isMarked || left.length === 0) return undefined;
   const { name, uid } = node;
   return { kind: 'Drain', subject: name, node: { name, uid } };
 }
 
-/** Without an observed deployment KubeVirt is being installed. */
+/** The spec of an upgrade. KubeVirt without an observed deployment is being installed. */
 function specOfUpgrade({ kubevirt, left }: Maintenance): ProgressSpec | undefined {
   const { observed, target } = kubevirt ?? {};
   if (observed === undefined || target === undefined) return undefined;

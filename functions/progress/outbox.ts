@@ -32,10 +32,13 @@ const TYPE: Readonly<Record<MaintenanceKind, Partial<Record<Happened, Maintenanc
   },
 };
 
-/** Where no Broker takes events, what repeats is left out beyond this: it takes no number, so the sequence has no gap. */
+/**
+ * Maximum number of waiting events. Beyond it, where no Broker takes events, repeated ones are left out. They take no number,
+ * so the sequence has no gap.
+ */
 const MAX_WAITING = 50;
 
-/** As long as an event's message may be (event-data.ts). */
+/** Maximum length of an event's message (event-data.ts). */
 export const MAX_MESSAGE = 2_000;
 
 /** Whether one more that repeats may wait. */

@@ -48,7 +48,7 @@ const grantIn = (quota: ResourceQuota | undefined): Partial<Grant> => {
   return state?.kind === 'held' ? state.grant : {};
 };
 
-/** By the full allowance of aVmmrq. */
+/** A quota raised by the full allowance of aVmmrq. */
 const RAISED = raisedBy(aVmmrq())(aQuota());
 const receives = [{ name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0', receives: true as const }];
 const allowing: Vmmrq = { ...aVmmrq(), spec: { ...aVmmrq().spec, allowReceive: true } };

@@ -9,7 +9,7 @@ import type { ProvenLock } from '../domain/proof.ts';
 import { givingToAll, inForce } from '../domain/policy/policy.ts';
 import { unreserved } from '../domain/total/reservation.ts';
 
-/** Read by the writers' rule: the quotas and VMMRQs first, then the proof. */
+/** The objects of a raise, read by the writers' rule: the quotas and VMMRQs first, then the proof. */
 export interface RaiseSnapshot {
   readonly namespace: string;
   readonly token: string;
@@ -89,13 +89,13 @@ function blockerOf(snapshot: RaiseSnapshot): End | undefined {
     : end(REASON.purposeNotServed, 'no VMMRQ gives to migrations of this purpose any more');
 }
 
-/** Of the VMMRQs that the lock names, those that still select the namespace and give to each of its migrations (I5). */
+/** The VMMRQs of the lock that still select the namespace and give to each of its migrations (I5). */
 export const giversOf = ({ vmmrqs, lock }: Pick<RaiseSnapshot, 'vmmrqs' | 'lock'>): readonly Vmmrq[] =>
   givingToAll(inForce(vmmrqs, lock.labels), lock.migrations);
 
 interface QuotaRaise {
   readonly write?: ResourceQuota;
-  /** It is raised already. */
+  /** The quota is raised already. */
   readonly isRaised?: true;
   readonly ended?: End;
 }
@@ -158,6 +158,6 @@ function writeOr(
   return problem === undefined ? { write } : { ended: end(REASON.totalReached, problem) };
 }
 
-/** With policy Exact a quota may have the headroom by now. Then the full allowance would still raise it. */
+/** Whether the full allowance would still raise the quota. With policy Exact it may have the headroom by now. */
 const wouldRaise = (quota: ResourceQuota, order: RaiseOrder): boolean =>
   raisedQuota(quota, { ...order, lock: { ...order.lock, quotas: [] } }) !== undefined;

@@ -199,7 +199,7 @@ const end = async (ending: Ending, context: StepContext): Promise<Outcome | Retr
 
 const LATE = { reason: REASON.lockExpired, message: 'the lock has expired' };
 
-/** Not silently: the namespace would stay frozen until the guard asks. */
+/** Replies that the lock has expired: otherwise the namespace would stay frozen until the guard asks. */
 const late = (about: About): Outcome => ({
   ...LATE,
   reply: { ...about, ...LATE, type: EVENT.lockExpired, from: 'raise' },
@@ -238,7 +238,7 @@ async function lockOfProof(
   return { ...lock, labels, ...stated };
 }
 
-/** Up to this many are read one by one, in parallel: a list waits for the API server's cache, a GET never does. */
+/** Maximum number of VMMRQs that are read one by one, in parallel: a list waits for the API server's cache, a GET never does. */
 const FEW = 3;
 
 /** The VMMRQs that the lock names, as they are now. Where they are many, or it names none: all of the namespace. */

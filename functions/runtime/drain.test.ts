@@ -47,7 +47,7 @@ async function get(path: string): Promise<{ body: string; headers: IncomingMessa
   return { body: Buffer.concat(chunks).toString('utf8'), headers: response.headers };
 }
 
-/** Long enough to notice a cut connection. */
+/** Waits long enough to notice a cut connection. */
 const underWay = (): Promise<string> =>
   new Promise((resolve) => setTimeout(() => resolve('still under way'), 2_000).unref());
 

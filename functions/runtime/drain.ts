@@ -3,8 +3,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
 
 /**
- * Longer than the API server, the Broker or queue-proxy keep an idle connection: the server must not close one while the
- * client sends.
+ * Lifetime of an idle connection, longer than the API server, the Broker or queue-proxy keep one: the server must not close one
+ * while the client sends.
  */
 const KEEP_ALIVE_MS = 120_000;
 /** A whole request must be here by then; the API server gives up after 3 s, a Trigger's delivery after 10. */

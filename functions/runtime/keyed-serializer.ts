@@ -1,6 +1,6 @@
 import { pause, type Clock } from './clock.ts';
 
-/** Longer than a normal run takes. A run that hangs must not block the others. */
+/** Maximum wait for a run, longer than a normal one takes. A run that hangs must not block the others. */
 const MAX_WAIT_MS = 1_000;
 
 /** `key`: runs with the same one run one after another. `dedupeKey`: calls with the same one share a run that has not begun. */

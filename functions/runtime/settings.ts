@@ -81,7 +81,7 @@ const guardVariables = {
   OLDEST_KUBERNETES: minor('1.30'),
   TLS_PORT: whole(0, 65_535, 8443),
   SWEEP_SECONDS: whole(1, 3_600, 30),
-  /** More would leave the repair no time within the 15 s of I3. */
+  /** A longer delay would leave the repair no time within the 15 s of I3. */
   OVERDUE_SECONDS: whole(1, 10, 5),
   CA_SECONDS: whole(3, 3_650 * DAY_SECONDS, 365 * DAY_SECONDS),
   CERTIFICATE_SECONDS: whole(3, 3_650 * DAY_SECONDS, 90 * DAY_SECONDS),

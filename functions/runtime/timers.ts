@@ -51,7 +51,7 @@ export class Timers {
   }
 }
 
-/** One wait of a chain. */
+/** A wait of a chain. */
 interface Armed {
   readonly cancel: () => void;
 }

@@ -24,7 +24,7 @@ import type { Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
 export interface UnlockSnapshot {
   /** The API server's clock at the last of the reads, milliseconds. */
   readonly now: number;
-  /** Read before the quotas: its resourceVersion is the write's precondition. */
+  /** The namespace, read before the quotas: its resourceVersion is the write's precondition. */
   readonly namespace: Namespace;
   /** The lock's quotas that still are what the lock says; every quota of the namespace where the lock is unreadable. */
   readonly quotas: readonly ResourceQuota[];
@@ -80,7 +80,7 @@ const lowerFirst = ({ metadata }: ResourceQuota, token?: string): UnlockDecision
   message: `ResourceQuota ${metadata.name} is not lowered yet`,
 });
 
-/** Where a policy refuses our writes to a quota, no raise can land there, and no fence is possible. */
+/** Whether the quota is restored, and no late raise can land. Where a policy refuses our writes, none can, and no fence is possible. */
 const isBack = (quota: ResourceQuota, lock: Lock): boolean =>
   grantOf(quota).kind === 'none' && (isFencedBy(quota, lock.token) || isRefusedByPolicy(lock));
 
@@ -185,7 +185,7 @@ function lockedMsOf({ acquiredAt, expiresAt }: Lock, now: number): number {
   return (seenMs < -CLOCK_GRAIN_MS ? maxMs : Math.min(Math.max(0, seenMs), maxMs)) + CLOCK_GRAIN_MS;
 }
 
-/** Only for a raise that was made: another size changes nothing where another component prevented the raise. */
+/** Fingerprint of the sizes, for a raise that was made: another size changes nothing where another component prevented the raise. */
 function sizedFor(reason: Reason, { quotas }: Lock): { sized?: string } {
   const hasNeed = quotas.every(({ need }) => need !== undefined);
   return hasNeed && reason === REASON.raisedButNotAdmitted ? { sized: sizesOf(quotas) } : {};

@@ -30,7 +30,7 @@ async function handle(request: StepRequest, context: StepContext): Promise<Outco
   throw new Error(`namespace ${request.namespace} changed during each attempt to unlock it`);
 }
 
-/** undefined: another writer was first (perhaps another unlock). Read again. */
+/** Returns undefined if another writer was first (perhaps another unlock): the caller reads again. */
 async function attempt(request: StepRequest, context: StepContext): Promise<Outcome | undefined> {
   const snapshot = await gather(request, context);
   if (snapshot === undefined) return NOT_OURS;
@@ -95,7 +95,7 @@ async function gather(request: StepRequest, context: StepContext): Promise<Unloc
   return { ...snapshot, targets: await targetsOf(state.lock, name, context) };
 }
 
-/** undefined: they could not be listed. That must not keep the namespace locked. */
+/** Returns undefined if the pods could not be listed. That must not keep the namespace locked. */
 async function targetsOf(
   { migrations }: Lock,
   namespace: string,

@@ -11,7 +11,7 @@ import { blockedTenant, until, untilQuiet, type Environment } from './environmen
 import { cpuMs, ownPids } from './processes.ts';
 import { isFor, type ApiRequest } from './requests.ts';
 
-/** One migration, from its creation until no component has work left for it. */
+/** A migration, from its creation until no component has work left for it. */
 export interface Cycle {
   readonly timestamps: Timestamps;
   readonly requests: readonly ApiRequest[];
@@ -21,7 +21,7 @@ export interface Cycle {
   readonly cpuMs: number;
 }
 
-/** When our watches received each change, milliseconds since 1970; undefined: it did not happen. */
+/** Times at which our watches received each change, milliseconds since 1970; undefined: it did not happen. */
 export interface Timestamps {
   /** KubeVirt reports that a quota refuses the target pod. */
   readonly blocked: number | undefined;
@@ -97,7 +97,7 @@ export async function migrateAll<T>(
   return result;
 }
 
-/** `changes`: everything since the migration was created. */
+/** Returns the times of the changes since the migration was created. */
 export function timestampsOf(changes: readonly Change[], namespace: string): Timestamps {
   const events = changes.flatMap(timelineEventsOf).filter((each) => each.namespace === namespace);
   const first = (wanted: What): number | undefined => events.find(({ what }) => what === wanted)?.at;
@@ -121,7 +121,7 @@ function changesStatusHard({ kind, before, after }: Change, namespace: string): 
 const statusHardOf = ({ status }: ResourceQuota): string =>
   JSON.stringify(Object.entries(status?.hard ?? {}).toSorted());
 
-/** In milliseconds; NaN when one of the two did not happen. */
+/** Milliseconds between two changes; NaN if one of them did not happen. */
 const spanOf = ({ timestamps }: Cycle, from: keyof Timestamps, to: keyof Timestamps): number =>
   (timestamps[to] ?? NaN) - (timestamps[from] ?? NaN);
 
@@ -130,7 +130,7 @@ export const blockedToUnlocked = (cycle: Cycle): number => spanOf(cycle, 'blocke
 export const lockWindow = (cycle: Cycle): number => spanOf(cycle, 'locked', 'unlocked');
 export const timeRaised = (cycle: Cycle): number => spanOf(cycle, 'enforced', 'lowered');
 
-/** All of the migration, its Events and what follows the unlock included. */
+/** Number of all requests of the migration, its Events and the requests after the unlock included. */
 export const requestCount = ({ requests }: Cycle): number => requests.length;
 
 /** Requests that write a Kubernetes Event. */

@@ -16,7 +16,7 @@ import type { MeasureOptions } from './figures.ts';
 import { residentMiB } from './processes.ts';
 import { RequestLog } from './requests.ts';
 
-/** One installation and all its records. */
+/** An installation and all its records. */
 export interface Environment {
   readonly cluster: LocalCluster;
   readonly admin: Cluster;
@@ -55,7 +55,7 @@ export async function startEnvironment(
   };
 }
 
-/** Far longer than any measurement takes. */
+/** Timeout, far longer than any measurement takes. */
 const TIMEOUT_MS = 600_000;
 
 /** Rejects when `holds` stays false. */
@@ -108,7 +108,7 @@ export async function setUpTenants(
   });
 }
 
-/** In the API server's canonical form. */
+/** Amounts in the API server's canonical form. */
 const AMPLE = { 'requests.cpu': '999', 'requests.memory': '999Gi', pods: '999' };
 
 /** Raises the quotas of these namespaces so that they refuse no migration. */

@@ -1,12 +1,12 @@
 export type Unit = 'ms' | '×' | 'requests' | 'MiB' | 'times';
 
-/** One row of the table. */
+/** A row of the table. */
 export interface Figure {
   /** The heading above the row. */
   readonly group: string;
   readonly name: string;
   readonly unit: Unit;
-  /** In the order of measurement. */
+  /** The samples in the order of measurement. */
   readonly samples: readonly number[];
   /** The quantile to print. Default: the median. */
   readonly share?: number;
@@ -14,7 +14,7 @@ export interface Figure {
   readonly target?: number;
 }
 
-/** Printed by `--profile` only. */
+/** Details that only `--profile` prints. */
 export interface Detail {
   readonly heading: string;
   readonly lines: readonly string[];
@@ -27,7 +27,7 @@ export interface Measurements {
 
 /** The options of every measurement, from the command line. */
 export interface MeasureOptions {
-  /** How many samples of each figure. */
+  /** Number of samples of each figure. */
   readonly cycles: number;
   readonly onProgress: (line: string) => void;
 }
@@ -37,11 +37,11 @@ export interface Summary {
   readonly min: number;
   readonly max: number;
   readonly count: number;
-  /** undefined without a target. A figure without samples misses its target. */
+  /** Whether the target is met; undefined without a target. A figure without samples misses its target. */
   readonly isMet: boolean | undefined;
 }
 
-/** NaN where there are no samples. */
+/** Returns the summary of the samples, NaN where there are none. */
 export function summaryOf({ samples, share = 0.5, target }: Figure): Summary {
   const value = quantile(samples, share);
   return {

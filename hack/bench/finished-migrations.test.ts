@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { placesOf } from './finished-migrations.ts';
 
-/** How many each namespace has. */
+/** Number of migrations in each namespace. */
 const countsOf = (count: number): [string, number][] =>
   [...Map.groupBy(placesOf(count, 'measured'), ({ namespace }) => namespace)].map(([name, { length }]) => [
     name,

@@ -5,14 +5,14 @@ import { mapAtMost } from '../../kubectl/cluster/map-at-most.ts';
 import type { MeasureOptions } from './figures.ts';
 import { until, untilQuiet, type Environment } from './environment.ts';
 
-/** So many in each namespace: KubeVirt's stand-in looks through a namespace at each change. The measured one is the first. */
+/** Maximum in each namespace: KubeVirt's stand-in looks through a namespace at each change. The measured namespace is the first. */
 const PER_NAMESPACE = 1_000;
 /** KubeVirt keeps five of a VMI. */
 const OF_A_VMI = 5;
 const AT_ONCE = 20;
 
 const PREFIX = 'finished-';
-/** Without it KubeVirt removes migrations whose VMI is gone, and all but five of a VMI. */
+/** The finalizer without which KubeVirt removes migrations whose VMI is gone, and all but five of a VMI. */
 const KEPT = 'bench.mtq.kubevirt.io/kept';
 
 interface Place {
@@ -21,7 +21,7 @@ interface Place {
   readonly vmi: string;
 }
 
-/** Where to store so many migrations that have ended. */
+/** Names and namespaces for so many migrations that have ended. */
 export const placesOf = (count: number, measured: string): Place[] =>
   Array.from({ length: count }, (_, index) => ({
     namespace: namespaceOf(Math.floor(index / PER_NAMESPACE), measured),
@@ -40,11 +40,11 @@ export async function storeFinishedMigrations(
 ): Promise<void> {
   const { admin, cluster, requestLog, watching } = environment;
   const { broker } = cluster.eventing;
-  // Each would be two runs of a function, which the cycles would wait for. They are no part of what is measured.
+  // Each event would cause two runs of a function, for which the cycles would wait. The bench does not measure them.
   broker.lose(({ event }) => event.attributes['name']?.startsWith(PREFIX) === true);
   const places = placesOf(count, namespace);
   let stored = 0;
-  // One namespace after another: KubeVirt's stand-in looks through its whole queue for each of them.
+  // The namespaces follow each other: KubeVirt's stand-in looks through its whole queue for each of them.
   for (const [name, inOne] of Map.groupBy(places, (place) => place.namespace)) {
     if (name !== namespace) await admin.create(NAMESPACES, { metadata: { name } });
     await mapAtMost(AT_ONCE, inOne, (place) => store(admin, place));
@@ -53,7 +53,7 @@ export async function storeFinishedMigrations(
     );
     stored += inOne.length;
     onProgress(`${stored} of ${count} finished migrations`);
-    // Nobody measures these: at the end they would be more than one string and this process can hold.
+    // Drop these records, which no figure uses: at the end, their text would exceed the longest string and this process's memory.
     requestLog.read();
     watching.changes.length = 0;
   }

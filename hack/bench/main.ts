@@ -18,7 +18,7 @@ import { measurePreflight } from './measure-preflight.ts';
 import { measureScale } from './measure-scale.ts';
 import { tableOf } from './table.ts';
 
-/** They run one after the other in one installation, so that their figures are comparable. */
+/** The parts run one after the other in one installation, so that their figures are comparable. */
 const PARTS = {
   cycles: measureCycles,
   'cold-starts': measureColdStarts,
@@ -114,7 +114,7 @@ function readArguments() {
   return { ...values, cycles, sizes, finished, vms };
 }
 
-/** Throws TypeError. */
+/** Parses a positive integer; throws TypeError for any other text. */
 function positiveInteger(option: string, text: string): number {
   const count = Number(text);
   if (!Number.isInteger(count) || count < 1) throw new TypeError(`${option} must be a number, not ${text}`);

@@ -75,7 +75,7 @@ const metadataOf = (whole: Json, { namespace, name }: At): Json => ({
   uid: `uid-of-${name}`,
 });
 
-/** With as many managed fields as the pod has: the recording of VMIs left them out. */
+/** The text of a VMI with as many managed fields as the pod: the recording of VMIs omits them. */
 function vmiText(vmi: Json, pod: Json, at: At): string {
   const { managedFields } = pod['metadata'] as Json;
   const metadata = { ...metadataOf(vmi, at), managedFields };
@@ -97,7 +97,7 @@ function podText(pod: Json, at: At): string {
   return JSON.stringify({ ...pod, metadata, spec, status: { ...(pod['status'] as Json), phase: 'Running' } });
 }
 
-/** KubeVirt keeps up to five of each VM. */
+/** KubeVirt keeps up to five ended migrations of each VM. */
 const endedText = ({ namespace, name }: At): string =>
   JSON.stringify({
     metadata: { namespace, name: `ended-${name}`, uid: `uid-of-ended-${name}`, resourceVersion: '1' },
@@ -110,7 +110,7 @@ const namespaceText = (name: string): string =>
     metadata: { name, uid: `uid-of-${name}`, labels: { 'kubernetes.io/metadata.name': name } },
   });
 
-/** Nearly full: for one more small launcher, so that the answers differ. */
+/** The text of a quota that is nearly full: it has headroom for one more small launcher, so that the answers differ. */
 function quotaText(namespace: string, vms: number): string {
   const hard = { 'requests.memory': `${String(vms * 2_048 + 1_500)}Mi`, pods: String(vms + 2) };
   const used = { 'requests.memory': `${String(vms * 2_048)}Mi`, pods: String(vms) };
@@ -124,7 +124,7 @@ const KUBEVIRT = {
   status: { observedKubeVirtVersion: 'v1.9.0' },
 };
 
-/** Serves on a free port of this machine. */
+/** Serves the lists on a free port of this machine. */
 export async function serveManyVms(options: ManyVmsOptions): Promise<ManyVms> {
   const lists = listsOf(options);
   const { serving, ca } = newServingCertificate();

@@ -16,7 +16,7 @@ const LIMITS: readonly Limits[] = [DEFAULT_LIMITS, { perCluster: 20, perNode: 20
 interface BurstOf {
   readonly name: string;
   readonly tenants: readonly Tenant[];
-  /** The same again, whose quotas refuse nothing. */
+  /** The same tenants again, with quotas that refuse nothing. */
   readonly ample: readonly Tenant[];
 }
 
@@ -37,8 +37,8 @@ const BURSTS: readonly BurstOf[] = [
 const MAX_ROUNDS = 5;
 
 /**
- * Many migrations at once, in full namespaces and in such with headroom. The two alternate, so that a slow minute of the machine affects
- * both. A migration itself takes 100 ms.
+ * Measures many migrations at once, in full namespaces and in such with headroom. The two alternate, so that a slow minute of the
+ * machine affects both. A migration itself takes 100 ms.
  */
 export async function measureBursts(
   environment: Environment,
@@ -63,7 +63,7 @@ export async function measureBursts(
   return { figures };
 }
 
-/** Milliseconds until the last migration has succeeded, of each round. */
+/** Milliseconds until the last migration has succeeded, in each round. */
 interface Times {
   readonly blocked: number[];
   readonly withHeadroom: number[];

@@ -43,7 +43,7 @@ export async function measureColdStarts(
 export interface Program {
   /** The file that Node runs. */
   readonly file: string;
-  /** PORT is added. */
+  /** The environment; `coldStart` adds PORT. */
   readonly env: Readonly<Record<string, string>>;
 }
 

@@ -19,14 +19,14 @@ const TENANT = { baseline: 'bench-baseline', blocked: 'bench-release', ample: 'b
 /** Rounds that do not count: caches fill, V8 compiles. */
 export const WARM_UP = 2;
 
-/** The three alternate, so that a slow minute of the machine affects all of them. */
+/** A round of three cycles, which alternate so that a slow minute of the machine affects all of them. */
 interface Round {
   readonly baseline: Cycle;
   readonly blocked: Cycle;
   readonly ample: Cycle;
 }
 
-/** Cycles with warm functions beside the baseline's and one that no quota blocks; then cycles from zero. */
+/** Measures cycles with warm functions beside the baseline's and one that no quota blocks; then cycles from zero. */
 export async function measureCycles(
   environment: Environment,
   { cycles, onProgress }: MeasureOptions,

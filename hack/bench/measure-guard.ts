@@ -20,7 +20,7 @@ const REVIEWS_PER_CYCLE = 50;
 /** Reviews that do not count: the connection opens, V8 compiles. */
 const WARM_UP = 50;
 
-/** The duration of a review, and the memory of the guard once it is idle again. */
+/** Measures the duration of a review, and the memory of the guard once it is idle again. */
 export async function measureGuard(
   environment: Environment,
   { cycles, onProgress }: MeasureOptions,

@@ -8,23 +8,23 @@ import { exchangeTrust, type KubeVirtPair } from '../../test/support/kubevirt/pa
 import type { Figure, Measurements, MeasureOptions } from './figures.ts';
 import { userRequests } from './requests.ts';
 
-/** Added by us to what KubeVirt itself takes for a move. */
+/** Maximum that this project may add to KubeVirt's own duration of a move. */
 const TARGET_MS = 1_000;
 const HUB = [LIVE_USER, userOf(LIVE_WATCHER.at.name), userOf(SERVICE_ACCOUNT.guard)];
 
 interface Move {
-  /** From the Migration's creation to its end. */
+  /** Milliseconds from the Migration's creation to its end. */
   readonly ms: number;
   /** Runs of `live`. */
-  readonly wakes: number;
+  readonly calls: number;
   readonly onHub: number;
   readonly onSource: number;
   readonly onTarget: number;
 }
 
 /**
- * Moves of a VM with one disk between two clusters by a plan on a third one, each beside a bare script that makes the same objects as
- * soon as KubeVirt is ready for them.
+ * Measures moves of a VM with one disk between two clusters by a plan on a third one, each beside a bare script that makes the same
+ * objects as soon as KubeVirt is ready for them.
  */
 export async function measureMoves({ cycles, onProgress }: MeasureOptions): Promise<Measurements> {
   onProgress('starting three clusters');
@@ -64,7 +64,7 @@ function figuresOf(moves: readonly Move[], byScript: readonly number[]): Figure[
       samples: moves.map(({ ms }, index) => ms - (byScript[index] ?? NaN)),
       target: TARGET_MS,
     },
-    { group, name: 'runs of live', unit: 'times', samples: of('wakes') },
+    { group, name: 'runs of live', unit: 'times', samples: of('calls') },
     { group, name: 'requests on the hub', unit: 'requests', samples: of('onHub') },
     { group, name: 'requests on the source', unit: 'requests', samples: of('onSource') },
     { group, name: 'requests on the target', unit: 'requests', samples: of('onTarget') },
@@ -109,8 +109,8 @@ async function moveByPlan(installed: Installed, pair: KubeVirtPair, namespace: s
   const [onHub = NaN, onSource = NaN, onTarget = NaN] = logs.map(
     (log, index) => userRequests(log, users[index] ?? []) - (before[index] ?? NaN),
   );
-  const wakes = environment.hops.items.slice(hops).filter(({ trigger }) => trigger === 'mtq-live').length;
-  return { ms, wakes, onHub, onSource, onTarget };
+  const calls = environment.hops.items.slice(hops).filter(({ trigger }) => trigger === 'mtq-live').length;
+  return { ms, calls, onHub, onSource, onTarget };
 }
 
 const untilEnded = (move: PlannedMove): Promise<unknown> =>

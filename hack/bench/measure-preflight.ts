@@ -6,13 +6,13 @@ import { bundlePlugin } from '../build.ts';
 import type { Figure, Measurements, MeasureOptions } from './figures.ts';
 import { serveManyVms } from './many-vms.ts';
 
-/** Prints at its end what the process used: Node's own count, memory at its peak. */
+/** A module that prints at its end what the process used: Node's own count, memory at its peak. */
 const REPORT =
   'data:text/javascript,process.on("exit",()=>process.stderr.write(JSON.stringify(process.resourceUsage())))';
 const MS_PER_US = 1 / 1_000;
 const MIB_PER_KB = 1 / 1_024;
 const VMS_PER_NODE = 20;
-/** At most so long, and so much memory, for 10,000 VMs on 500 nodes. */
+/** Maximum duration and memory for 10,000 VMs on 500 nodes. */
 const TARGET = { ms: 10_000, mebibytes: 250 };
 
 interface Used {
@@ -22,7 +22,7 @@ interface Used {
   readonly printed: string;
 }
 
-/** The bundled plugin against lists of so many VMs, 20 on each node and in each namespace, by HTTPS as from an API server. */
+/** Measures the bundled plugin against lists of so many VMs, 20 on each node and in each namespace, by HTTPS as from an API server. */
 export async function measurePreflight(
   vms: number,
   { cycles, onProgress }: MeasureOptions,

@@ -18,8 +18,8 @@ import { countsOf } from './requests.ts';
 const MAX_AT_ONCE = 100;
 
 /**
- * One migration alone among many namespaces, each with a VMMRQ and a VM; then one migration in each of them at once. Before, it
- * stores `finished` migrations that have ended, also in the namespace of the one alone.
+ * Measures a single migration among many namespaces, each with a VMMRQ and a VM; then one migration in each of them at once. First, it
+ * stores `finished` migrations that have ended, also in the namespace of the single migration.
  */
 export async function measureScale(
   sizes: readonly number[],
@@ -53,7 +53,7 @@ export async function measureScale(
   }
 }
 
-/** Of one size, which is the figures' group. */
+/** The results of one size, which is the figures' group. */
 interface Measured {
   readonly figures: readonly Omit<Figure, 'group'>[];
   readonly details: readonly Detail[];

@@ -3,7 +3,7 @@ import { blockedToUnlocked, type Cycle } from './cycle.ts';
 import { quantile, type Detail } from './figures.ts';
 import { countsOf } from './requests.ts';
 
-/** Where the time and the requests of the median cycle go. */
+/** Details of where the time and the requests of the median cycle go. */
 export function detailsOf(what: string, cycles: readonly Cycle[]): Detail[] {
   const median = quantile(cycles.map(blockedToUnlocked), 0.5);
   const distance = (cycle: Cycle): number => Math.abs(blockedToUnlocked(cycle) - median);

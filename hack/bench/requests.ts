@@ -21,28 +21,28 @@ interface Entry {
   readonly stageTimestamp: string;
 }
 
-/** One request of a function or of the guard, from the API server's audit log. */
+/** A request of a function or of the guard, from the API server's audit log. */
 export interface ApiRequest {
-  /** When it arrived, milliseconds since 1970. */
+  /** Time of arrival, milliseconds since 1970. */
   readonly at: number;
-  /** Until the answer was complete; for a watch, until it started. */
+  /** Milliseconds until the answer was complete; for a watch, until it started. */
   readonly ms: number;
   /** Our service account. */
   readonly account: string;
   /** "update resourcequotas/status (dry run)" */
   readonly what: string;
-  /** The object's; for a namespace its own name; '' for the whole cluster. */
+  /** Namespace of the object; for a Namespace its own name; '' for the whole cluster. */
   readonly namespace: string;
   readonly code: number;
-  /** It writes a Kubernetes Event. */
+  /** Whether the request writes a Kubernetes Event. */
   readonly isEvent: boolean;
-  /** The answer grows with all that are stored: no selector leaves out finished ones. */
+  /** Whether the answer grows with all stored migrations: no selector omits finished ones. */
   readonly listsMigrations: boolean;
 }
 
 const OURS = `system:serviceaccount:${SYSTEM_NAMESPACE}:`;
 
-/** undefined for a request of another user, and for a stage at which a request is not counted. */
+/** Parses a line; returns undefined for a request of another user, and for a stage at which a request is not counted. */
 export function requestOf(line: string): ApiRequest | undefined {
   if (!line.includes(OURS)) return undefined;
   const entry = JSON.parse(line) as Entry;
@@ -92,7 +92,7 @@ export function countsOf(requests: readonly ApiRequest[]): Map<string, number> {
   return new Map([...counts].toSorted(([, one], [, other]) => other - one));
 }
 
-/** How many requests, watches among them, these users have sent. */
+/** Number of requests, watches among them, that these users have sent. */
 export function userRequests(auditLog: string, users: readonly string[]): number {
   const asked = readFileSync(auditLog, 'utf8')
     .split('\n')
@@ -112,12 +112,12 @@ export class RequestLog {
     this.#log = new Appended(file);
   }
 
-  /** How many watches our service accounts, the source's included, had open at the last read. */
+  /** Number of watches that our service accounts, the source's included, had open at the last read. */
   get openWatches(): number {
     return this.#openWatches.size;
   }
 
-  /** Appends what was answered since the last call; returns how many requests that were. */
+  /** Appends the requests that were answered since the last call; returns their number. */
   read(): number {
     const before = this.requests.length;
     for (const line of this.#log.read()) {

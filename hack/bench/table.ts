@@ -2,7 +2,7 @@ import { summaryOf, type Figure, type Unit } from './figures.ts';
 
 const HEAD = ['', 'value', 'least', 'most', 'n', 'target', ''];
 
-/** One line for each figure, below the heading of its group. */
+/** A table with a line for each figure, below the heading of its group. */
 export function tableOf(figures: readonly Figure[]): string {
   const groups = Map.groupBy(figures, ({ group }) => group);
   const rows = [...groups].map(([group, members]) => ({ group, rows: members.map(rowOf) }));

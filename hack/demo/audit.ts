@@ -6,7 +6,7 @@ interface Replaced {
   readonly resource?: string;
   readonly namespace?: string;
   readonly name?: string;
-  /** For a PUT: the precondition, which is the replaced version. */
+  /** The precondition of a PUT: the replaced version. */
   readonly resourceVersion?: string;
 }
 
@@ -21,7 +21,7 @@ interface Entry {
 /** The API server's record of writers (AUDIT_POLICY in controlplane/flags.ts). */
 export class AuditLog {
   readonly #log: Appended;
-  /** The user, by the replaced version: no two writes can replace the same version. */
+  /** Users by the version that they replaced: no two writes can replace the same version. */
   readonly #writers = new Map<string, string>();
 
   constructor(file: string) {
@@ -33,7 +33,7 @@ export class AuditLog {
     for (const line of this.#log.read()) this.#parse(line);
   }
 
-  /** The user who replaced this version by a PUT; undefined: the log has no such write. */
+  /** The user of the PUT that replaced this version; undefined: the log has no such write. */
   writerOf(replaced: Replaced): string | undefined {
     return this.#writers.get(keyOf(replaced));
   }

@@ -18,9 +18,9 @@ import { now, Watching } from './watching.ts';
 
 export interface DemoOptions {
   readonly out: Out;
-  /** One that needs a cluster of its own must be alone. Default: all others. */
+  /** The scenarios; a scenario that needs a cluster of its own must be alone. Default: all others. */
   readonly scenarios?: readonly Scenario[];
-  /** The number of the first one in the headlines. Default: 1. */
+  /** The number of the first scenario in the headlines. Default: 1. */
   readonly firstNumber?: number;
   /** Changes a copy of the manifests before they are installed. */
   readonly change?: (objects: KubernetesObject[]) => void;
@@ -32,13 +32,13 @@ export interface DemoOptions {
   readonly verbose?: boolean;
   /** Receives the timeline of each complete scenario. */
   readonly onTimeline?: (lines: readonly Line[]) => void;
-  /** Added to the environment in the manifests, for functions and guard. */
+  /** Variables to add to the environment in the manifests, for functions and guard. */
   readonly env?: LocalClusterOptions['env'];
 }
 
 export interface ScenarioResult {
   readonly scenario: string;
-  /** Missing: the scenario is complete. */
+  /** The station where the scenario stopped; missing: the scenario is complete. */
   readonly stop?: StoppedAt;
 }
 
@@ -46,7 +46,7 @@ export interface DemoResult {
   readonly ok: boolean;
   /** The scenarios that ran. */
   readonly scenarios: readonly ScenarioResult[];
-  /** From the API server once everything is quiescent; empty when a scenario stopped. */
+  /** The results from the API server once everything is quiescent; empty if a scenario stopped. */
   readonly checkResults: readonly CheckResult[];
   /** Functions that still had a process at the end. */
   readonly running: readonly string[];

@@ -6,7 +6,7 @@ import { now } from './watching.ts';
 
 const ACTOR = 'kubectl drain';
 
-/** The real client's drain, whose output becomes lines of the timeline. Resolves to whether it drained the node. */
+/** Drains with the real client, whose output becomes lines of the timeline. Resolves to whether it drained the node. */
 export async function drain(
   node: string,
   { cluster, notes }: Pick<DemoEnvironment, 'cluster' | 'notes'>,
@@ -37,5 +37,5 @@ export async function drain(
   return promise;
 }
 
-/** Without the webhook's long name. */
+/** The line without the webhook's long name. */
 const shortened = (line: string): string => line.replace(/admission webhook \S+ denied the request: /, '');

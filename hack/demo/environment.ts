@@ -12,7 +12,7 @@ export interface DemoEnvironment {
   readonly watching: Watching;
   readonly traces: Traces;
   readonly audit: AuditLog;
-  /** What people and programs beside the cluster said, in order. */
+  /** Output of people and programs beside the cluster, in order. */
   readonly notes: Note[];
 }
 

@@ -57,7 +57,7 @@ function scenariosOf({ scenario, picture }: Arguments): readonly Scenario[] {
   return picture === undefined ? SCENARIOS.filter(({ name }) => scenario.includes(name)) : pictureScenarios();
 }
 
-/** Those that share a cluster first, then each of the others. Stops at the first that does not hold. */
+/** Runs the scenarios that share a cluster first, then each of the others. Stops at the first failure. */
 async function runAll(scenarios: readonly Scenario[], options: DemoOptions): Promise<boolean> {
   const shared = scenarios.filter((scenario) => !needsOwnCluster(scenario));
   const groups = [shared, ...scenarios.filter(needsOwnCluster).map((scenario) => [scenario])];
@@ -78,7 +78,7 @@ function pictureScenarios(): Scenario[] {
   });
 }
 
-/** Those of the README: a cycle and a preflight, light and dark. */
+/** Writes the pictures of the README: a cycle and a preflight, light and dark. */
 async function writePictures(folder: string, lines: readonly Line[]): Promise<void> {
   const preflight = await showPreflight();
   for (const theme of THEMES) {

@@ -7,7 +7,7 @@ import type { Line, LockWindow, Span } from './timeline.ts';
 /** Colours and the width of a line. */
 export interface RenderOptions {
   readonly colours: Colours;
-  /** In characters. */
+  /** Number of characters. */
   readonly width: number;
 }
 
@@ -87,7 +87,7 @@ function wrap(text: string, width: number): string[] {
   return lines;
 }
 
-/** One column for each namespace, visible while it is locked. */
+/** Rails show a column for each namespace, visible while it is locked. */
 class Rails {
   readonly #namespaces: readonly string[];
   readonly #locked = new Set<string>();
@@ -143,7 +143,7 @@ const TITLES: Readonly<Record<CheckResult['check'], string>> = {
   events: 'Events',
 };
 
-/** One row for each namespace, one column for each check, and the problems below. */
+/** A table with a row for each namespace, a column for each check, and the problems below. */
 export function table(checkResults: readonly CheckResult[], { colours }: RenderOptions): string {
   const namespaces = [...new Set(checkResults.map(({ namespace }) => namespace))];
   const longest = Math.max(...namespaces.map((name) => name.length), 'namespace'.length);

@@ -33,9 +33,9 @@ export interface ScenarioRunner {
   readonly vmmrqEvents: readonly string[];
   /** The VMMRQ's conditions at the end; a missing one counts as False. */
   readonly conditions: Readonly<Record<string, 'True' | 'False'>>;
-  /** Runs the tenants' set-up, and what belongs before and after it; left out: only that. */
+  /** Runs the tenants' set-up, and what belongs before and after it; the set-up alone by default. */
   readonly aroundSetUp?: (admin: Cluster, setUp: () => Promise<void>) => Promise<void>;
-  /** Its own timeout, in milliseconds. */
+  /** The kind's own timeout, in milliseconds. */
   readonly deadlineMs?: number;
 }
 
@@ -141,13 +141,13 @@ const UPGRADE: ScenarioRunner = {
     const isCounted = (): boolean =>
       watching.find('KubeVirt', 'kubevirt', 'kubevirt')?.status?.outdatedVirtualMachineInstanceWorkloads ===
       0;
-    // It is completed only when KubeVirt has been quiet for a minute.
+    // The upgrade is completed only when KubeVirt has been quiet for a minute.
     const isReported = untilProgress(environment, signal, ({ total, left }) => total > 0 && left === 0);
     return (await watching.until(isCounted, signal)) && isReported;
   },
 };
 
-/** The only MaintenanceProgress of the cluster has come so far. */
+/** Waits until the only MaintenanceProgress of the cluster has come so far. */
 const untilProgress = (
   { watching }: DemoEnvironment,
   signal: AbortSignal,
@@ -158,7 +158,7 @@ const untilProgress = (
     signal,
   );
 
-/** Every VM's migration has succeeded, and every namespace is free and reported. */
+/** Waits until every VM's migration has succeeded, and every namespace is free and reported. */
 const untilThrough = (
   tenants: readonly Tenant[],
   environment: DemoEnvironment,

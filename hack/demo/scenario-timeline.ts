@@ -13,7 +13,7 @@ export interface TimelineSources {
   readonly events: readonly TimelineEvent[];
   readonly notes: readonly Note[];
   readonly traces: Traces;
-  /** Must already be read up to the last event. */
+  /** The audit log, which must already be read up to the last event. */
   readonly audit: AuditLog;
   /** Includes details. */
   readonly verbose: boolean;

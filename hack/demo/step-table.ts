@@ -26,7 +26,7 @@ export const ALL_MILESTONES = (Object.keys(EVENT_OF) as readonly Milestone[]).fi
   (milestone) => milestone !== 'feasibility',
 );
 
-/** Where a scenario stopped: the first missing station. */
+/** The first missing station of a scenario. */
 export interface StoppedAt {
   /** 'report': every station happened, but Events or conditions are missing. */
   readonly milestone: Milestone | 'report';

@@ -2,11 +2,11 @@ import { REASON } from '../../functions/domain/names.ts';
 import type { TimelineEvent, What } from './timeline-events/timeline-event.ts';
 import type { Decision, Run, Start, Traces } from './traces.ts';
 
-/** One line of the timeline. */
+/** A line of the timeline. */
 export interface Line {
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** Empty for a line without a namespace. */
+  /** The namespace; empty for a line without one. */
   readonly namespace: string;
   readonly actor: string;
   /** The run of the function that caused it. */

@@ -50,11 +50,11 @@ const TYPES: { readonly [K in Kind]: ResourceType<Kinds[K]> } = {
   MaintenanceProgress: PROGRESSES,
 };
 
-/** One version of an object and the previous one. Without `before` it is new, without `after` it is gone. */
+/** A version of an object and the previous one. Without `before` it is new, without `after` it is gone. */
 export type Change = {
   readonly [K in Kind]: {
     readonly kind: K;
-    /** When the watch reported it, milliseconds since 1970. */
+    /** Time of the watch's report, milliseconds since 1970. */
     readonly at: number;
     /** etcd's order, common to all kinds. */
     readonly version: bigint;
@@ -146,7 +146,7 @@ export class Watching {
 
   #remove(kind: Kind, object: KubernetesObject): void {
     this.#objects.delete(keyOf(kind, object));
-    // The version of a deletion is that of the last state it is sent with.
+    // The version of a deletion is that of the object's last state, which the watch sends with it.
     this.#tell(kind, object, undefined);
   }
 

@@ -32,7 +32,7 @@ async function main(): Promise<void> {
   process.stdout.write(`${file}\n${chart}\n`);
 }
 
-/** Thrown for an unknown argument. */
+/** The error for an unknown argument. */
 class Usage extends Error {}
 
 function oneOf<T extends string>(names: readonly T[], name: string): T {

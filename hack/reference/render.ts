@@ -28,7 +28,7 @@ export function entriesOf(source: string, registry: string): Entry[] {
 }
 
 /**
- * docs/reference.md with its generated sections as the registries say. The introduction and the other sections stay as they
+ * Returns docs/reference.md with its generated sections as the registries say. The introduction and the other sections stay as they
  * are, after the generated ones. `names`: the text of functions/domain/names.ts.
  */
 export function renderReference(current: string, names: string): string {
@@ -79,7 +79,7 @@ const PLACEHOLDERS: RefusalParts = {
   until: '<time>',
 };
 
-/** Each refusal with who refuses. The break-glass command is in docs/operations.md. */
+/** The refusals, each with the policies and webhooks that refuse. The break-glass command is in docs/operations.md. */
 function refusals(): string {
   const command = breakGlassCommand(PLACEHOLDERS);
   const { operation, resource, namespace } = PLACEHOLDERS;

@@ -15,7 +15,7 @@ import {
 import type { Right } from './rights.ts';
 import type { State } from './state.ts';
 
-/** What readNamespace needs besides STATE_RIGHTS; without a namespace, in all of them. */
+/** Rights that readNamespace needs besides STATE_RIGHTS; without a namespace, in all of them. */
 export const snapshotRights = (namespace?: string): readonly Right[] => [
   { verb: 'get', type: NAMESPACES },
   { verb: 'get', type: NODES },

@@ -1,4 +1,4 @@
-/** The plugin cannot answer; the message says why, and what to do. */
+/** The error when the plugin cannot answer; the message says why, and what to do. */
 export class PluginError extends Error {
   override readonly name = 'PluginError';
 }

@@ -15,13 +15,13 @@ const REVIEWS: ResourceType<AccessReview> = {
   namespaced: false,
 };
 
-/** One verb on one kind. */
+/** A verb on a kind. */
 export interface Right {
   readonly verb: 'create' | 'get' | 'list' | 'watch' | 'patch' | 'override';
   readonly type: Pick<ResourceType, 'apiVersion' | 'plural'>;
-  /** Left out: in all namespaces, or cluster-scoped. */
+  /** The namespace; all namespaces, or cluster-scoped, by default. */
   readonly namespace?: string;
-  /** Left out: every object. */
+  /** The name of the object; every object by default. */
   readonly name?: string;
 }
 
@@ -33,7 +33,7 @@ export async function requireRights(cluster: ApiServer, rights: readonly Right[]
   throw new PluginError(['you lack these rights:', ...missing.map(describe)].join('\n  '));
 }
 
-/** By a SelfSubjectAccessReview. */
+/** Whether the user has the right, by a SelfSubjectAccessReview. */
 export async function hasRight(cluster: ApiServer, { verb, type, namespace, name }: Right): Promise<boolean> {
   const { object } = await cluster.create(REVIEWS, {
     // A review is stored nowhere, and must not have a name.
@@ -54,7 +54,7 @@ export async function hasRight(cluster: ApiServer, { verb, type, namespace, name
 const groupOf = ({ apiVersion }: Right['type']): string =>
   apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '';
 
-/** As in `kubectl auth can-i`. */
+/** Describes the right as in `kubectl auth can-i`. */
 function describe({ verb, type, namespace, name }: Right): string {
   const group = groupOf(type);
   const resource = group === '' ? type.plural : `${type.plural}.${group}`;

@@ -9,7 +9,7 @@ const SILENCE_MS = 60_000;
 
 /** kubectl's own flags. */
 export interface ConnectionFlags {
-  /** Left out: the files of KUBECONFIG, else ~/.kube/config, else the cluster around the pod. */
+  /** The file; by default the files of KUBECONFIG, else ~/.kube/config, else the cluster around the pod. */
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly namespace?: string;
@@ -17,7 +17,7 @@ export interface ConnectionFlags {
 
 export interface Session {
   readonly cluster: ApiServer;
-  /** Of the flag, else of the context, else `default`. */
+  /** The namespace of the flag, else of the context, else `default`. */
   readonly namespace: string;
 }
 
@@ -35,8 +35,8 @@ function load({ kubeconfig }: Pick<ConnectionFlags, 'kubeconfig'>): KubeConfig {
 }
 
 /**
- * The API server by kubectl's flags, which may be silent for so many milliseconds. Throws where the kubeconfig names none; nothing is
- * sent yet.
+ * Connects to the API server by kubectl's flags; the API server may be silent for so many milliseconds. Throws where the kubeconfig
+ * names none. Sends nothing yet.
  */
 export function connect(
   { context, namespace, ...flags }: ConnectionFlags,

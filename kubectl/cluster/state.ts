@@ -22,14 +22,14 @@ import type { Right } from './rights.ts';
 
 /** The cluster as the guard watches it, read once. */
 export interface State extends ViewInput {
-  /** Namespaces that are locked. */
+  /** Locked namespaces. */
   readonly locked: readonly Namespace[];
   readonly rules: Rules;
   /** The API server's clock, milliseconds. */
   readonly now: number;
 }
 
-/** What readState needs. */
+/** Rights that readState needs. */
 export const STATE_RIGHTS: readonly Right[] = [
   ...[NAMESPACES, MIGRATIONS, VMMRQS, CLUSTER_VMMRQS, KUBEVIRTS, MTQS, WEBHOOK_CONFIGURATIONS].map(
     (type): Right => ({ verb: 'list', type }),
@@ -37,7 +37,7 @@ export const STATE_RIGHTS: readonly Right[] = [
   { verb: 'get', type: VMIS },
 ];
 
-/** Rejects as the verbs of Cluster do, and with a PluginError where this project is not installed. */
+/** Reads the state. Rejects as the verbs of Cluster do, and with a PluginError where this project is not installed. */
 export async function readState(cluster: ApiServer): Promise<State> {
   const list = async <T extends KubernetesObject>(
     type: ResourceType<T> | ListedType<T>,
@@ -73,13 +73,16 @@ export async function readState(cluster: ApiServer): Promise<State> {
 const byName = (objects: readonly KubernetesObject[] = []): Map<string, KubernetesObject> =>
   new Map(objects.map((object) => [object.metadata.name, object]));
 
-/** The cluster does not show LOCK_SECONDS of the functions, so the default; it only matters for the lock budget. */
+/**
+ * The rules with the default lock time, because the cluster does not show LOCK_SECONDS of the functions; it only matters for the lock
+ * budget.
+ */
 const rulesFor = (kubevirt: KubeVirt | undefined): Rules => ({
   kubevirtNamespace: kubevirt?.metadata.namespace ?? 'kubevirt',
   lockSeconds: DEFAULT_LOCK_SECONDS,
 });
 
-/** The nodes that migrations with a slot leave, or with a lock: KubeVirt's limits bound their number. */
+/** Reads the nodes that migrations with a slot or a lock leave: KubeVirt's limits bound their number. */
 async function readNodes(
   cluster: ApiServer,
   { migrations, held }: Pick<State, 'migrations' | 'held'>,

@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../test/cluster/controlplane/exit.ts';
 import type { Completer, Subcommand } from '../subcommand.ts';
 import { complete } from './complete.ts';
 
-/** Answers with the arguments that it got; a session needs a kubeconfig, which no test has. */
+/** Answers with its arguments; a session needs a kubeconfig, which no test has. */
 const echo: Completer = ({ args }) => Promise.resolve([`after-${args.join('+')}`, 'vm0', 'vm1']);
 
 const explain: Subcommand = {
@@ -31,7 +31,7 @@ const failing: Subcommand = {
 };
 const SUBCOMMANDS = [explain, preflight, failing];
 
-/** Of a cluster that nobody asks. */
+/** The kubeconfig of a cluster to which the test sends nothing. */
 const KUBECONFIG = `
 apiVersion: v1
 kind: Config

@@ -7,7 +7,7 @@ import { parseLine, type Line } from './words.ts';
 
 /** Bits of cobra's ShellCompDirective. */
 const DIRECTIVE = { files: 0, error: 1, noFiles: 4 } as const;
-/** A shell that waits for a completion does nothing else: how long the API server may be silent. */
+/** Maximum silence of the API server: a shell that waits for a completion does nothing else. */
 const SILENCE_MS = 3_000;
 
 interface Candidate {
@@ -71,7 +71,7 @@ async function candidatesFor(line: Line, subcommands: readonly Subcommand[]): Pr
   }
 }
 
-/** What is in the kubeconfig, and flags of the program itself. */
+/** Completers for the content of the kubeconfig, and for flags of the program itself. */
 const COMPLETERS: Readonly<Record<string, (flags: ConnectionFlags) => Promise<readonly string[]>>> = {
   '--context': (flags) => Promise.resolve(contextsOf(flags)),
   'other-context': (flags) => Promise.resolve(contextsOf(flags)),

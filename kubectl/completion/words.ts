@@ -1,14 +1,14 @@
 import type { Argument, Command, Option } from 'commander';
 
-/** What the last word of a command line is, by the library's own tree of commands. */
+/** The kind of the last word of a command line, by the library's own tree of commands. */
 export type Asked =
   /** A flag: those of the command and of the program. */
   | { readonly kind: 'flag'; readonly flags: readonly Option[] }
-  /** The value of a flag. `prefix`: what the word has before it ("--output="). */
+  /** The value of a flag. `prefix`: the text before the value in the same word ("--output="). */
   | { readonly kind: 'value'; readonly flag: Option; readonly prefix: string }
   | { readonly kind: 'subcommand'; readonly commands: readonly Command[] }
   | { readonly kind: 'argument'; readonly argument: Argument }
-  /** More arguments than the command takes. */
+  /** A word beyond the arguments that the command takes. */
   | { readonly kind: 'nothing' };
 
 export interface Line {

@@ -9,17 +9,17 @@ import type { NamespaceSnapshot } from '../../functions/domain/snapshot.ts';
 import type { Evaluated } from '../../functions/domain/verdict/allocation.ts';
 import { vmmrqName } from '../../functions/domain/vmmrq-name.ts';
 
-/** One key of one quota that counts the missing pod. */
+/** The figures of a key of a quota that counts the missing pod. */
 export interface KeyArithmetic {
   readonly quota: string;
-  /** As the quota spells it. */
+  /** The key as the quota spells it. */
   readonly key: string;
-  /** Enforced: status.hard. */
+  /** The enforced amount: status.hard. */
   readonly hard: Amount;
   readonly used: Amount;
-  /** What earlier migrations of the namespace take first. */
+  /** The amount that earlier migrations of the namespace take first. */
   readonly earlier: Amount;
-  /** Of the pod, and of the attachment pod that follows it. */
+  /** The need of the pod, and of the attachment pod that follows it. */
   readonly needed: Amount;
   /** used + earlier + needed − hard; 0n: it has the headroom. */
   readonly missing: Amount;

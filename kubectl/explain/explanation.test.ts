@@ -119,7 +119,7 @@ describe('the figures', () => {
   });
 });
 
-/** Whatever the namespace is like, the plugin says what the functions decide. */
+/** The plugin gives the verdict of the functions, for every state of the namespace. */
 test.each<[string, Partial<NamespaceSnapshot>, number]>([
   ['a raise helps', {}, 3],
   ['no VMMRQ', { vmmrqs: [] }, 3],

@@ -15,16 +15,16 @@ export interface Explanation {
   readonly migration: string;
   readonly vmi: string;
   readonly phase: string;
-  /** Only where a VMMRQ depends on it. */
+  /** The purpose; only where a VMMRQ depends on it. */
   readonly purpose?: Purpose;
   readonly verdict: VerdictName;
   readonly reason: Reason;
   readonly message: string;
-  /** What to do; '': nothing. */
+  /** Advice for the user; '': nothing to do. */
   readonly advice: string;
   /** The VMMRQs in force, and whether they give to this migration. */
   readonly vmmrqs: readonly { readonly name: string; readonly gives: boolean }[];
-  /** Empty: the size of the pod does not matter, or is not known. */
+  /** The figures; empty: the size of the pod does not matter, or is not known. */
   readonly keys: readonly KeyArithmetic[];
 }
 
@@ -33,7 +33,7 @@ export function explain(migration: Migration, snapshot: NamespaceSnapshot, rules
   const { uid } = migration.metadata;
   let evaluated: Evaluated | undefined;
   const { verdicts } = assess(snapshot, rules, (each) => {
-    // A copy: the amounts of later migrations are added to it.
+    // Copy the amounts, because the evaluation adds those of later migrations to them.
     if (each.locked.uid === uid) evaluated = { ...each, reserved: copyOf(each.reserved) };
   });
   const verdict = verdicts.find((each) => each.migration.uid === uid) ?? notBlocked(migration);

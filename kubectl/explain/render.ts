@@ -4,7 +4,7 @@ import { renderTable, type Cell, type Paint } from '../terminal/table.ts';
 import type { KeyArithmetic } from './arithmetic.ts';
 import type { Explanation } from './explanation.ts';
 
-/** For people: the verdict, what to do, and the arithmetic. */
+/** Renders the verdict, the advice, and the arithmetic for people. */
 export function renderExplanation(explanation: Explanation, paint: Paint): string {
   const { namespace, migration, vmi, phase, purpose, verdict, reason, message, advice, keys } = explanation;
   const of = [`VMI ${vmi}`, phase, ...(purpose === undefined ? [] : [`for ${purpose}`])].join(', ');
@@ -45,7 +45,7 @@ function rowOf({ key, missing, given, givenBy, ...amounts }: KeyArithmetic): Cel
   ];
 }
 
-/** For -o: amounts as quantities. */
+/** The explanation for -o, with amounts as quantities. */
 export const plainExplanation = ({ keys, ...explanation }: Explanation): object => ({
   ...explanation,
   keys: keys.map(({ givenBy, quota, key, ...amounts }) => ({

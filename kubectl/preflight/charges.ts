@@ -12,17 +12,20 @@ import { formatQuantity, parseQuantity, type Amount } from '../../functions/doma
 
 type Quotas = readonly ResourceQuota[];
 
-/** With this pod created, which is charged `need`. */
+/** The quotas with this pod created, which is charged `need`. */
 export const withPod = (quotas: Quotas, pod: Pod, need: Amounts): Quotas =>
   quotas.map((quota) =>
     quotaCoversPod(quota, pod) ? changed(quota, (key) => chargedFor(key, need)) : quota,
   );
 
-/** Without a launcher that has ended. Its object stays for a while, so that `count/pods` still counts it (facts/kubevirt.md §1.7). */
+/**
+ * The quotas without a launcher that has ended. Its object stays for a while, so that `count/pods` still counts it
+ * (facts/kubevirt.md §1.7).
+ */
 export const withoutLauncher = (quotas: Quotas, pod: Pod): Quotas =>
   without(quotas, pod, (key) => key !== 'count/pods');
 
-/** Without a pod that is deleted. */
+/** The quotas without a pod that is deleted. */
 export const withoutPod = (quotas: Quotas, pod: Pod): Quotas => without(quotas, pod, () => true);
 
 export const withClaim = (quotas: Quotas, claim: PersistentVolumeClaim): Quotas => byClaim(quotas, claim, 1n);

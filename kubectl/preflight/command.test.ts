@@ -24,9 +24,9 @@ import type { NamespaceFacts } from './facts.ts';
 
 interface World {
   readonly tenant?: Partial<NamespaceFacts>;
-  /** "create virtualmachinemigrationresourcequotas" */
+  /** Rights that the user lacks, such as "create virtualmachinemigrationresourcequotas". */
   readonly denied?: readonly string[];
-  /** Another namespace with the same objects. */
+  /** A second namespace with the same objects. */
   readonly twin?: string;
 }
 
@@ -48,7 +48,7 @@ function apiServer({ tenant = {}, denied = [], twin }: World): ApiServer {
     return Promise.resolve({ object: { status: { allowed: !denied.includes(`${verb} ${resource}`) } } });
   };
   const listAny: ApiServer['list'] = (type, { labelSelector, ...where }) =>
-    // Selectors of sets are not known there, and all objects are of the right ones.
+    // The stub knows no selectors of sets, and all objects match them.
     reader.list(type, labelSelector?.includes(' in ') === false ? { ...where, labelSelector } : where);
   return { ...reader, list: listAny, create } as unknown as ApiServer;
 }
@@ -86,7 +86,7 @@ async function preflightNode(world: World, flags: Record<string, unknown> = {}):
 }
 
 const STUCK: Partial<NamespaceFacts> = { quotas: [tight(400)] };
-/** Without a launcher the size of vm0 is unknown. */
+/** Facts without a launcher of vm0, so that its size is unknown. */
 const UNKNOWN: Partial<NamespaceFacts> = { pods: [aLauncher('vm1')] };
 const immovable: VirtualMachineInstance = {
   ...aVm('vm0'),

@@ -92,7 +92,7 @@ async function run(invocation: Invocation): Promise<ExitCode> {
   return exitCodeOf(report);
 }
 
-/** Of a plan everything is in its conditions, which `live` writes. */
+/** Reports on a plan by its conditions alone, which `live` writes. */
 async function runPlan({
   session,
   terminal,

@@ -9,7 +9,7 @@ export interface NamespaceFacts extends Pick<
 > {
   /** The running VMs to move. */
   readonly vmis: readonly VirtualMachineInstance[];
-  /** Those that have not ended. */
+  /** Migrations that have not ended. */
   readonly migrations: readonly Migration[];
 }
 
@@ -20,10 +20,10 @@ export interface ClusterFacts {
   /** The cluster as the guard sees it: KubeVirt, the migrations that use slots, the incumbent. */
   readonly state: ViewInput;
   readonly rules: Rules;
-  /** Of an upgrade: only the VMs that are outdated already are looked at. */
+  /** Whether only VMs that are outdated already count, because an upgrade has begun. */
   readonly onlyOutdated: boolean;
   /** Nodes that are being drained now, of those that evacuations leave. */
   readonly draining: ReadonlySet<string>;
-  /** By name. */
+  /** Namespaces, sorted by name. */
   readonly namespaces: readonly NamespaceFacts[];
 }

@@ -50,7 +50,7 @@ export const LISTED_QUOTAS_TO_CHARGE = listed<ResourceQuota>(RESOURCE_QUOTAS, {
   status: { hard: true, used: true },
 });
 
-/** With what a LimitRange refuses, besides its defaults. */
+/** LimitRanges with their limits, which refuse pods, besides their defaults. */
 export const LISTED_WHOLE_LIMIT_RANGES = listed<LimitRange>(LIMIT_RANGES, {
   ...OBJECT,
   metadata: NAMED,
@@ -61,7 +61,7 @@ export const LISTED_WHOLE_LIMIT_RANGES = listed<LimitRange>(LIMIT_RANGES, {
   },
 });
 
-/** Only objects of these namespaces. */
+/** Lists only objects of these namespaces. */
 export const inNamespaces = <T extends KubernetesObject>(
   type: ListedType<T>,
   namespaces: ReadonlySet<string>,

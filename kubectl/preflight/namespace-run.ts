@@ -26,20 +26,20 @@ import { MIGRATING, migrationsByVm, type Move } from './what-if.ts';
 
 /** A verdict about one of the pods that a migration needs. */
 interface PodVerdict extends Required<VerdictResult> {
-  /** The VMMRQs by which it goes; empty: it needs none. */
+  /** The VMMRQs that give what the pod lacks; empty: it needs none. */
   readonly by: readonly string[];
 }
 
-/** One attempt to migrate a VM, with the verdict about its target launcher, or about the pod that is refused. */
+/** An attempt to migrate a VM, with the verdict about its target launcher, or about the pod that is refused. */
 export interface Attempt extends PodVerdict {
-  /** Every pod that it needs is charged now. */
+  /** Whether every pod of the migration is charged now. */
   readonly goes: boolean;
-  /** It has its target launcher, so that KubeVirt counts it among its parallel migrations. */
+  /** Whether the migration has its target launcher, so that KubeVirt counts it among its parallel migrations. */
   readonly holdsSlot: boolean;
 }
 
 interface SizedVerdict extends PodVerdict {
-  /** undefined: unknown. */
+  /** The size; undefined if it is unknown. */
   readonly size: Estimate | undefined;
 }
 
@@ -51,7 +51,7 @@ interface Step {
 }
 
 const GOING: readonly VerdictName[] = ['Fits', 'FitsWithRaise'];
-/** Amounts are missing. */
+/** Verdicts where amounts are missing. */
 const RAISABLE: readonly VerdictName[] = ['NoFit', 'FitsWithRaise'];
 
 /**
@@ -61,7 +61,7 @@ const RAISABLE: readonly VerdictName[] = ['NoFit', 'FitsWithRaise'];
 export class NamespaceRun {
   readonly #facts: NamespaceFacts;
   readonly #surroundings: Surroundings;
-  /** What other locks have reserved of a total now is free again long before the task is done. */
+  /** VMMRQs without reservations: what other locks have reserved of a total now is free again long before the task is done. */
   readonly #vmmrqs: readonly Vmmrq[];
   #quotas: readonly ResourceQuota[];
   #claims: readonly PersistentVolumeClaim[];
@@ -82,14 +82,14 @@ export class NamespaceRun {
     }
   }
 
-  /** As charged so far. */
+  /** The quotas as charged so far. */
   get quotas(): readonly ResourceQuota[] {
     return this.#quotas;
   }
 
   /**
-   * Evaluates the migration, and charges what it gets: its target launcher, then its attachment pod. One that gets its launcher
-   * only keeps that, and may be attempted again.
+   * Evaluates the migration, and charges what it gets: its target launcher, then its attachment pod. A migration that gets only its
+   * launcher keeps that, and may be attempted again.
    */
   attempt(move: Move): Attempt {
     const steps: SizedVerdict[] = [];
@@ -107,7 +107,10 @@ export class NamespaceRun {
     }
   }
 
-  /** The pods that a raise would be for, as they would be now: its target launcher, and its attachment pod; [] if that is unknown. */
+  /**
+   * The pods that a raise would be for, as they would be now: the migration's target launcher, and its attachment pod; [] if that is
+   * unknown.
+   */
   needOf(move: Move): Estimate[] {
     const step = this.#nextStep(move);
     if (step === undefined) return [];
@@ -118,7 +121,7 @@ export class NamespaceRun {
     return [sizeOf(missing, snapshot), ...(next === undefined ? [] : [next])];
   }
 
-  /** Migrates it whatever the quotas allow. */
+  /** Migrates the VM whatever the quotas allow. */
   force(move: Move): void {
     for (;;) {
       const step = this.#nextStep(move);
@@ -129,13 +132,13 @@ export class NamespaceRun {
     this.finish();
   }
 
-  /** All migrations under way end: their sources are gone. */
+  /** Ends all migrations under way: their sources are gone. */
   finish(): void {
     for (const [vm, migration] of this.#underWay) if (migration !== undefined) this.#end(vm, migration);
     this.#underWay.clear();
   }
 
-  /** undefined: it has all its pods. */
+  /** The next step; undefined if the migration has all its pods. */
   #nextStep(move: Move): Step | undefined {
     const { name } = move.vmi.metadata;
     const own = this.#pods.get(name) ?? [];
@@ -166,7 +169,7 @@ export class NamespaceRun {
     };
   }
 
-  /** In the order of what refuses it: its volume claim, a LimitRange, a quota. */
+  /** Evaluates in the order of the refusals: by the volume claim, by a LimitRange, by a quota. */
   #evaluate({ move, candidate, snapshot }: Step): SizedVerdict {
     const missing = missingPodOf(candidate, move.vmi, snapshot);
     const size = missing === undefined ? undefined : sizeOf(missing, snapshot);
@@ -176,7 +179,10 @@ export class NamespaceRun {
     return { ...REFUSED, message: refusal, size };
   }
 
-  /** What fits needs no raise, so that nothing in the namespace prevents it; nor does it matter where no raise helps. */
+  /**
+   * Decides whether a raise helps. A pod that fits needs no raise, so that nothing in the namespace prevents it; nor does it matter
+   * where no raise helps.
+   */
   #decide(candidate: Candidate, snapshot: NamespaceSnapshot): PodVerdict {
     const fit = verdictOf(candidate, snapshot);
     if (!RAISABLE.includes(fit.verdict)) return fit;
@@ -246,7 +252,7 @@ function verdictOf(candidate: Candidate, snapshot: NamespaceSnapshot): PodVerdic
   return { verdict, reason, message, blocking, by: vmmrqs.map(vmmrqName) };
 }
 
-/** The functions raise by their own margin for a newer launcher, also where a user knows that it needs less. */
+/** The snapshot for a raise: the functions raise by their own margin for a newer launcher, even if a user knows that it needs less. */
 function forRaise(snapshot: NamespaceSnapshot): NamespaceSnapshot {
   const { upgradeOverhead } = snapshot;
   const isLess = upgradeOverhead !== undefined && upgradeOverhead < UPGRADE_OVERHEAD;

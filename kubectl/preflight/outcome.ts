@@ -3,17 +3,17 @@ import type { Shortfall } from '../../functions/domain/quota/charged.ts';
 
 /** What happens to a VM, from best to worst. */
 export const OUTCOMES = [
-  /** It is migrated at once. */
+  /** KubeVirt migrates the VM at once. */
   'Passes',
-  /** It is migrated when those before it have finished. */
+  /** KubeVirt migrates the VM when those before it have finished. */
   'PassesInTurn',
-  /** KubeVirt stops it instead of migrating it. */
+  /** KubeVirt stops the VM instead of migrating it. */
   'Restarted',
-  /** A quota, or what else refuses its pods, keeps it where it is. */
+  /** A quota, or another component that refuses its pods, keeps the VM where it is. */
   'Stuck',
-  /** KubeVirt cannot migrate it live, and waits. */
+  /** KubeVirt cannot migrate the VM live, and waits. */
   'NotMigratable',
-  /** What is known is not enough. */
+  /** The known facts are not enough. */
   'CannotTell',
 ] as const;
 export type OutcomeName = (typeof OUTCOMES)[number];

@@ -4,18 +4,18 @@ import { LIVE_CONDITION } from '../../functions/domain/live/names.ts';
 import { BLOCKS_VMS } from '../../functions/live/run/state.ts';
 import { renderTable, type Cell, type Paint } from '../terminal/table.ts';
 
-/** Ready: a Migration of it would start. Held: it would, but some VMs would not move. */
+/** Ready: a Migration of the plan would start. Held: it would start, but some VMs would not move. */
 export type PlanAnswer = 'Ready' | 'Held' | 'NotReady' | 'CannotTell';
 
-/** The heaviest one first. */
+/** Weights, the heaviest first. */
 const WEIGHTS = ['stops', 'holds', 'warns'] as const;
 
-/** Something that `live` found in a plan. */
+/** A finding of `live` in a plan. */
 export interface PlanFinding {
-  /** `stops`: no VM of the plan starts before it is put right; `holds`: those that it is about do not move. */
+  /** `stops`: no VM of the plan starts before the finding is resolved; `holds`: only the VMs of the finding do not move. */
   readonly weight: (typeof WEIGHTS)[number];
   readonly condition: string;
-  /** VMs, or what else it is about. */
+  /** VMs or other objects of the finding. */
   readonly about: readonly string[];
   readonly message: string;
   readonly suggestion: string;
@@ -25,7 +25,7 @@ export interface PlanReport {
   readonly namespace: string;
   readonly name: string;
   readonly answer: PlanAnswer;
-  /** What it comes to, in one sentence. */
+  /** The result in one sentence. */
   readonly message: string;
   readonly findings: readonly PlanFinding[];
 }
@@ -62,7 +62,7 @@ export function planReport({ metadata, spec, status = {} }: Plan): PlanReport {
 const answerOf = ([first]: readonly PlanFinding[]): Pick<PlanReport, 'answer' | 'message'> =>
   ANSWER[first?.weight ?? 'warns'];
 
-/** By the heaviest finding. */
+/** The answer by the heaviest finding. */
 const ANSWER: Readonly<Record<PlanFinding['weight'], Pick<PlanReport, 'answer' | 'message'>>> = {
   stops: { answer: 'NotReady', message: 'no Migration of it starts.' },
   holds: {
@@ -72,7 +72,7 @@ const ANSWER: Readonly<Record<PlanFinding['weight'], Pick<PlanReport, 'answer' |
   warns: { answer: 'Ready', message: 'a Migration of it would start.' },
 };
 
-/** Such a plan is not looked at any more. */
+/** The end of a plan that `live` no longer evaluates; undefined: the plan is open. */
 function endOf({ spec, status }: Pick<Plan, 'spec' | 'status'>): string | undefined {
   if (spec.archived === true) return 'it is archived: no Migration of it starts.';
   return has(status, LIVE_CONDITION.succeeded)
@@ -91,7 +91,7 @@ function findingOf({
   return weight === undefined ? undefined : { weight, condition: type, about: items, message, suggestion };
 }
 
-/** For people: a row for each finding, then what it comes to; pure. */
+/** Renders a row for each finding, then the result, for people; pure. */
 export function planTable(report: PlanReport, paint: Paint): string {
   const { findings, namespace, name, message } = report;
   const rows = findings.map(({ weight, condition, about, ...texts }): Cell[] => [

@@ -63,7 +63,7 @@ const outcomes = (
   { task = NODE, state = {} }: { task?: Task; state?: Partial<ClusterFacts['state']> } = {},
 ): readonly VmOutcome[] => preflight(task, clusterFacts([aTenant(tenant)], state)).vms;
 
-/** "vm0 Passes, vm1 Stuck NotEnough" */
+/** The outcomes as text: "vm0 Passes, vm1 Stuck NotEnough" */
 const said = (vms: readonly VmOutcome[]): string =>
   vms
     .map(({ name, outcome, reason }) =>

@@ -13,11 +13,11 @@ export interface Report {
   readonly task: Task;
   /** KubeVirt's parallel limits. */
   readonly limits: View['limits'];
-  /** How many of the VMs migrate at once by them. */
+  /** Number of the VMs that migrate at once by these limits. */
   readonly atOnce: number;
-  /** Of an upgrade: only the VMs that are outdated already. */
+  /** Whether only VMs that are outdated already count, because an upgrade has begun. */
   readonly onlyOutdated: boolean;
-  /** By namespace and name: the order in which they are taken to go. */
+  /** VMs by namespace and name: the assumed order of their migrations. */
   readonly vms: readonly VmOutcome[];
 }
 
@@ -33,7 +33,7 @@ export function preflight(task: Task, facts: ClusterFacts): Report {
   return { task, limits, atOnce, onlyOutdated, vms: namespaces.flatMap((namespace) => namespace.outcomes()) };
 }
 
-/** A VM to move, and what happens to it, once that is known. */
+/** A VM to move, and its outcome, once that is known. */
 interface Entry {
   readonly vmi: VirtualMachineInstance;
   readonly move: Move;
@@ -57,7 +57,7 @@ class NamespaceOutlook {
     }));
   }
 
-  /** Those that KubeVirt has slots for, beside each other. */
+  /** Attempts the VMs that KubeVirt has slots for, beside each other. */
   goAtOnce(slots: Slots): void {
     for (const entry of this.#open()) {
       const node = nodeOf(entry.vmi);
@@ -69,7 +69,7 @@ class NamespaceOutlook {
     this.#run.finish();
   }
 
-  /** The others, each when those before it have finished. One that is stuck with its target pod keeps its slot. */
+  /** Attempts the others, each when those before it have finished. A VM that is stuck with its target pod keeps its slot. */
   goInTurn(slots: Slots): void {
     for (const entry of this.#open()) {
       const node = nodeOf(entry.vmi);
@@ -96,7 +96,7 @@ class NamespaceOutlook {
   }
 }
 
-/** What only delays a migration is no answer here. */
+/** The outcome of a failed attempt: a reason that only delays a migration is no answer here. */
 const failed = ({ verdict }: Attempt): OutcomeName =>
   verdict === 'NoFit' || verdict === 'Unsupported' ? 'Stuck' : 'CannotTell';
 

@@ -43,7 +43,7 @@ export async function printSuggestion(
   terminal.print(manifests.map((manifest) => structured('yaml', manifest)).join('\n---\n'));
 }
 
-/** A cluster-wide one, unless this user may only write VMMRQs in these namespaces. */
+/** The kind of VMMRQ to suggest: cluster-wide, unless this user may only write VMMRQs in these namespaces. */
 async function kindFor(
   cluster: ApiServer,
   namespaces: readonly string[],
@@ -56,7 +56,7 @@ async function kindFor(
   return { kind: isAllowed ? 'vmmrq' : 'cvmmrq', isAllowed };
 }
 
-/** What it is for, what it changes, and who may create it. */
+/** Comments on the purpose of the manifests, their effect, and the users that may create them. */
 function commentsOn(
   { manifests, report }: Suggestion,
   { before, mayCreate }: { readonly before: Report; readonly mayCreate: boolean },

@@ -19,15 +19,15 @@ import type { NamespaceFacts } from './facts.ts';
 import { inNamespaces, LISTED_QUOTAS_TO_CHARGE, LISTED_WHOLE_LIMIT_RANGES } from './listed.ts';
 
 export interface WhatMoves {
-  /** By namespace and name. */
+  /** VMIs by namespace and name. */
   readonly vmis: readonly VirtualMachineInstance[];
   readonly state: Pick<State, 'migrations' | 'vmmrqs' | 'clusterVmmrqs'>;
 }
 
-/** Up to this many namespaces are read one by one; more by lists of the whole cluster, which keep only theirs. */
+/** Maximum number of namespaces that are read separately; more by lists of the whole cluster, which keep only theirs. */
 const FEW = 8;
 
-/** The namespaces of the VMs, with all that decides on them. */
+/** Reads the namespaces of the VMs, with all objects on which their verdicts depend. */
 export async function readNamespaces(cluster: Reader, whatMoves: WhatMoves): Promise<NamespaceFacts[]> {
   const { state } = whatMoves;
   const vmis = byNamespace(whatMoves.vmis);
@@ -65,7 +65,7 @@ const namespaceOf = ({ metadata }: KubernetesObject): string => metadata.namespa
 const byNamespace = <T extends KubernetesObject>(objects: readonly T[]): Map<string, T[]> =>
   Map.groupBy(objects, namespaceOf);
 
-/** In the order of the names; those that are gone by now are left out. */
+/** Reads the namespaces in the order of the names; omits those that are gone by now. */
 async function readObjects(cluster: Reader, names: ReadonlySet<string>): Promise<Namespace[]> {
   if (names.size > FEW) {
     const { items } = await cluster.list(NAMESPACES, {});
@@ -93,14 +93,14 @@ async function listIn<T extends KubernetesObject>(
   return byNamespace((await Promise.all(lists)).flatMap(({ items }) => items));
 }
 
-/** Where a VM may need another volume claim that some quota counts. */
+/** Namespaces where a VM may need another volume claim that some quota counts. */
 const withClaims = (
   vmis: ReadonlyMap<string, readonly VirtualMachineInstance[]>,
   quotas: ReadonlyMap<string, readonly ResourceQuota[]>,
 ): Set<string> =>
   namesWhere(vmis, (own, name) => own.some(keepsState) && needsVolumeClaims(quotas.get(name) ?? []));
 
-/** Where one of the VMs has a migration that waits: refusals of its pods show their sizes. */
+/** Namespaces where a VM has a migration that waits: refusals of its pods show their sizes. */
 const withWaiting = (
   vmis: ReadonlyMap<string, readonly VirtualMachineInstance[]>,
   migrations: ReadonlyMap<string, readonly Migration[]>,

@@ -8,13 +8,13 @@ import { LISTED_VMIS_TO_PLAN } from './listed.ts';
 import type { Task } from './task.ts';
 
 export interface ReadVmis extends Pick<ReadList<VirtualMachineInstance>, 'items' | 'date'> {
-  /** Of an upgrade: only the VMs that are outdated already. */
+  /** Whether only VMs that are outdated already count, because an upgrade has begun. */
   readonly onlyOutdated: boolean;
 }
 
 type List = Omit<ReadVmis, 'onlyOutdated'>;
 
-/** The running VMs that the task moves, by namespace and name. Rejects with a PluginError for an unknown node or namespace. */
+/** Reads the running VMs that the task moves, by namespace and name. Rejects with a PluginError for an unknown node or namespace. */
 export async function readVmis(cluster: Reader, task: Task): Promise<ReadVmis> {
   if (task.kind === 'upgrade') return readOutdated(cluster, task.all === true);
   return { ...(await readAny(cluster, task)), onlyOutdated: false };
@@ -32,7 +32,7 @@ async function readAny(cluster: Reader, task: Exclude<Task, { kind: 'upgrade' }>
   return list(cluster, { namespace: task.namespace });
 }
 
-/** More names make a URL too long. */
+/** Maximum number of node names in a request: more make a URL too long. */
 const MAX_NODES = 50;
 
 async function readOnNodes(cluster: Reader, nodes: readonly string[]): Promise<List> {
@@ -42,7 +42,7 @@ async function readOnNodes(cluster: Reader, nodes: readonly string[]): Promise<L
   return { items: items.filter(({ status }) => nodes.includes(status?.nodeName ?? '')), date };
 }
 
-/** During an upgrade, and after one that got stuck, the VMs that are left; before the next one, all. */
+/** Reads the VMs that are left, during an upgrade and after one that got stuck; before the next one, all VMs. */
 async function readOutdated(cluster: Reader, all: boolean): Promise<ReadVmis> {
   const outdated = all ? undefined : await list(cluster, { labelSelector: KUBEVIRT.outdatedLauncher });
   const onlyOutdated = outdated !== undefined && outdated.items.length > 0;
@@ -51,7 +51,7 @@ async function readOutdated(cluster: Reader, all: boolean): Promise<ReadVmis> {
 
 async function list(cluster: Reader, where: Selection): Promise<List> {
   const { items, date } = await cluster.list(LISTED_VMIS_TO_PLAN, where);
-  // One that is being deleted goes by itself.
+  // A VMI that is being deleted leaves without a migration.
   const running = items.filter(
     ({ metadata, status }) => status?.phase === 'Running' && metadata.deletionTimestamp === undefined,
   );

@@ -12,13 +12,13 @@ import { readNamespaces } from './read-namespaces.ts';
 import { readVmis } from './read-vmis.ts';
 import type { Task } from './task.ts';
 
-/** What readFacts needs. */
+/** Rights that readFacts needs. */
 export const rightsFor = (task: Task): readonly Right[] => [
   ...STATE_RIGHTS,
   ...snapshotRights(task.kind === 'namespace' ? task.namespace : undefined),
 ];
 
-/** Reads all that the verdicts depend on. Rejects with a PluginError where the node, the namespace or KubeVirt is not there. */
+/** Reads all facts that the verdicts depend on. Rejects with a PluginError if the node, the namespace or KubeVirt does not exist. */
 export async function readFacts(cluster: ApiServer, task: Task): Promise<ClusterFacts> {
   const listing = readVmis(cluster, task);
   // Without KubeVirt there are no VMIs to list, and that error comes first.
@@ -37,7 +37,7 @@ export async function readFacts(cluster: ApiServer, task: Task): Promise<Cluster
 
 const NODES_AT_ONCE = 8;
 
-/** The nodes that evacuations of these VMs leave: only where they are drained is Evacuation the purpose. */
+/** The nodes that evacuations of these VMs leave: Evacuation is the purpose only where an admin drains them. */
 function nodesLeft(namespaces: readonly NamespaceFacts[]): string[] {
   const nodes = namespaces.flatMap(({ vmis, migrations }) => {
     const evacuations = migrations.filter(

@@ -15,7 +15,7 @@ const LOOK: Readonly<Record<OutcomeName, { readonly text: string; readonly style
   CannotTell: { text: 'cannot tell', style: 'yellow' },
 };
 
-/** For people: a row for each VM, then what it comes to; pure. */
+/** Renders a row for each VM, then the summary, for people; pure. */
 export function table(
   report: Report,
   { wide, paint }: { readonly wide: boolean; readonly paint: Paint },
@@ -29,7 +29,7 @@ export function table(
   return [...lines, ...summary(report)].join('\n');
 }
 
-/** In few words: the VMMRQs by which it passes, what is missing, or the reason. */
+/** The reason in few words: the VMMRQs by which the VM passes, the missing amounts, or the reason of the verdict. */
 function whyOf({ outcome, by, missing, message }: VmOutcome): string {
   if (outcome === 'Passes' || outcome === 'PassesInTurn') return by.length === 0 ? '' : `by ${by.join(', ')}`;
   if (missing.length === 0) return message;
@@ -38,7 +38,7 @@ function whyOf({ outcome, by, missing, message }: VmOutcome): string {
     .join('; ');
 }
 
-/** What the rows come to, one sentence a line. */
+/** The summary of the rows, one sentence a line. */
 export function summary({ task, limits, atOnce, onlyOutdated, vms }: Report): string[] {
   const counts = countsOf(vms);
   const parts = OUTCOMES.filter((name) => counts[name] > 0).map(
@@ -67,7 +67,7 @@ const countsOf = (vms: readonly VmOutcome[]): Record<OutcomeName, number> => {
   return counts;
 };
 
-/** For programs: the report with amounts as texts. */
+/** The report for programs, with amounts as texts. */
 export const structure = ({ task, limits, atOnce, onlyOutdated, vms }: Report): object => ({
   task: { ...task, ...('overhead' in task ? { overhead: describeQuantity('memory', task.overhead) } : {}) },
   limits,

@@ -9,7 +9,7 @@ export const nodeOf = ({ status }: VirtualMachineInstance): string => status?.no
 /** KubeVirt's migration slots, as far as other migrations leave them (facts/kubevirt.md §1.5). */
 export class Slots {
   readonly limits: View['limits'];
-  /** How many of the VMs to move migrate at once. */
+  /** Number of the VMs to move that migrate at once. */
   readonly atOnce: number;
   #cluster: number;
   readonly #nodes: Map<string, number>;
@@ -33,7 +33,7 @@ export class Slots {
     this.#nodes.set(node, this.#leftOn(node) - 1);
   }
 
-  /** Every migration that has all its pods is over. */
+  /** Releases the slots of every migration that has all its pods. */
   release(): void {
     this.#cluster = this.limits.cluster;
     this.#nodes.clear();

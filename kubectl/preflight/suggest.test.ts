@@ -13,7 +13,7 @@ import type { Task } from './task.ts';
 
 const NODE: Task = { kind: 'node', nodes: ['node1'] };
 
-/** As the API server makes it. */
+/** A namespace with its label as the API server sets it. */
 const labelledNamespace = (name: string): NamespaceFacts['namespace'] =>
   labelled('kubernetes.io/metadata.name', name)(named(name)(aNamespace()));
 

@@ -14,21 +14,24 @@ export type Manifest = Pick<Vmmrq | ClusterVmmrq, 'apiVersion' | 'kind' | 'spec'
   readonly metadata: { readonly name: string; readonly namespace?: string };
 };
 
-/** Which kind of VMMRQ. */
+/** The kind of VMMRQ. */
 export type ManifestKind = 'vmmrq' | 'cvmmrq';
 
 export interface Suggestion {
-  /** Empty: giving more helps nobody. */
+  /** The VMMRQs to create; empty: giving more helps no VM. */
   readonly manifests: readonly Manifest[];
-  /** What would happen with them. */
+  /** The report as it would be with these manifests. */
   readonly report: Report;
 }
 
-/** Enough for each VM to go last; where something else is in the way too, another round may find more. */
+/**
+ * Maximum number of rounds. The amounts are enough for each VM to go last; where something else is in the way too, another round may
+ * find more.
+ */
 const MAX_ROUNDS = 3;
 
 /**
- * The least that lets every VM pass that only lacks what a VMMRQ may give, in whatever order they go, and the report with it:
+ * Finds the least that lets every VM pass that only lacks what a VMMRQ may give, in whatever order they go, and the report with it:
  * the suggestion is checked by the same decision; pure. `before`: the report on these facts.
  */
 export function suggest(before: Report, facts: ClusterFacts, kind: ManifestKind): Suggestion {
@@ -60,11 +63,14 @@ export function suggest(before: Report, facts: ClusterFacts, kind: ManifestKind)
 interface ManifestRules {
   readonly kind: ManifestKind;
   readonly purpose: Purpose;
-  /** Names in use; left out: of cluster-wide VMMRQs. */
+  /** Names in use; of cluster-wide VMMRQs by default. */
   readonly taken: (namespace?: string) => readonly string[];
 }
 
-/** A cluster-wide one for all namespaces, or one in each: who may not write the former may write the latter. */
+/**
+ * A cluster-wide VMMRQ for all namespaces, or one in each: a user without the right to write the former may have the right to write
+ * the latter.
+ */
 function manifestsFor(
   task: Task,
   amounts: ReadonlyMap<string, Amounts>,
@@ -100,7 +106,7 @@ function manifestsFor(
   }));
 }
 
-/** As config/crd allows in a selector. */
+/** Maximum that config/crd allows in a selector. */
 const MAX_VALUES = 100;
 
 function chunksOf<T>(list: readonly T[], size: number): T[][] {
@@ -115,7 +121,7 @@ function nameOf(task: Task): string {
   return task.nodes.length === 1 ? `drain-${task.nodes.join('')}` : 'drain';
 }
 
-/** Names that no VMMRQ has: one that is replaced may give less. */
+/** Names that no VMMRQ has: a VMMRQ that replaces another may give less. */
 function unusedNames(name: string, taken: readonly string[], count: number): string[] {
   const names: string[] = [];
   for (let number = 1; names.length < count; number += 1) {
@@ -142,7 +148,7 @@ function greatest(lists: readonly Amounts[]): Amounts {
   return max;
 }
 
-/** The cluster as it would be once these are created. */
+/** The cluster as it would be once these manifests are created. */
 function withManifests(facts: ClusterFacts, manifests: readonly Manifest[]): ClusterFacts {
   const made = manifests.map(asStored);
   const givenIn = ({ namespace, vmmrqs }: NamespaceFacts): Vmmrq[] => {

@@ -5,14 +5,14 @@ import { viewOf } from '../../functions/domain/view/view-of.ts';
 import type { ClusterFacts } from './facts.ts';
 import type { Task } from './task.ts';
 
-/** What does not change while VMs of a namespace migrate. */
+/** Facts that do not change while VMs of a namespace migrate. */
 export interface Surroundings extends Pick<
   NamespaceSnapshot,
   'now' | 'overheadRatio' | 'autoLimits' | 'upgradeOverhead'
 > {
-  /** As the guard would see it with every slot free: a migration is only evaluated where it has one (slots.ts). */
+  /** The view of the guard with every slot free: a migration is only evaluated where it has one (slots.ts). */
   readonly view: View;
-  /** The task's nodes are taken to be drained too. */
+  /** Drained nodes; the task's nodes count as drained too. */
   readonly draining: ReadonlySet<string>;
   readonly rules: Rules;
 }

@@ -3,14 +3,14 @@ import type { KubeVirt } from '../../functions/domain/objects.ts';
 import { isEvictedOnly, methodsOf } from '../../functions/domain/progress/vm-state.ts';
 import type { Amount } from '../../functions/domain/quantity.ts';
 
-/** What an admin is about to do. */
+/** The task that an admin is about to start. */
 export type Task =
   | { readonly kind: 'node'; readonly nodes: readonly string[] }
   | {
       readonly kind: 'upgrade';
-      /** How much more overhead the new launcher has, before KubeVirt's ratio; left out: the estimate's own margin. */
+      /** Additional overhead of the new launcher, before KubeVirt's ratio; the estimate's own margin by default. */
       readonly overhead?: Amount;
-      /** All VMs, although some are outdated already. */
+      /** Whether all VMs count, although some are outdated already. */
       readonly all?: boolean;
     }
   | { readonly kind: 'namespace'; readonly namespace: string };
@@ -25,7 +25,7 @@ const PURPOSE_OF: Readonly<Record<Task['kind'], Purpose>> = {
   namespace: 'UserRequested',
 };
 
-/** What the migrations of a task are for. An evacuation from a node that nobody drains is UserRequested (docs/maintenance.md). */
+/** The purpose of a task's migrations. An evacuation from a node that is not being drained is UserRequested (docs/maintenance.md). */
 export const purposeOfTask = (task: Task, kubevirt: KubeVirt | undefined): Purpose =>
   isByEviction(task, kubevirt) ? 'UserRequested' : PURPOSE_OF[task.kind];
 

@@ -19,7 +19,7 @@ export interface Move {
   readonly migration: Migration;
 }
 
-/** What happens to a VM without any look at a quota. */
+/** The outcome of a VM that does not depend on any quota. */
 export interface Exempt {
   readonly outcome: 'Passes' | 'NotMigratable' | 'Restarted' | 'CannotTell';
   readonly reason: string;
@@ -28,28 +28,28 @@ export interface Exempt {
 
 interface WhatIf {
   readonly task: Task;
-  /** Of an upgrade: it has begun, and only the VMs that are outdated already are looked at. */
+  /** Whether an upgrade has begun, so that only the VMs that are outdated already count. */
   readonly onlyOutdated: boolean;
   readonly kubevirt: KubeVirt | undefined;
-  /** Milliseconds. */
+  /** The time, in milliseconds. */
   readonly now: number;
 }
 
-/** A VM, the migration that the task would give it, and what happens to it if that is none. */
+/** A VM, the migration that the task would give it, and its outcome if the task gives it none. */
 export interface Planned {
   readonly move: Move;
-  /** undefined: it is migrated if the quotas allow it. */
+  /** The exemption; undefined: KubeVirt migrates the VM if the quotas allow it. */
   readonly exempt: Exempt | undefined;
-  /** Another migration of it must end first. */
+  /** Whether another migration of the VM must end first. */
   readonly isLater: boolean;
 }
 
-/** What the task means for the VMs of a namespace, in their order. */
+/** The effect of the task on the VMs of a namespace, in their order. */
 export function planOf(
   { vmis, migrations }: Pick<NamespaceFacts, 'vmis' | 'migrations'>,
   whatIf: WhatIf,
 ): Planned[] {
-  // Of one that is being deleted, KubeVirt makes the next.
+  // After a migration that is being deleted, KubeVirt makes the next.
   const byVm = migrationsByVm(migrations.filter(({ metadata }) => metadata.deletionTimestamp === undefined));
   return vmis.map((vmi) => {
     const current = byVm.get(vmi.metadata.name);
@@ -83,7 +83,7 @@ function exemptionOf(
   return exemptionBy(vmStateOf(left, rulesOf(whatIf)));
 }
 
-/** A migration that runs before an upgrade gets the launcher of now. */
+/** Whether a migration runs before the upgrade, so that it gets the launcher of now. */
 const isBeforeUpgrade = (own: Migration, { task, onlyOutdated, now }: WhatIf): boolean =>
   task.kind === 'upgrade' &&
   !onlyOutdated &&
@@ -120,7 +120,7 @@ const STOPPED: Exempt = {
   message: 'its evictionStrategy protects it from no eviction: the drain stops it',
 };
 
-/** As the reports on drains and upgrades see a VM; any VM of a namespace can be migrated by hand. */
+/** The rules by which the reports on drains and upgrades see a VM; any VM of a namespace can be migrated by hand. */
 function rulesOf({ task, kubevirt, now }: WhatIf): Parameters<typeof vmStateOf>[1] {
   const methods = methodsOf(kubevirt);
   const evictionStrategy = kubevirt?.spec?.configuration?.evictionStrategy;
@@ -169,7 +169,7 @@ function migrationFor(vmi: VirtualMachineInstance, { task, kubevirt, now }: What
   };
 }
 
-/** What KubeVirt writes on a migration of its own. */
+/** The marks that KubeVirt writes on a migration of its own. */
 function marksOf(
   { status }: VirtualMachineInstance,
   kind: Task['kind'],
@@ -184,7 +184,7 @@ function marksOf(
   }
 }
 
-/** A refused migration is one that the domain looks at; one that would fit has the verdict Fits. */
+/** The migration after a refusal, because the domain evaluates only refused migrations; one that would fit has the verdict Fits. */
 const refused = (migration: Migration): Migration => ({
   ...migration,
   status: {
@@ -199,7 +199,7 @@ const outdated = (vmi: VirtualMachineInstance): VirtualMachineInstance => ({
   metadata: { ...vmi.metadata, labels: { ...vmi.metadata.labels, [KUBEVIRT.outdatedLauncher]: '' } },
 });
 
-/** As KubeVirt's eviction webhook marks it. */
+/** The VMI as KubeVirt's eviction webhook marks it. */
 const evicted = (vmi: VirtualMachineInstance): VirtualMachineInstance => ({
   ...vmi,
   status: {

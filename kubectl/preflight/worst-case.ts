@@ -15,7 +15,7 @@ import { surroundingsOf } from './surroundings.ts';
 import { purposeOfTask } from './task.ts';
 import { planOf, type Move } from './what-if.ts';
 
-/** What a VM's pods need, and how much more its quotas count when it has moved. */
+/** The need of a VM's pods, and the growth of its quotas when the VM has moved. */
 interface Moving {
   readonly move: Move;
   readonly need: readonly Estimate[];
@@ -24,12 +24,13 @@ interface Moving {
 
 interface Reported {
   readonly cluster: ClusterFacts;
-  /** Which of its VMs can go at all. */
+  /** The report, which says which of the VMs can go at all. */
   readonly report: Report;
 }
 
 /**
- * What the VMMRQs of a namespace give too little of, by canonical key, for the VM that lacks most when it goes after all others.
+ * The amounts that the VMMRQs of a namespace give too little of, by canonical key, for the VM that lacks most when it goes after all
+ * others.
  */
 export function missingIn(facts: NamespaceFacts, { cluster, report }: Reported): Map<string, Amount> {
   const { task } = report;
@@ -38,7 +39,7 @@ export function missingIn(facts: NamespaceFacts, { cluster, report }: Reported):
   const byVm = podsByVm(facts.pods);
   run.finish();
   const { going, kept } = movesIn(facts, { cluster, report });
-  // One that gets its target launcher, and then lacks its attachment pod for good, keeps what that takes.
+  // A VM that gets its target launcher, and then lacks its attachment pod for good, keeps what that takes.
   for (const move of kept) run.attempt(move);
   const base = run.quotas;
   const moving = going.map((move): Moving => {
@@ -48,7 +49,7 @@ export function missingIn(facts: NamespaceFacts, { cluster, report }: Reported):
     return { move, need, growth: growthBetween(before, run.quotas) };
   });
   const total = sumOfGrowth(moving);
-  // Others may have taken what a total allows, and what a VMMRQ without one gives takes nothing of it.
+  // Other migrations may have taken what a total allows, and what a VMMRQ without a total gives takes nothing of it.
   const untotaled = facts.vmmrqs.filter((vmmrq) => totalOf(vmmrq) === undefined);
   const most = new Map<string, Amount>();
   for (const { move, need, growth } of moving) {
@@ -82,7 +83,7 @@ function movesIn(
   return { going: moves.filter((move) => !isStuck(move)), kept: moves.filter(isStuck) };
 }
 
-/** What has grown stays; what has shrunk may still be there when a VM goes first. */
+/** The growth without a decrease: what has shrunk may still be there when a VM goes first. */
 const atLeastNothing = (amount: Amount): Amount => (amount > 0n ? amount : 0n);
 
 function sumOfGrowth(moving: readonly Moving[]): Growth {

@@ -2,19 +2,19 @@ const BAR = 30;
 /** Characters beside the subject in a line with a bar. */
 const BESIDE = BAR + 40;
 
-/** `done` of `total`; full where there is nothing to do. */
+/** Draws `done` of `total`; full where there is nothing to do. */
 export function barOf(done: number, total: number): string {
   const filled = total === 0 ? BAR : Math.floor((done / total) * BAR);
   return `[${'#'.repeat(filled)}${'.'.repeat(BAR - filled)}]`;
 }
 
-/** No line is longer than `columns`, unless they are few. */
+/** Cuts the line to `columns`, unless they are few. */
 export const cut = (line: string, columns: number): string =>
   line.length > columns ? `${line.slice(0, Math.max(0, columns - 1))}…` : line;
 
-/** What a line with a bar is about. */
+/** The subject of a line with a bar. */
 export const subjectOf = (subject: string, columns: number): string =>
   cut(subject, Math.max(10, columns - BESIDE));
 
-/** VMs of which a line says what they wait for. */
+/** Maximum number of VMs in a line that says what they wait for. */
 export const MAX_NAMED = 8;

@@ -1,8 +1,8 @@
 import { isOpen, type MaintenanceProgress } from '../../functions/domain/progress/progress-object.ts';
 
 /**
- * The objects to follow: that of this name, or what is open about a node or deployment of this name; without a name, all that is
- * open. Empty: there is none. A drain that has just begun has no object yet, and the one before it says nothing about it.
+ * The objects to follow: that of this name, or the open ones about a node or deployment of this name; without a name, all open ones.
+ * Empty: there is none. A drain that has just begun has no object yet, and the one before it says nothing about it.
  */
 export function chosen(progresses: readonly MaintenanceProgress[], name?: string): MaintenanceProgress[] {
   const named = progresses.filter(({ metadata }) => metadata.name === name);
@@ -12,7 +12,7 @@ export function chosen(progresses: readonly MaintenanceProgress[], name?: string
   );
 }
 
-/** Of those about a node or deployment of this name, in their order of age. */
+/** The ended objects about a node or deployment of this name, in their order of age. */
 export const endedAbout = (progresses: readonly MaintenanceProgress[], subject: string): string[] =>
   progresses
     .filter(({ spec }) => spec.subject === subject)

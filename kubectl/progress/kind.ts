@@ -7,11 +7,11 @@ export interface FollowedKind<T extends KubernetesObject> {
   readonly type: ResourceType<T>;
   readonly where: Selection;
   readonly isOpen: (object: T) => boolean;
-  /** Of one that has ended. */
+  /** Whether an object that has ended has succeeded. */
   readonly hasSucceeded: (object: T) => boolean;
-  /** For a terminal. */
+  /** Renders the object for a terminal. */
   readonly render: (object: T, screen: ScreenWidth) => string[];
-  /** For a pipe: one line for each change. */
+  /** Renders a line for each change, for a pipe. */
   readonly plainLine: (object: T) => string;
 }
 
@@ -20,7 +20,7 @@ export interface ScreenWidth {
   readonly columns: number;
 }
 
-/** How the followed ones ended together; undefined: one is still open. */
+/** The common end of the followed objects; undefined: one is still open. */
 export function endOf<T extends KubernetesObject>(
   objects: readonly T[],
   { isOpen, hasSucceeded }: Pick<FollowedKind<T>, 'isOpen' | 'hasSucceeded'>,

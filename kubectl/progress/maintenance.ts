@@ -24,10 +24,10 @@ export const MAINTENANCE: FollowedKind<MaintenanceProgress> = {
   plainLine,
 };
 
-/** The object of a drain exists some seconds after `kubectl drain` has begun; so it is looked for again so often (milliseconds). */
+/** Times, in milliseconds, to look again for the object of a drain, which exists some seconds after `kubectl drain` has begun. */
 const BEGINNING = { ms: 60_000, everyMs: 1_000 } as const;
 
-/** `name`: left out, all drains and upgrades that are under way. */
+/** Follows the drain or upgrade `name`; all that are under way by default. */
 export async function followMaintenance(
   name: string | undefined,
   { session: { cluster }, terminal }: Pick<Invocation, 'session' | 'terminal'>,
@@ -40,7 +40,7 @@ export async function followMaintenance(
   return end === 'completed' ? EXIT.ok : EXIT.found;
 }
 
-/** Rejects with a PluginError where there is none at `until`, in milliseconds of the clock. */
+/** Waits for the object. Rejects with a PluginError if none exists at `until`, in milliseconds of the clock. */
 async function begunBy(
   until: number,
   name: string | undefined,

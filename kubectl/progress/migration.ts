@@ -3,8 +3,8 @@ import { inRunOrder } from '../../functions/live/run/queue.ts';
 import type { Plan, PlanMigration } from '../../functions/domain/live/forklift.ts';
 
 /**
- * The Migration of the plan to follow: the one that runs, or the next one; where none may run any more, the newest. undefined: it has none.
- * They run one after the other, and none after one that succeeded.
+ * The Migration of the plan to follow: the running or the next one; where none may run any more, the newest. undefined: the plan has
+ * none. Migrations run one after the other, and none after one that succeeded.
  */
 export function migrationOf(plan: Plan, migrations: readonly PlanMigration[]): PlanMigration | undefined {
   const own = inRunOrder(migrations.filter((migration) => isOfPlan(migration, plan)));

@@ -29,7 +29,7 @@ const migrationsIn = (namespace: string): FollowedKind<PlanMigration> => ({
   plainLine: migrationLine,
 });
 
-/** The run of a plan: what its Migration shows is all that is read. */
+/** Follows the run of a plan; reads only its Migration. */
 export async function followPlan(
   name: string,
   { session: { cluster, namespace }, terminal }: Pick<Invocation, 'session' | 'terminal'>,

@@ -15,7 +15,7 @@ const STYLE = {
 } as const satisfies Record<string, Style>;
 type State = keyof typeof STYLE;
 
-/** For a terminal, as drains are shown: a bar, what the VMs do, and those that do not get on. */
+/** Renders the migration for a terminal like a drain: a bar, what the VMs do, and those that do not get on. */
 export function renderMigration(migration: PlanMigration, { paint, columns }: ScreenWidth): string[] {
   const { metadata, spec, status: { vms = [], progress = '0%' } = {} } = migration;
   const state = stateOf(migration);
@@ -35,7 +35,7 @@ export function renderMigration(migration: PlanMigration, { paint, columns }: Sc
   ];
 }
 
-/** For a pipe: one line for each change. */
+/** Renders a line for each change, for a pipe. */
 export function migrationLine(migration: PlanMigration): string {
   const { metadata, status: { progress = '0%' } = {} } = migration;
   return `${metadata.name} ${stateOf(migration)} ${progress}: ${messageOf(migration)}`;
@@ -50,7 +50,7 @@ function stateOf({ status = {} }: PlanMigration): State {
   return has(status, LIVE_CONDITION.canceled) ? 'Canceled' : 'Failed';
 }
 
-/** Before it has begun, why not. */
+/** The message; before the Migration has begun, the reason why it has not. */
 function messageOf({ status = {} }: PlanMigration): string {
   if (status.started !== undefined) return status.message ?? '';
   const problem = status.conditions?.find(isBlocking);
@@ -72,7 +72,7 @@ const countsOf = (vms: readonly VmStatus[]): string =>
     return count === 0 ? [] : [`${wanted} ${String(count)}`];
   }).join(', ');
 
-/** A VM that does not get on, or failed, with why. */
+/** A VM that does not get on, or failed, with the reason. */
 function stuckText(vm: VmStatus): string | undefined {
   const type = doingOf(vm) === 'failed' ? LIVE_CONDITION.failed : LIVE_CONDITION.blocked;
   const why = vm.conditions?.find((condition) => condition.type === type);

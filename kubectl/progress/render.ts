@@ -18,10 +18,10 @@ const STYLE: Readonly<Record<ProgressState, Style>> = {
   Superseded: 'red',
   Failed: 'red',
 };
-/** Those that do not get on by themselves, the worst first. */
+/** Buckets of VMs that do not get on by themselves, the worst first. */
 const STUCK: readonly string[] = ['blocked', 'notMigratable', 'notAutomated', 'failed'];
 
-/** For a terminal: a bar, the buckets, and VMs that do not get on. */
+/** Renders a bar, the buckets, and VMs that do not get on, for a terminal. */
 export function renderProgress(
   { metadata, spec, status }: MaintenanceProgress,
   { paint, columns }: ScreenWidth,
@@ -58,7 +58,7 @@ const countsOf = (buckets: readonly Bucket[]): string =>
     return count === 0 ? [] : [`${wanted} ${String(count)}`];
   }).join(', ');
 
-/** For a pipe: one line for each change. */
+/** Renders a line for each change, for a pipe. */
 export function plainLine({ metadata, status }: MaintenanceProgress): string {
   if (status === undefined) return `${metadata.name} begins`;
   return `${metadata.name} ${status.state} ${status.progress}: ${status.message}`;

@@ -27,7 +27,7 @@ export async function untilEnded<T extends KubernetesObject>(
   };
   const gone = ({ metadata }: T): void => {
     const known = latest.get(metadata.uid);
-    // One that had ended was only cleared away.
+    // An object that had ended was only cleared away.
     if (known !== undefined && kind.isOpen(known)) reject(new PluginError(`${metadata.name} was deleted`));
   };
   const ending = new AbortController();

@@ -9,7 +9,7 @@ import { readNamespace } from '../cluster/namespace.ts';
 import { readState } from '../cluster/state.ts';
 import { waitingNamespaces, type StatusInput } from './report.ts';
 
-/** Namespaces that are read at a time; each takes about eight requests. */
+/** Maximum number of namespaces that are read at a time; each takes about eight requests. */
 const AT_ONCE = 8;
 
 /** cvmmrqs select by labels. */
@@ -19,7 +19,7 @@ const LISTED_NAMESPACES = listed<Namespace>(NAMESPACES, {
   status: false,
 });
 
-/** Reads everything of one namespace; left out: of all. Rejects as the verbs of Cluster do. */
+/** Reads everything of one namespace; of all by default. Rejects as the verbs of Cluster do. */
 export async function readStatus(cluster: ApiServer, namespace?: string): Promise<StatusInput> {
   const where: Selection = namespace === undefined ? {} : { namespace };
   const [state, namespaces, raised] = await Promise.all([

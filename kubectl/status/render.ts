@@ -6,15 +6,15 @@ import type { LockStatus, NamespaceStatus, RaisedStatus, StatusReport, WaitingSt
 
 export interface StatusView {
   readonly paint: Paint;
-  /** Also whole tokens, amounts of raised keys, messages. */
+  /** Whether to show whole tokens, amounts of raised keys and messages too. */
   readonly isWide: boolean;
-  /** Milliseconds. */
+  /** The time, in milliseconds. */
   readonly now: number;
 }
 
 const NONE = '<none>';
 
-/** Up to three tables: cluster-wide VMMRQs, namespaces, waiting migrations. '': nothing to show. */
+/** Renders up to three tables: cluster-wide VMMRQs, namespaces, waiting migrations. '': nothing to show. */
 export function renderStatus({ clusterWide, namespaces }: StatusReport, view: StatusView): string {
   const waiting = namespaces.flatMap(({ namespace, waiting: each }) =>
     each.map((one) => ({ namespace, ...one })),

@@ -10,23 +10,23 @@ import type { Verdict, VerdictName } from '../../functions/domain/verdict/verdic
 import type { ViewInput } from '../../functions/domain/view/view-of.ts';
 import { vmmrqName } from '../../functions/domain/vmmrq-name.ts';
 
-/** What the cluster shows of this project; the shape of `-o json`. */
+/** The objects of this project in the cluster; the shape of `-o json`. */
 export interface StatusReport {
   readonly clusterWide: readonly ClusterWideStatus[];
-  /** Those with a VMMRQ, a lock, a raised quota or a waiting migration; by name. */
+  /** Namespaces with a VMMRQ, a lock, a raised quota or a waiting migration; by name. */
   readonly namespaces: readonly NamespaceStatus[];
 }
 
 export interface ClusterWideStatus {
   readonly name: string;
   readonly purposes: readonly string[];
-  /** Number of namespaces that it selects. */
+  /** Number of namespaces that the VMMRQ selects. */
   readonly namespaces: number;
 }
 
 export interface NamespaceStatus {
   readonly namespace: string;
-  /** In force here: its own, and cluster-wide ones. */
+  /** The VMMRQs in force here: the namespace's own, and cluster-wide ones. */
   readonly vmmrqs: readonly string[];
   readonly lock?: LockStatus;
   readonly raised: readonly RaisedStatus[];
@@ -46,7 +46,7 @@ export type LockStatus =
 
 export interface RaisedStatus {
   readonly quota: string;
-  /** What each raised key has for the moment. */
+  /** The temporary amount of each raised key. */
   readonly keys: Readonly<Record<string, string>>;
 }
 
@@ -59,20 +59,20 @@ export interface WaitingStatus {
   readonly blocking: readonly { readonly quota: string; readonly key: string; readonly missing: string }[];
 }
 
-/** What was read. */
+/** The objects that `status` has read. */
 export interface StatusInput {
   readonly state: Pick<ViewInput, 'vmmrqs' | 'migrations'> & {
     readonly locked: readonly Namespace[];
     readonly clusterVmmrqs: readonly (Vmmrq | ClusterVmmrq)[];
     readonly now: number;
   };
-  /** The only one to show; undefined: all. */
+  /** The only namespace to show; undefined: all. */
   readonly namespace?: string | undefined;
   /** Every namespace of the cluster, with its labels: a cluster-wide VMMRQ may select any of them. */
   readonly namespaces: readonly Namespace[];
-  /** Those that have the label of a raise. */
+  /** Quotas that have the label of a raise. */
   readonly raised: readonly ResourceQuota[];
-  /** By namespace. */
+  /** Verdicts by namespace. */
   readonly verdicts: ReadonlyMap<string, readonly Verdict[]>;
 }
 
@@ -96,7 +96,7 @@ export function reportOf(input: StatusInput): StatusReport {
   };
 }
 
-/** A namespace that only a cluster-wide VMMRQ selects is counted, not shown. */
+/** Whether a namespace is shown: a namespace that only a cluster-wide VMMRQ selects is counted, not shown. */
 const isWorthShowing = ({ vmmrqs, lock, raised, waiting }: NamespaceStatus): boolean =>
   vmmrqs.some((name) => !name.includes('/')) || lock !== undefined || raised.length > 0 || waiting.length > 0;
 

@@ -15,13 +15,16 @@ const WATCHED = [
   { type: RESOURCE_QUOTAS, where: { labelSelector: LABEL.raised } },
 ] as const;
 
-/** What `--watch` needs besides. */
+/** Rights that `--watch` needs besides. */
 export const WATCH_RIGHTS: readonly Right[] = WATCHED.flatMap(({ type }): Right[] => [
   { verb: 'list', type },
   { verb: 'watch', type },
 ]);
 
-/** At most one report in this time, and one at least, because not all that a report depends on is watched; milliseconds. */
+/**
+ * Milliseconds between two reports: at least `least`, and at most `most`, because a report also depends on objects that are not
+ * watched.
+ */
 const EVERY_MS = { least: 2_000, most: 10_000 } as const;
 
 /** Calls `look` at once, and again after each change. Ends only when `look` rejects. */

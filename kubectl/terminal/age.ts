@@ -5,7 +5,7 @@ const UNITS = [
   ['s', 1],
 ] as const;
 
-/** A time span as kubectl prints it, by its two largest units: "75s" is "1m15s". Negative spans count as none. */
+/** Formats a time span as kubectl prints it, by its two largest units: "75s" is "1m15s". Negative spans count as none. */
 export function formatAge(ms: number): string {
   let left = Math.max(0, Math.floor(ms / 1_000));
   const parts = UNITS.flatMap(([unit, seconds]) => {

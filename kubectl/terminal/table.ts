@@ -1,4 +1,4 @@
-/** Styles by meaning are chosen where a cell is made; these are the names of node:util's styleText. */
+/** A style by meaning, chosen where a cell is made; these are the names of node:util's styleText. */
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 export type Paint = (style: Style, text: string) => string;
 
@@ -30,7 +30,7 @@ export function renderTable(
 
 const textOf = (cell: Cell | undefined): string => (typeof cell === 'object' ? cell.text : (cell ?? ''));
 
-/** Filled up before it is painted: control characters have no width. */
+/** Fills the cell up before it is painted: control characters have no width. */
 function fill(cell: Cell, width: number, paint: Paint): string {
   const filling = ' '.repeat(width - textOf(cell).length);
   return (typeof cell === 'object' ? paint(cell.style, cell.text) : cell) + filling;

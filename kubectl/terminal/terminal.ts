@@ -37,17 +37,17 @@ export class Terminal {
     return (this.isTerminal && this.#streams.stdout.columns) || 80;
   }
 
-  /** A line, or several, to stdout. */
+  /** Prints a line, or several, to stdout. */
   print(text: string): void {
     this.#streams.stdout.write(`${safe(text)}\n`);
   }
 
-  /** On a terminal, the next text begins at the top of an empty screen; else after an empty line. */
+  /** Clears a terminal, so that the next text begins at the top of an empty screen; elsewhere prints an empty line. */
   clear(): void {
     this.#streams.stdout.write(this.isTerminal ? CLEAR : '\n');
   }
 
-  /** On a terminal: these lines in the place of those that the last call wrote. */
+  /** Replaces the lines of the last call by these lines, on a terminal. */
   redraw(lines: readonly string[]): void {
     const back = this.#drawn === 0 ? '' : `${ESCAPE}[${String(this.#drawn)}F${ESCAPE}[J`;
     this.#streams.stdout.write(back + lines.map((line) => `${safe(line)}\n`).join(''));
@@ -58,7 +58,7 @@ export class Terminal {
     this.#streams.stderr.write(`${safe(text)}\n`);
   }
 
-  /** undefined: stdin is no terminal, so that nobody can answer. */
+  /** Asks the question; undefined if stdin is no terminal, so that no answer is possible. */
   async confirm(question: string): Promise<boolean | undefined> {
     const { stdin, stderr } = this.#streams;
     if (!stdin.isTTY) return undefined;
@@ -74,6 +74,6 @@ export class Terminal {
   }
 }
 
-/** By Ctrl-C, or at the end of the input. */
+/** Whether the user ended the prompt by Ctrl-C, or the input ended. */
 const isAbort = (error: unknown): boolean =>
   typeof error === 'object' && error !== null && 'name' in error && error.name === 'AbortError';

@@ -23,7 +23,7 @@ export function certificatesOf(bundle: string): Certificate[] {
 }
 
 /**
- * Those of the other cluster that this one does not trust yet. Expired ones and those that are not valid yet are left out, as
+ * The certificates of the other cluster that this one does not trust yet. Omits expired ones and those that are not valid yet, as
  * virt-operator does without a word (docs/facts/cross-cluster.md C3).
  */
 export function untrusted(own: string, other: string, now: number): Certificate[] {

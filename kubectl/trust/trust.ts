@@ -24,7 +24,7 @@ Exit codes: 0 they trust each other; 1 declined, or not within a minute; 2 no an
 
 const EXAMPLES = examples('kubectl vmmrq trust east', 'kubectl vmmrq trust --context west east --yes');
 
-/** ConfigMaps of KubeVirt's namespace: what it trusts, and where others are added. */
+/** ConfigMaps of KubeVirt's namespace: the certificates that it trusts, and the place to add others. */
 const TRUSTED = 'kubevirt-ca';
 const EXTERNAL = 'kubevirt-external-ca';
 const BUNDLE = 'ca-bundle';
@@ -49,15 +49,15 @@ export const trustSubcommand: Subcommand = {
 
 /** A cluster with its KubeVirt. */
 interface Side {
-  /** For people. */
+  /** The name for people. */
   readonly name: string;
   readonly cluster: ApiServer;
   readonly id: string;
-  /** Of its KubeVirt. */
+  /** The namespace of its KubeVirt. */
   readonly namespace: string;
-  /** PEM: what its KubeVirt trusts, its own included. */
+  /** PEM of the certificates that its KubeVirt trusts, its own included. */
   readonly trusted: string;
-  /** By its API server, milliseconds. */
+  /** The time of its API server, milliseconds. */
   readonly now: number;
 }
 
@@ -90,7 +90,7 @@ function otherCluster(context: string, kubeconfig: unknown): ApiServer {
   return connect({ ...ofFile, context }).cluster;
 }
 
-/** The names of those that do not trust the other one in time. */
+/** The names of the clusters that do not trust the other one in time. */
 async function changed(changes: readonly Change[]): Promise<string[]> {
   for (const change of changes) await add(change);
   const trusting = await Promise.all(changes.map(untilTrusted));
@@ -122,7 +122,7 @@ async function readSide(name: string, cluster: ApiServer): Promise<Side> {
   return { name, cluster, id: object.metadata.uid, namespace, trusted, now: date.getTime() };
 }
 
-/** What one side must learn about the other. */
+/** The certificates that one side does not know of the other. */
 interface Change {
   readonly side: Side;
   readonly from: Side;
@@ -138,7 +138,7 @@ const changeOf = (side: Side, from: Side): Change => ({
 const describe = ({ fingerprint, until }: Certificate): string =>
   `certificate ${fingerprint.slice(0, 23)}…, valid until ${new Date(until).toISOString()}`;
 
-/** Beside what others have written and virt-operator has not taken yet. */
+/** Adds the certificates beside those that other writers have added and virt-operator has not taken yet. */
 async function add({ side: { name, cluster, namespace }, missing }: Change): Promise<void> {
   const at = { namespace, name: EXTERNAL };
   const found = await ignoreNotFound(cluster.get(BUNDLES, at));
@@ -154,7 +154,7 @@ async function add({ side: { name, cluster, namespace }, missing }: Change): Pro
   });
 }
 
-/** virt-operator empties the external one when it has merged it: only the trusted one tells. */
+/** Waits until the trusted ConfigMap has the certificates: virt-operator empties the external one when it has merged it. */
 async function untilTrusted({ side: { cluster, namespace, now }, missing }: Change): Promise<boolean> {
   const wanted = missing.map(({ pem }) => pem).join('');
   const until = performance.now() + WITHIN_MS;

@@ -4,7 +4,7 @@ import { ANNOTATION, UNREADABLE_TOKEN } from '../../functions/domain/names.ts';
 import type { Namespace } from '../../functions/domain/objects.ts';
 import { formatAge } from '../terminal/age.ts';
 
-/** What is shown of a lock before it is removed; undefined: there is none. `now`: the API server's clock, milliseconds. */
+/** Describes a lock before its removal; undefined: there is none. `now`: the API server's clock, milliseconds. */
 export function describeLock(namespace: Namespace, now: number): string | undefined {
   const state = lockOf(namespace);
   if (state.kind === 'none') return undefined;
@@ -20,8 +20,8 @@ export function describeLock(namespace: Namespace, now: number): string | undefi
 const tokenOf = ({ metadata }: Namespace): string => breakGlassToken(metadata.annotations);
 
 /**
- * Merge patches of the metadata, in their order, that remove the lock of this version of the namespace. Two, where the token is
- * in ANNOTATION.breakGlass already: admission counts it only where a write sets it.
+ * Merge patches of the metadata, in their order, that remove the lock of this version of the namespace. The patches are two where the
+ * token is in ANNOTATION.breakGlass already: admission counts it only where a write sets it.
  */
 export function unlockPatches(namespace: Namespace): object[] {
   const token = tokenOf(namespace);
@@ -30,7 +30,7 @@ export function unlockPatches(namespace: Namespace): object[] {
   return [...(isSet ? [clear] : []), breakGlassPatch(token)];
 }
 
-/** What became of a lock that was shown. */
+/** The change of a lock since it was shown. */
 export function changeOf(shown: Namespace, now: Namespace): 'same' | 'ended' | 'replaced' {
   if (lockOf(now).kind === 'none') return 'ended';
   const isSame =
@@ -38,7 +38,7 @@ export function changeOf(shown: Namespace, now: Namespace): 'same' | 'ended' | '
   return isSame ? 'same' : 'replaced';
 }
 
-/** Without a token of its own, only the text identifies a lock. */
+/** Whether both locks have the same text: a lock without a token of its own has no other identity. */
 const hasSameText = (one: Namespace, other: Namespace): boolean =>
   one.metadata.annotations?.[ANNOTATION.lock] === other.metadata.annotations?.[ANNOTATION.lock];
 

@@ -67,7 +67,10 @@ const SAID = {
   replaced: 'another lock took its place; nothing was done',
 } as const;
 
-/** Each write is on the version that was seen. After a conflict it goes on only while the lock that was shown is there. */
+/**
+ * Removes the lock. Each write is on the version that was seen. After a conflict it goes on only while the lock that was shown is
+ * there.
+ */
 async function remove(cluster: ApiServer, shown: Namespace): Promise<keyof typeof SAID> {
   const { name } = shown.metadata;
   for (let seen = shown; ;) {

@@ -1,4 +1,4 @@
-import { IMPORTER_POD } from '../../functions/live/target/filling.ts';
+import { IMPORTER_POD } from '../../functions/live/on-target/filling.ts';
 import type { DataVolume } from '../../functions/domain/live/kubevirt.ts';
 import { LIVE_KIND, LIVE_KUBEVIRT } from '../../functions/domain/live/names.ts';
 import { KUBEVIRT } from '../../functions/domain/names.ts';

@@ -19,7 +19,7 @@ const review = (changed: object = {}): unknown => ({
   request: { ...request, ...changed },
 });
 
-/** Parsed from JSON, so that __proto__ is an ordinary key. */
+/** The value is parsed from JSON, so that __proto__ is an ordinary key. */
 const PROTO: unknown = JSON.parse('{"__proto__": 1}');
 
 describe('parseReview', () => {

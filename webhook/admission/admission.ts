@@ -18,7 +18,7 @@ const groupsSchema = z.custom<string[]>(
   (value) => Array.isArray(value) && value.every((text) => typeof text === 'string'),
 );
 
-/** As above, with a list of texts for each key. */
+/** The same schema, with a list of texts for each key. */
 const extraSchema = z.custom<Record<string, string[]>>(
   (value: unknown) =>
     typeof value === 'object' &&
@@ -28,7 +28,7 @@ const extraSchema = z.custom<Record<string, string[]>>(
     ),
 );
 
-/** As much of an object as a review reads without knowing its kind. */
+/** The metadata that a review reads without knowing the object's kind. */
 const metadataSchema = z.object({
   metadata: z.object({ labels: z.optional(textsSchema), annotations: z.optional(textsSchema) }),
 });
@@ -47,9 +47,9 @@ const anyRequestSchema = z.object({
   kind: z.object({ group: z.string(), version: z.string(), kind: z.string() }),
   resource: z.object({ group: z.string(), version: z.string(), resource: z.string() }),
   subResource: z.optional(z.string()),
-  /** Missing or empty until the API server chooses it (generateName). */
+  /** The name; missing or empty until the API server chooses it (generateName). */
   name: z.optional(z.string()),
-  /** Missing for a cluster-scoped object; for a Namespace it is the namespace's own name. */
+  /** The namespace; missing for a cluster-scoped object; for a Namespace it is the namespace's own name. */
   namespace: z.optional(z.string()),
   userInfo: z.object({
     username: z.string(),
@@ -89,7 +89,7 @@ const reviewSchema = z.object({
   request: requestSchema,
 });
 
-/** One admission request, with the fields that a review reads. */
+/** An admission request, with the fields that a review reads. */
 export type AdmissionRequest = Readonly<z.infer<typeof requestSchema>>;
 
 /** The change to the object; a change always has at least one object. */
@@ -151,7 +151,7 @@ export interface AnsweredReview {
 
 /** Characters. */
 const MAX_LINE = 500;
-/** Characters of a refusal: a forged review names what it is about by any text. */
+/** Characters of a refusal: a forged review names its objects by any text. */
 const MAX_MESSAGE = 4_000;
 
 /** The request of an AdmissionReview, or one line that says why the body is not a review. */

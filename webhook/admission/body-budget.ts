@@ -1,31 +1,31 @@
 import type { IncomingMessage } from 'node:http';
 
 /**
- * What all bodies that are being read or reviewed may use of the memory, in bytes. With it, the heap's 112 MiB and the container's
- * 256 MiB are never full (config/webhook/deployment.yaml).
+ * Maximum memory, in bytes, of all bodies that are being read or reviewed. With it, the heap's 112 MiB and the container's 256 MiB are
+ * never full (config/webhook/deployment.yaml).
  */
 const MAX_BYTES = 48 * 1024 * 1024;
-/** Almost every review takes less. The larger ones leave a sixth of the budget to it. */
+/** Size, in bytes, that almost every review stays below. The larger ones leave a sixth of the budget to the small ones. */
 const SMALL_BYTES = 256 * 1024;
 const LARGE_SHARE = 5 / 6;
 
 /**
- * One budget for the bodies of all clients, of bytes that are here: an announced length costs a client nothing. When it is used up,
- * the oldest body that is not whole yet is dropped. The API server sends its bodies at once, so a slower client is the first.
+ * A budget for the bodies of all clients, of bytes that are here: an announced length costs a client nothing. When it is used up, the
+ * oldest body that is not whole yet is dropped. The API server sends its bodies at once, so a slower client is the first.
  */
 export class BodyBudget {
   readonly #max: number;
   #used = 0;
-  /** What bodies above SMALL_BYTES use of it. */
+  /** Bytes of the bodies above SMALL_BYTES. */
   #large = 0;
-  /** The oldest first. */
+  /** Bytes by request, the oldest first. */
   readonly #held = new Map<IncomingMessage, number>();
 
   constructor(max = MAX_BYTES) {
     this.#max = max;
   }
 
-  /** Adds to what this request holds. False: only whole bodies are left, and they leave too little. */
+  /** Adds to the bytes that this request holds. Returns false if only whole bodies are left, and they leave too little. */
   take(request: IncomingMessage, bytes: number): boolean {
     const before = this.#held.get(request) ?? 0;
     const size = before + bytes;
@@ -41,7 +41,7 @@ export class BodyBudget {
     return !this.#isFull && (size <= SMALL_BYTES || !this.#isShareFull);
   }
 
-  /** Everything that this request holds. */
+  /** Frees everything that this request holds. */
   free(request: IncomingMessage): void {
     const size = this.#held.get(request) ?? 0;
     this.#used -= size;

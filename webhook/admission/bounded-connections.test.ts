@@ -32,7 +32,7 @@ async function client(sent = ''): Promise<Socket> {
 
 const GET = 'GET / HTTP/1.1\r\nhost: guard\r\n\r\n';
 const SLOW = 'POST / HTTP/1.1\r\nhost: guard\r\ncontent-length: 10\r\n\r\n{';
-/** Also by a reset. */
+/** Resolves when the connection is closed, even by a reset. */
 const closed = (socket: Socket): Promise<unknown> =>
   new Promise((resolve) => socket.resume().once('close', resolve));
 const answerTo = async (socket: Socket): Promise<string> =>
@@ -74,7 +74,7 @@ describe('a server whose connections are all in use', () => {
     let requests = 0;
     await serve(() => void (requests += 1));
     await closed(await client(GET.repeat(50_000)));
-    // All of one read.
+    // The requests of one read still arrive.
     expect(requests).toBeLessThan(10_000);
   });
 

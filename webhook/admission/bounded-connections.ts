@@ -2,7 +2,10 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 
-/** More than the API servers, the Broker, the functions and a kubelet use. One takes up to 100 KiB. */
+/**
+ * Maximum number of connections, more than the API servers, the Broker, the functions and a kubelet use. A connection takes up to 100
+ * KiB.
+ */
 const MAX_CONNECTIONS = 256;
 /** Bytes of answers that clients do not read. */
 const MAX_UNREAD = 16 * 1024 * 1024;
@@ -10,18 +13,18 @@ const MAX_UNREAD = 16 * 1024 * 1024;
 interface Connection {
   /** The TCP connection, also of TLS. */
   readonly socket: Socket;
-  /** What carries the requests. */
+  /** The socket that carries the requests. */
   carrier?: Socket;
-  /** To the request under way. */
+  /** The response to the request under way. */
   response?: ServerResponse | undefined;
 }
 
 /**
- * Bounds what clients hold by their connections. With `maxConnections`, a tenant who has them all would shut out the API server. So
- * a new one is accepted, and closes the least recently used one whose client does not wait for an answer.
+ * Bounds what clients hold by their connections. With `maxConnections`, a tenant with all of them would shut out the API server.
+ * So the server accepts a new connection, and closes the least recently used one whose client does not wait for an answer.
  */
 export function boundConnections(server: Server | TlsServer, max = MAX_CONNECTIONS): void {
-  /** The least recently used first. By the client's address, because a request over TLS has another socket. */
+  /** Open connections, the least recently used first. The key is the client's address, because a request over TLS has another socket. */
   const open = new Map<string, Connection>();
   const dropOne = (): boolean => {
     const [key, connection] = [...open].find(([, each]) => !isAwaitingAnswer(each)) ?? [];
@@ -30,7 +33,7 @@ export function boundConnections(server: Server | TlsServer, max = MAX_CONNECTIO
     connection?.socket.destroy();
     return true;
   };
-  /** Never the API server's: it reads its answers. */
+  /** Drops the connection with the most unread bytes, which is never the API server's: it reads its answers. */
   const dropMostUnread = (): void => {
     const [key, connection] = [...open].reduce((most, each) =>
       unreadOf(each[1]) > unreadOf(most[1]) ? each : most,

@@ -16,8 +16,8 @@ export function changedKeys(
 }
 
 /**
- * For a Namespace. A new one may have ANNOTATION.lastAttempt. Every user may remove ANNOTATION.breakGlass; only users with the
- * break-glass right may set it.
+ * The changed keys of a Namespace. A new one may have ANNOTATION.lastAttempt. Every user may remove ANNOTATION.breakGlass; only users
+ * with the break-glass right may set it.
  */
 export const changedNamespaceKeys = (change: Change): string[] => [
   ...changedKeys(change, OUR_KEYS.namespace).filter(

@@ -61,7 +61,7 @@ function kubeconfig(): string {
   return file;
 }
 
-/** Starts the guard; the port for its health. */
+/** Starts the guard; resolves with the port for its health. */
 async function start(): Promise<number> {
   const own = { KUBECONFIG: kubeconfig(), ADMISSION: 'policy', PORT: '0', K_SINK: 'http://127.0.0.1:9' };
   guard = spawn(process.execPath, ['webhook/main.ts'], {

@@ -24,7 +24,7 @@ export interface RefusalParts {
 }
 
 interface Refusal {
-  /** The policies and webhooks that refuse so. */
+  /** The policies and webhooks that refuse with this message. */
   readonly by: readonly string[];
   readonly text: (parts: RefusalParts) => string;
 }
@@ -37,7 +37,7 @@ const mustWait = ({ operation, resource, namespace }: Request): string =>
 
 const FEW_SECONDS = 'for a few seconds, at most a minute; try again then';
 
-/** What tenants and admins meet. */
+/** Refusals that tenants and admins meet. */
 export const REFUSAL = {
   lockedFor: {
     by: ['guard'],
@@ -101,7 +101,7 @@ export const REFUSAL = {
   },
 } as const satisfies Record<string, Refusal>;
 
-/** What our own accounts meet where a step or a stolen token writes more than the steps do (POLICY.ownWrites). */
+/** Refusals that our own accounts meet where a step or a stolen token writes more than the steps do (POLICY.ownWrites). */
 export const OWN_REFUSAL = {
   metadata: ({ keys }: Parts<'keys'>) =>
     `managed-tenant-quota may write nothing but its own keys of metadata, and this request would change ${keys}`,
@@ -117,7 +117,7 @@ export const OWN_REFUSAL = {
     `managed-tenant-quota may not leave ResourceQuota ${quota} raised without label and grant`,
 } as const;
 
-/** What users of live migrations between clusters meet, where that component is installed. */
+/** Refusals that users of live migrations between clusters meet, where that component is installed. */
 export const LIVE_REFUSAL = {
   lackingRights: ({ user, rights }: { readonly user: string; readonly rights: string }) =>
     `the run would do more than ${user} may do: ${rights}. Ask an administrator for these rights, or for somebody who has them to ` +

@@ -17,16 +17,16 @@ import { ReviewBodies } from './review-body.ts';
 import type { Reviewed } from '../observability/metrics.ts';
 
 export interface ReviewOptions {
-  /** Decides. The app refuses the request when this rejects or takes too long. */
+  /** Decides on the request. The app refuses the request when this rejects or takes too long. */
   readonly review: (request: AdmissionRequest) => Promise<Decision>;
   readonly log: Log;
-  /** How long `review` may take, in milliseconds. */
+  /** Maximum duration of `review`, in milliseconds. */
   readonly deadlineMs?: number;
   /** The app calls this after every answered review, for the metrics. */
   readonly onReviewed?: (reviewed: Reviewed) => void;
 }
 
-/** Less than the webhooks' timeoutSeconds of 3, so that the client gets our message and not the API server's. */
+/** Timeout of a review, less than the webhooks' timeoutSeconds of 3, so that the client gets our message and not the API server's. */
 const DEADLINE_MS = 2_500;
 
 /**
@@ -62,7 +62,7 @@ export function reviewApp(options: ReviewOptions): Express {
   return app;
 }
 
-/** Never rejects: every error becomes a refusal. */
+/** Decides on the request. Never rejects: every error becomes a refusal. */
 async function decide(request: AdmissionRequest, options: ReviewOptions): Promise<Decision> {
   let decision: Decision = unavailable(request);
   let failure: string | undefined;

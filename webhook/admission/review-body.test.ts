@@ -12,7 +12,7 @@ let server: Server;
 /** Ends a review that is under way. */
 let reviewed: (() => void)[];
 
-/** A server without timeouts, whose bodies may use 1 MiB. A body `"waits…"` is reviewed until the test ends that. */
+/** Starts a server without timeouts, whose bodies may use 1 MiB. A body `"waits…"` is reviewed until the test ends that. */
 beforeEach(async () => {
   const bodies = new ReviewBodies(new BodyBudget(KIB * KIB));
   reviewed = [];

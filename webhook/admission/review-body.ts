@@ -3,13 +3,16 @@ import { describeError } from '../../functions/kubernetes/errors.ts';
 import { MAX_BODY_BYTES } from '../observability/body-limit.ts';
 import { BodyBudget } from './body-budget.ts';
 
-/** Why a body is not used. */
+/** The reason why a body is not used. */
 export interface BadBody {
   readonly status: number;
   readonly line: string;
 }
 
-/** Any pod may post. More values than in any object of etcd: their memory does not depend on the length of their text. */
+/**
+ * Maximum number of values in a body, because any pod may post. No object of etcd has so many. The memory of values does not depend on
+ * the length of their text.
+ */
 const MAX_VALUES = 300_000;
 /** Bytes of memory for a parsed value: measured with objects of one new key each. */
 const VALUE_BYTES = 100;
@@ -27,7 +30,8 @@ export class ReviewBodies {
   }
 
   /**
-   * The parsed body. One that is too large gets 413, a compressed one 415, and what is no JSON 400. It counts until `answered`.
+   * Reads and parses the body. A body that is too large gets 413, a compressed one 415, and a body that is no JSON 400. It counts
+   * until `answered`.
    */
   async read(request: Request, response: Response): Promise<{ readonly body: unknown } | BadBody> {
     const weigh = (chunk: Buffer): void => void this.#budget.take(request, chunk.length + PART_BYTES);
@@ -45,14 +49,14 @@ export class ReviewBodies {
     }
   }
 
-  /** The body is no longer needed. */
+  /** Frees the body, which is no longer needed. */
   answered(request: Request): void {
     this.#budget.free(request);
   }
 
   #parsed(request: Request): { readonly body: unknown } | BadBody {
     const body: unknown = request.body;
-    // Else an idle connection would keep it.
+    // Otherwise an idle connection would keep it.
     request.body = undefined;
     if (!Buffer.isBuffer(body) || body.length === 0) return { body: undefined };
     const values = valuesIn(body);
@@ -83,7 +87,7 @@ function parsed(body: Buffer): { readonly body: unknown } | BadBody {
 /** Each value but the first of a list or an object follows one of these. */
 const MARKS = [',', '[', '{'] as const;
 
-/** At least the values of a body, or more than MAX_VALUES. By the search of Node itself: a loop over 8 MiB would take 330 ms. */
+/** The minimum number of values of a body, or more than MAX_VALUES. It uses Node's own search: a loop over 8 MiB would take 330 ms. */
 function valuesIn(body: Buffer): number {
   let values = 0;
   for (const mark of MARKS) {

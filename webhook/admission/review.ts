@@ -9,7 +9,7 @@ import { REFUSAL } from './messages.ts';
 
 export interface ReviewInput {
   readonly request: AdmissionRequest;
-  /** From a live read, not from a cache; undefined: the namespace does not exist. */
+  /** The namespace from a live read, not from a cache; undefined: it does not exist. */
   readonly namespace: Namespace | undefined;
   /** The API server's clock at that read, in milliseconds. */
   readonly now: number;
@@ -32,7 +32,7 @@ export function review(input: ReviewInput): Decision {
   return isAboutKeys(input.request) ? reviewKeys(input.request) : reviewLocked(input);
 }
 
-/** Only our accounts may set or remove our keys on a namespace. Break-glass writes do not come here (matchConditions). */
+/** Reserves our keys on a namespace to our accounts. Break-glass writes do not come here (matchConditions). */
 function reviewKeys(request: AdmissionRequest): Decision {
   if (OUR_USERS.includes(request.userInfo.username)) return ALLOWED;
   const changed = changedNamespaceKeys(request);

@@ -7,11 +7,11 @@ import type { KeyPair } from '../tls/key-pair.ts';
 export interface ServerOptions {
   readonly reviewApp: RequestListener;
   readonly healthApp: RequestListener;
-  /** 0: any free one. */
+  /** The port for reviews; 0: any free one. */
   readonly tlsPort: number;
-  /** 0: any free one. */
+  /** The port for health; 0: any free one. */
   readonly port: number;
-  /** PEM. Without it, every handshake fails until `useCertificate`. */
+  /** The certificate, in PEM. Without it, every handshake fails until `useCertificate`. */
   readonly certificate?: KeyPair;
 }
 
@@ -76,7 +76,7 @@ export async function listenForHealth(
   return { port: await listening(health, port), close: drainedInTime(health) };
 }
 
-/** As `drainable`, with at most REQUEST_MS for each request, and bounds for all clients together. */
+/** Makes the server drainable, with at most REQUEST_MS for each request, and bounds for all clients together. */
 function drainedInTime(server: Server | TlsServer): ReturnType<typeof drainable> {
   const drain = drainable(server);
   boundConnections(server);

@@ -43,9 +43,9 @@ const anEvent: MoveEvent = {
 interface Case {
   readonly plan?: Plan;
   readonly migrations?: readonly PlanMigration[];
-  /** Seconds between two sweeps of the Migration; undefined: never. */
+  /** Seconds between two resyncs of the Migration; undefined for never. */
   readonly migrationEvery?: number;
-  /** The same of the Plan. */
+  /** Seconds between two resyncs of the Plan; undefined for never. */
   readonly planEvery?: number;
 }
 
@@ -116,7 +116,7 @@ const CASES: Record<string, Case> = {
     planEvery: 600,
   },
   'a plan whose VMs have all moved never': { plan: aPlan(withConditions(LIVE_CONDITION.succeeded)) },
-  'a plan that is deleted and held every ten minutes': {
+  'a plan that is deleted and has the finalizer every ten minutes': {
     plan: aPlan(ready, (plan) => ({
       ...plan,
       metadata: { ...plan.metadata, finalizers: [LIVE_FINALIZER], deletionTimestamp: seconds(0) },
@@ -129,20 +129,20 @@ const CASES: Record<string, Case> = {
 };
 
 test.each(Object.entries(CASES))('%s', (_, { plan = aPlan(ready), migrations = [], ...every }) => {
-  const swept: Record<string, number[]> = { Plan: [], Migration: [] };
-  let sweptAt: ReadonlyMap<string, number> = new Map();
-  // As the watches keep them.
+  const seconds: Record<string, number[]> = { Plan: [], Migration: [] };
+  let resyncedAt: ReadonlyMap<string, number> = new Map();
+  // The objects are as the watches keep them.
   const view = {
     plans: kept(LISTED_PLANS, [plan]),
     migrations: kept(LISTED_PLAN_MIGRATIONS, migrations),
   };
   for (let second = 0; second <= 1_300; second += 2) {
-    const sweeps = resyncsDue({ ...view, resyncedAt: sweptAt, now: second * 1_000 });
-    sweptAt = sweeps.resyncedAt;
-    for (const { kind } of sweeps.due) swept[kind]?.push(second);
+    const resyncs = resyncsDue({ ...view, resyncedAt, now: second * 1_000 });
+    resyncedAt = resyncs.resyncedAt;
+    for (const { kind } of resyncs.due) seconds[kind]?.push(second);
   }
-  expect(intervals(swept['Migration'])).toEqual(intervalsOf(every.migrationEvery));
-  expect(intervals(swept['Plan'])).toEqual(intervalsOf(every.planEvery));
+  expect(intervals(seconds['Migration'])).toEqual(intervalsOf(every.migrationEvery));
+  expect(intervals(seconds['Plan'])).toEqual(intervalsOf(every.planEvery));
 });
 
 const intervals = (times: readonly number[] = []): number[] => [
@@ -152,6 +152,6 @@ const intervalsOf = (everySeconds: number | undefined): number[] =>
   everySeconds === undefined ? [] : [everySeconds];
 
 test('what is gone is forgotten', () => {
-  const sweptAt = new Map([['uid-of-migration', 0]]);
-  expect(resyncsDue({ plans: [], migrations: [], resyncedAt: sweptAt, now: 1 }).resyncedAt.size).toBe(0);
+  const resyncedAt = new Map([['uid-of-migration', 0]]);
+  expect(resyncsDue({ plans: [], migrations: [], resyncedAt, now: 1 }).resyncedAt.size).toBe(0);
 });

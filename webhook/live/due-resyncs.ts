@@ -1,4 +1,4 @@
-/** Which Plans and Migrations `live` has to look at again, although no event says so. Pure. */
+/** Plans and Migrations that `live` has to reconcile again, although no event says so. Pure. */
 import type { Plan, PlanMigration } from '../../functions/domain/live/forklift.ts';
 import { FORKLIFT_KIND } from '../../functions/domain/live/names.ts';
 import { hasOutbox } from '../../functions/live/run/outbox.ts';
@@ -15,15 +15,15 @@ import {
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import type { LiveSubject } from '../../functions/eventing/live-events.ts';
 
-/** How often, milliseconds. */
+/** Milliseconds between two resyncs. */
 export const EVERY_MS = {
-  /** KubeVirt moves a guest: what it does next may come in a lost event, or from a cluster without events. */
+  /** KubeVirt moves a guest: its next action may come in a lost event, or from a cluster without events. */
   synchronizing: 10_000,
   /** A run with other steps, or with leftovers, or with events that no Broker has taken. */
   underWay: 60_000,
   /**
-   * A plan that cannot run, or only with some of its VMs, or whose VMs are over their quota, or a run that waits: for what may have no
-   * event, such as a quota of another cluster.
+   * A plan that cannot run, or only with some of its VMs, or whose VMs are over their quota, or a run that waits: the change that it needs
+   * may have no event, such as a quota of another cluster.
    */
   waiting: 600_000,
 } as const;
@@ -31,7 +31,7 @@ export const EVERY_MS = {
 export interface ResyncView {
   readonly migrations: readonly PlanMigration[];
   readonly plans: readonly Plan[];
-  /** When each was swept, or seen first, by uid; milliseconds of a monotonic clock. */
+  /** Times of the last resync of each object, or when it was seen first, by uid; milliseconds of a monotonic clock. */
   readonly resyncedAt: ReadonlyMap<string, number>;
   readonly now: number;
 }
@@ -41,12 +41,12 @@ export interface DueResyncs {
   readonly resyncedAt: ReadonlyMap<string, number>;
 }
 
-/** A new object has its own event: its first sweep is one interval later. */
-export function resyncsDue({ migrations, plans, resyncedAt: sweptAt, now }: ResyncView): DueResyncs {
+/** Returns the resyncs that are due. A new object has its own event: its first resync is one interval later. */
+export function resyncsDue({ migrations, plans, resyncedAt, now }: ResyncView): DueResyncs {
   const due: LiveSubject[] = [];
   const next = new Map<string, number>();
   const look = (kind: LiveSubject['kind'], { metadata }: KubernetesObject, everyMs: number): void => {
-    const before = sweptAt.get(metadata.uid) ?? now;
+    const before = resyncedAt.get(metadata.uid) ?? now;
     const isDue = now - before >= everyMs;
     if (isDue) due.push({ kind, namespace: metadata.namespace ?? '', name: metadata.name });
     next.set(metadata.uid, isDue ? now : before);
@@ -62,7 +62,7 @@ export function resyncsDue({ migrations, plans, resyncedAt: sweptAt, now }: Resy
   return { due, resyncedAt: next };
 }
 
-/** The plan of a Migration, found without a search: there may be very many of both. */
+/** Returns the plan of a Migration without a search: there may be very many of both. */
 export function byReference(plans: readonly Plan[]): (migration: PlanMigration) => readonly Plan[] {
   const known = Map.groupBy(plans, ({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name}`);
   return ({ spec, metadata }) => {
@@ -71,16 +71,16 @@ export function byReference(plans: readonly Plan[]): (migration: PlanMigration) 
   };
 }
 
-/** undefined: it has ended, is released, and its events were taken. */
+/** Returns the interval; undefined if the Migration has ended, has no finalizer, and its events were taken. */
 function intervalOf(migration: PlanMigration): number | undefined {
   if (hasOpenRun(migration)) return EVERY_MS[isSynchronizing(migration) ? 'synchronizing' : 'underWay'];
   if (hasOutbox(migration)) return EVERY_MS.underWay;
   if (isPending(migration)) return EVERY_MS.waiting;
-  // It has failed before it began, and is still to be released.
+  // The Migration failed before it began, and its finalizer is still to be removed.
   return hasFinalizer(migration) ? EVERY_MS.underWay : undefined;
 }
 
-/** A VM of it is between its VMIMs and its end. */
+/** Whether a VM of the Migration is between its VMIMs and its end. */
 const isSynchronizing = (migration: PlanMigration): boolean =>
   vmsUnderWay(migration).some(({ pipeline }) =>
     pipeline.some(({ name, phase }) => name === 'Synchronization' && phase === 'Running'),

@@ -20,21 +20,22 @@ import * as z from '../../functions/runtime/zod.ts';
 
 const GROUP = 'forklift.konveyor.io';
 
-/** Whether the request is about a live migration between clusters. Only the webhook of that component sends such. */
+/** Whether the request is about a live migration between clusters. Only the webhook of that component sends such requests. */
 export const isAboutForklift = ({ resource }: AdmissionRequest): boolean => resource.group === GROUP;
 
 type Reading = Pick<Cluster, 'get' | 'create'>;
 
-/** What the guard is asked where the component is installed. */
+/** The review of the guard if the component is installed. */
 export interface ForkliftReview {
   readonly cluster: Reading;
-  /** For clusters of one machine. */
+  /** Whether addresses of the machine itself are allowed, for clusters of one machine. */
   readonly allowLoopback: boolean;
 }
 
 /**
- * Who creates a Migration must be allowed to do what its run does, and to use both providers with their tokens; then who it was is
- * written on it. Who writes a Provider must be allowed to read the Secret that it names. It refuses what it does not know.
+ * Reviews Migrations and Providers. A user who creates a Migration must be allowed to do what its run does, and to use both providers with
+ * their tokens; then the review writes the user on it. A user who writes a Provider must be allowed to read the Secret that it names.
+ * Unknown resources are refused.
  */
 export async function reviewForklift(request: AdmissionRequest, options: ForkliftReview): Promise<Decision> {
   if (request.operation === 'DELETE') return { allowed: true };
@@ -71,7 +72,7 @@ const planSchema = z.object({
   }),
 });
 
-/** An update keeps the annotation as it was, unless the Migration becomes one of another plan. */
+/** Reviews a Migration. An update keeps the annotation as it was, unless the Migration becomes one of another plan. */
 async function reviewMigration(request: Written, cluster: Reading): Promise<Decision> {
   const { object, oldObject, namespace = '' } = request;
   const parsed = migrationSchema.safeParse(object);
@@ -88,7 +89,7 @@ async function reviewMigration(request: Written, cluster: Reading): Promise<Deci
   return problem === undefined ? withAnnotation(object, JSON.stringify(requester)) : deny(problem);
 }
 
-/** Why the user may not run it; undefined: the user may. */
+/** Returns why the user may not run the plan; undefined if the user may. */
 async function problemOf(
   { plan, source, destination }: Extract<RunToReview, { kind: 'live' }>,
   at: Required<NamedReference>,
@@ -103,7 +104,7 @@ async function problemOf(
 
 type RunToReview =
   | { readonly kind: 'refused'; readonly message: string }
-  /** Not a live one. */
+  /** A Migration that is not live. */
   | { readonly kind: 'other' }
   | {
       readonly kind: 'live';
@@ -117,7 +118,7 @@ interface Asking {
   readonly requester: Requester;
 }
 
-/** Reads nothing that the user may not read or use, so that a refusal tells nothing about it. */
+/** Reads nothing that the user may not read or use, so that a refusal does not disclose anything. */
 async function readRun(at: Required<NamedReference>, asking: Asking): Promise<RunToReview> {
   const { cluster, requester } = asking;
   const refused = (message: string): RunToReview => ({ kind: 'refused', message });
@@ -163,10 +164,10 @@ async function reviewProvider(
   return missing.length === 0 ? { allowed: true } : deny(lacking(requester, missing));
 }
 
-/** As a schema reads it. */
+/** A reference as the schema parses it. */
 type Reference = z.infer<typeof reference>;
 
-/** A reference without a namespace is to an object of the same one. */
+/** Places a reference: without a namespace it is to an object of the same one. */
 const placed = ({ name, namespace = '' }: Reference, own: string): Required<NamedReference> => ({
   name,
   namespace: namespace === '' ? own : namespace,

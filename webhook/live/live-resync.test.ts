@@ -64,7 +64,7 @@ test('the watcher goes down a minute after the last run', async () => {
   await stop();
 });
 
-test('the watcher goes down too where a Migration was held that does not run, once it is released', async () => {
+test('the watcher goes down once the finalizer of a Migration that does not run is removed', async () => {
   const held = aPlanMigration((one) => ({
     ...one,
     metadata: { ...one.metadata, finalizers: [LIVE_FINALIZER] },

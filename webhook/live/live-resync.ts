@@ -13,15 +13,15 @@ export interface LiveResyncOptions extends LiveWatchesOptions {
 }
 
 const LOOK_MS = 2_000;
-/** So that runs one after the other find the watcher up. */
+/** Milliseconds without a run before the watcher goes down, so that runs one after the other find it up. */
 const QUIET_MS = 60_000;
 
-/** Wakes `live` about Plans and Migrations whose events may have been lost, and scales the watcher of other clusters down. */
+/** Posts resyncs of Plans and Migrations whose events may have been lost, and scales the watcher of other clusters down. */
 export class LiveResync {
   readonly #options: LiveResyncOptions;
   readonly #watches: LiveWatches;
   #resyncedAt: ReadonlyMap<string, number> = new Map();
-  /** Since when no Migration runs; undefined: one does, or the watcher was scaled down since the last one. */
+  /** The time since which no Migration runs; undefined if one does, or if the watcher was scaled down since the last one. */
   #quietSince: number | undefined;
   #isScaledDown = false;
 
@@ -30,7 +30,7 @@ export class LiveResync {
     this.#watches = new LiveWatches(options);
   }
 
-  /** Migrations that have started, and have not ended. */
+  /** Returns the number of Migrations that have started, and have not ended. */
   underWay(): number {
     const { plans, migrations } = this.#watches;
     const planOf = byReference(plans);
@@ -52,8 +52,8 @@ export class LiveResync {
   async #resync(): Promise<void> {
     const { plans, migrations } = this.#watches;
     const now = this.#options.clock.elapsed();
-    const { due, resyncedAt: sweptAt } = resyncsDue({ plans, migrations, resyncedAt: this.#resyncedAt, now });
-    this.#resyncedAt = sweptAt;
+    const { due, resyncedAt } = resyncsDue({ plans, migrations, resyncedAt: this.#resyncedAt, now });
+    this.#resyncedAt = resyncedAt;
     await inGroups(due, (subject) => this.#post(subject));
   }
 

@@ -17,7 +17,7 @@ interface At {
   readonly allowLoopback: boolean;
 }
 
-/** Why a Provider is refused, with what to do; undefined: it is not. Providers of other types are Forklift's. */
+/** Returns why a Provider is refused, with what to do; undefined if it is not. Providers of other types are Forklift's. */
 export function providerProblem(provider: unknown, { namespace, allowLoopback }: At): string | undefined {
   const parsed = schema.safeParse(provider);
   if (!parsed.success) return LIVE_REFUSAL.badProvider();
@@ -31,8 +31,9 @@ const isElsewhere = (of: string | undefined, namespace: string): boolean =>
   of !== undefined && of !== '' && of !== namespace;
 
 /**
- * A Provider lets its users act with the token of its Secret, so its writer must be allowed to read that. Whether the Secret is
- * labelled for this, and has the same URL, is checked by `live`, which may read it, before it connects.
+ * Returns the right that the writer of a Provider needs. The Provider lets its users act with the token of its Secret, so its writer must
+ * be allowed to read that. `live` checks before it connects whether the Secret is labelled for this, and has the same URL: it may read the
+ * Secret.
  */
 export function secretRightOf(provider: unknown, namespace: string): Right | undefined {
   const { type, secret, url } = schema.safeParse(provider).data?.spec ?? {};

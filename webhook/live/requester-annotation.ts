@@ -3,7 +3,7 @@ import type { Requester } from '../../functions/domain/live/requester.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import type { AdmissionRequest, Allowed } from '../admission/admission.ts';
 
-/** Who sends the request. */
+/** Returns the user who sends the request. */
 export function requesterIn({ userInfo }: AdmissionRequest): Requester {
   const { username: user, uid, groups, extra } = userInfo;
   return {
@@ -13,14 +13,14 @@ export function requesterIn({ userInfo }: AdmissionRequest): Requester {
   };
 }
 
-/** As it is stored. */
+/** Returns the annotation as it is stored. */
 export const requesterAnnotation = (object: KubernetesObject | null): string | undefined =>
   object?.metadata.annotations?.[LIVE_ANNOTATION.requester];
 
-/** RFC 6901. */
+/** A JSON pointer (RFC 6901). */
 const POINTER = `/metadata/annotations/${LIVE_ANNOTATION.requester.replaceAll('/', '~1')}`;
 
-/** The request is allowed, and the object has this annotation, whatever its writer gave it; undefined: it has none. */
+/** Allows the request, and gives the object this annotation, whatever its writer gave it; undefined for none. */
 export function withAnnotation(object: KubernetesObject, content: string | undefined): Allowed {
   const { annotations } = object.metadata;
   if (annotations?.[LIVE_ANNOTATION.requester] === content) return { allowed: true };

@@ -5,8 +5,8 @@ import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { LIVE_WATCHER } from '../../functions/kubernetes/live-resources.ts';
 
 /**
- * Scales the watcher of other clusters down; `held`: it stays up, because a Migration is held. `live` may have started a run since the
- * guard last looked, so the Migrations are listed again before, and a Deployment that has changed since is a conflict.
+ * Scales the watcher of other clusters down; `held`: it stays up, because a Migration has the finalizer. `live` may have started a run
+ * since the guard last looked, so the Migrations are listed again before, and a Deployment that has changed since is a conflict.
  */
 export async function scaleDownWatcher(cluster: Cluster): Promise<'scaled down' | 'down' | 'held'> {
   const { at, type } = LIVE_WATCHER;

@@ -4,7 +4,7 @@ import type { Maintenance } from '../../functions/domain/progress/maintenance.ts
 import type { Subject } from '../../functions/domain/progress/progress-object.ts';
 
 export interface MaintenanceSource {
-  /** undefined: the watches have not listed every kind yet. */
+  /** Returns the maintenance; undefined until the watches have listed every kind. */
   maintenanceOf(subject: Subject): Maintenance | undefined;
 }
 

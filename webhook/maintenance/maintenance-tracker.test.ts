@@ -95,12 +95,12 @@ class Pushed {
   async *#watch(key: string, signal: AbortSignal): AsyncGenerator<WatchEvent<KubernetesObject>> {
     const queue: WatchEvent<KubernetesObject>[] = [];
     let more = Promise.withResolvers<undefined>();
-    const wake = (): void => more.resolve(undefined);
+    const resolveNext = (): void => more.resolve(undefined);
     this.#watches.set(key, (event) => {
       queue.push(event);
-      wake();
+      resolveNext();
     });
-    signal.addEventListener('abort', wake);
+    signal.addEventListener('abort', resolveNext);
     while (!signal.aborted) {
       yield* queue.splice(0);
       more = Promise.withResolvers<undefined>();
@@ -144,7 +144,7 @@ const vmi = (evacuationNodeName?: string): KubernetesObject =>
   }) as KubernetesObject;
 
 const VERDICTS = 'events source=managed-tenant-quota,involvedObject.kind=VirtualMachineInstanceMigration';
-/** As feasibility writes it about mig0. */
+/** A verdict as feasibility writes it about mig0. */
 const verdict = (reason: string, resourceVersion: string): KubernetesEvent => ({
   metadata: {
     ...{ namespace: 'tenant', name: reason, uid: reason, resourceVersion, creationTimestamp: '' },
@@ -192,7 +192,7 @@ const draining = (): void => {
   pushed.listed.set(ON_NODE, [vmi('node1')]);
 };
 
-/** As `progress` writes it. */
+/** Writes the object as `progress` does. */
 function write(before: MaintenanceProgress): MaintenanceProgress {
   const seen = tracker.maintenanceOf({ kind: 'Drain', node: 'node1' });
   if (seen === undefined) throw new Error('nothing is seen');
@@ -491,7 +491,7 @@ describe('an answer about a node', () => {
   });
 });
 
-/** That number counts VMs that wait for a hotplug, too (KubeVirt's workload-updater.go). */
+/** KubeVirt's number also counts VMs that wait for a hotplug (KubeVirt's workload-updater.go). */
 test('an upgrade settles whatever KubeVirt counts as outdated, once no VM has the label', async () => {
   const status = {
     observedDeploymentID: 'new',

@@ -30,16 +30,16 @@ import { nodesToWatch } from './subjects.ts';
 
 export interface MaintenanceTrackerOptions extends MaintenanceWatchesOptions {
   readonly kubevirtNamespace: string;
-  /** undefined: its watches have not listed every kind yet. */
+  /** Returns the view; undefined until its watches have listed every kind. */
   readonly view: () => ClusterView | undefined;
   readonly post: (event: MaintenanceChanged) => Promise<void>;
 }
 
-/** How often it looks; so it posts at most once in this time about one drain. */
+/** Milliseconds between two looks, so the tracker posts at most once in this time about one drain. */
 const LOOK_MS = 2_000;
 /** A change that is still to be written, or an event that is still to be posted, is posted again after this time. */
 const AGAIN_MS = 5_000;
-/** How long verdicts are watched after the last need: each start reads every Event of the cluster from etcd. */
+/** Milliseconds for which verdicts are watched after the last need: each start reads every Event of the cluster from etcd. */
 const VERDICTS_MS = 600_000;
 /** A look is used again for this many times its own duration: any pod may ask, and one with 1,000 verdicts takes 140 ms. */
 const REUSED = 10;
@@ -49,10 +49,10 @@ export class MaintenanceTracker implements MaintenanceSource {
   readonly #options: MaintenanceTrackerOptions;
   readonly #watches: MaintenanceWatches;
   readonly #settling: Settling;
-  /** What is to be done about each subject, since when it is known, and when it was last posted; milliseconds of the clock. */
+  /** The change that each subject needs, the time since when it is known, and the time of the last post; milliseconds of the clock. */
   readonly #due = new Map<string, { readonly what: string; readonly since: number; posted: number }>();
   #blocked = new Map<MaintenanceKind, number>();
-  /** Milliseconds of the clock. */
+  /** The time of the last need, in milliseconds of the clock. */
   #verdictsNeededAt = -Infinity;
   /** The last look; milliseconds of the clock. */
   #recent: { readonly look: Look | undefined; readonly until: number } | undefined;
@@ -95,7 +95,7 @@ export class MaintenanceTracker implements MaintenanceSource {
     return look;
   }
 
-  /** undefined: something has not been listed yet. */
+  /** Looks at the cluster; undefined until every kind is listed. */
   #lookAt(): Look | undefined {
     const view = this.#options.view();
     const { isReady, verdicts } = this.#watches;
@@ -103,14 +103,14 @@ export class MaintenanceTracker implements MaintenanceSource {
     return lookAt(view, knownVerdicts(verdicts));
   }
 
-  /** undefined: it has not been listed yet. A node that no drain is about is not watched, and has nothing to report. */
+  /** The VMs on a node; undefined until they are listed. A node that no drain is about is not watched, and has nothing to report. */
   #onNode(name: string, view: ClusterView): ReturnType<MaintenanceWatches['onNode']> {
     const known = this.#watches.onNode(name);
     const isListing = known === undefined && this.#nodes(view).includes(name);
     return known ?? (isListing ? undefined : NOTHING);
   }
 
-  /** undefined: they have not been listed yet. */
+  /** The VMs of an upgrade; undefined until they are listed. */
   #ofUpgrade(): ReturnType<MaintenanceWatches['onNode']> {
     const { outdated: vmis } = this.#watches;
     return vmis && { ...NOTHING, vmis };
@@ -121,7 +121,7 @@ export class MaintenanceTracker implements MaintenanceSource {
     return nodesToWatch({ cordoned, progresses, migrations: [...migrations.values()] });
   }
 
-  /** While a migration is pending during a drain or an upgrade, and for some time afterwards. */
+  /** Whether verdicts are needed: while a migration is pending during a drain or an upgrade, and for some time afterwards. */
   #needsVerdicts({ migrations }: ClusterView, nodes: readonly string[]): boolean {
     const { progresses, outdated: vmis } = this.#watches;
     const now = this.#options.clock.elapsed();
@@ -136,7 +136,7 @@ export class MaintenanceTracker implements MaintenanceSource {
     const nodes = this.#nodes(view);
     this.#watches.watchNodes(nodes);
     this.#watches.watchVerdicts(this.#needsVerdicts(view, nodes));
-    // An answer to what this posts is as new as this.
+    // This look also answers the requests that the posts below cause.
     const look = this.#newLook();
     if (look === undefined) return;
     this.#noteUpgrade(look);
@@ -156,7 +156,7 @@ export class MaintenanceTracker implements MaintenanceSource {
     this.#blocked = blocked;
   }
 
-  /** Only for an upgrade that is reported: otherwise nothing is read. */
+  /** Notes the state of an upgrade that is reported. Without a report, it reads nothing. */
   #noteUpgrade({ view, migrations, isFull, more }: Look): void {
     const { observedDeploymentID: observed, targetDeploymentID: target } = view.kubevirt?.status ?? {};
     const { progresses, outdated: vmis } = this.#watches;
@@ -217,7 +217,7 @@ const NOTHING = { node: undefined, vmis: [], arriving: undefined };
 
 const OUTBOX = 'outbox ';
 
-/** What `progress` has to do, as a text that changes with it; undefined: nothing. */
+/** The work that `progress` has to do, as a text that changes with it; undefined: nothing. */
 function whatIsDue(seen: Maintenance, now: number): string | undefined {
   const decision = decide(seen, now);
   if (decision.kind === 'open') return `open ${decision.opening.name}`;
@@ -255,7 +255,7 @@ function migrationsByVm(view: ClusterView, kind: MaintenanceKind): ReadonlyMap<s
   return byVm;
 }
 
-/** What one look at the cluster view gives to every drain and to the upgrade. */
+/** The facts that one look at the cluster view gives to every drain and to the upgrade. */
 interface Look extends Pick<MaintenanceFacts, 'isFull' | 'more'> {
   readonly view: ClusterView;
   readonly migrations: Readonly<Record<MaintenanceKind, MaintenanceFacts['migrations']>>;
@@ -267,7 +267,7 @@ const lookAt = (view: ClusterView, verdicts: ReadonlyMap<string, KnownVerdict>):
   ...slotsIn(view, verdicts),
 });
 
-/** What the cluster view knows about slots and about a migration; it counts the slots once. */
+/** The facts of the cluster view about slots and about a migration; it counts the slots once. */
 function slotsIn(
   view: ClusterView,
   verdicts: ReadonlyMap<string, KnownVerdict>,

@@ -34,7 +34,7 @@ interface FollowedVerdicts {
   readonly events: Followed<KubernetesEvent>;
 }
 
-/** Verdicts that are kept, the newest: anyone who may write Events may write many. */
+/** Maximum number of verdicts to keep, the newest: any editor of Events may write many. */
 const MAX_VERDICTS = 5_000;
 
 /** A node and its VMIs, and those that migrate to it; undefined: they have not been listed. */
@@ -46,7 +46,7 @@ interface OnNode {
 
 const valuesOf = <T>({ objects }: Followed<T>): T[] => [...objects.values()];
 
-/** undefined: they have not been listed yet. */
+/** Returns the objects; undefined until they are listed. */
 const listedOf = <T>(followed: Followed<T>): T[] | undefined =>
   followed.isListed ? valuesOf(followed) : undefined;
 
@@ -75,7 +75,10 @@ export class MaintenanceWatches {
     this.#options = options;
   }
 
-  /** For drains. An upgrade makes every VM outdated, and a list that is too long for this process must not hold these back. */
+  /**
+   * Whether drains can be observed. An upgrade makes every VM outdated, and a list that is too long for this process must not hold
+   * these back.
+   */
   get isReady(): boolean {
     return this.#cordoned.isListed && this.#progresses.isListed;
   }
@@ -84,7 +87,7 @@ export class MaintenanceWatches {
     return valuesOf(this.#cordoned).map(({ metadata }) => metadata.name);
   }
 
-  /** undefined: they have not been listed yet. */
+  /** Outdated VMIs; undefined until they are listed. */
   get outdated(): VirtualMachineInstance[] | undefined {
     return listedOf(this.#outdated);
   }
@@ -149,7 +152,7 @@ export class MaintenanceWatches {
     }
   }
 
-  /** Whether a drain of it is open: that is not over while VMs migrate to it. */
+  /** Whether a drain of the node is open: a drain is not over while VMs migrate to its node. */
   #isDrained(name: string): boolean {
     return this.progresses.some((each) => each.spec.node?.name === name && isOpen(each));
   }
@@ -177,7 +180,7 @@ export class MaintenanceWatches {
   #watchVerdicts(): FollowedVerdicts {
     const events: Followed<KubernetesEvent> = { objects: new Map(), isListed: false };
     const stop = new AbortController();
-    // Without its verdict, a VM that a quota stops is reported all the same.
+    // A VM that a quota stops is reported even without its verdict.
     const how = { max: MAX_VERDICTS, isDispensable: true, isUncached: true };
     const where = EVENTS_WITH_VERDICTS;
     void this.#follow(events, LISTED_VERDICTS, { where, signal: stop.signal, ...how });
@@ -223,17 +226,17 @@ export class MaintenanceWatches {
   }
 }
 
-/** The newest last. */
+/** Sorts the newest to the end. */
 const byVersion = (one: KubernetesObject, other: KubernetesObject): number =>
   isLater(one.metadata.resourceVersion, other.metadata.resourceVersion) ? 1 : -1;
 
 interface Following {
   readonly where: Selection;
   readonly signal: AbortSignal;
-  /** Objects that are kept, the newest. */
+  /** Maximum number of objects to keep, the newest. */
   readonly max?: number;
-  /** While they cannot be listed, there are none. */
+  /** Whether a failed list counts as an empty one. */
   readonly isDispensable?: boolean;
-  /** As in follow.ts. */
+  /** Whether the list is uncached, as in follow.ts. */
   readonly isUncached?: boolean;
 }

@@ -57,13 +57,13 @@ test.each<[string | undefined, string[]]>([
   },
 );
 
-/** By the workload updater, for an upgrade or for a change of the VM. */
+/** A migration of the workload updater, for an upgrade or for a change of the VM. */
 const byUpdater = annotated(KUBEVIRT.workloadUpdate, '')(aMigration());
 
 test.each<[string, Migration, string[]]>([
   ['of an upgrade', withPriority('system-critical')(byUpdater), ['vm0']],
   ['of a change of the VM', withPriority('user-triggered')(byUpdater), []],
-  // Before KubeVirt 1.7 nothing on a migration shows which of both it is (facts/kubevirt.md §3.1).
+  // A migration does not show which of both it is before KubeVirt 1.7 (facts/kubevirt.md §3.1).
   ['without a priority', byUpdater, []],
 ])('a VM without the label counts for an upgrade by a migration %s', (_, migration, wanted) => {
   const migrations = new Map([['tenant/vm0', migration]]);

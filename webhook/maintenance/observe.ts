@@ -30,27 +30,27 @@ export interface MaintenanceFacts {
   readonly kubevirt: KubeVirt | undefined;
   /** The node of a drain; undefined: there is none. */
   readonly node: Node | undefined;
-  /** VMIs on that node, or outdated ones. */
+  /** VMIs on that node, or outdated VMIs. */
   readonly vmis: readonly VirtualMachineInstance[];
   /** VMIs with the label of a migration to that node, which may have ended; undefined: they have not been listed. */
   readonly arriving: readonly VirtualMachineInstance[] | undefined;
-  /** Those that have not ended, by `vmOf`. */
+  /** Migrations that have not ended, by `vmOf`. */
   readonly migrations: ReadonlyMap<string, Migration>;
   readonly progresses: readonly MaintenanceProgress[];
-  /** No migration slot is left in the cluster. */
+  /** Whether no migration slot is left in the cluster. */
   readonly isFull: boolean;
-  /** What else is known about a migration. */
+  /** Returns further facts about a migration. */
   readonly more: (migration: Migration) => Pick<VmLeft, 'isQueued' | 'isLocked' | 'verdict'>;
   readonly isSettled: boolean;
   /** Label and name prefix of the subject's objects. */
   readonly label: string;
-  /** Milliseconds. */
+  /** The time, in milliseconds. */
   readonly now: number;
 }
 
 const FINAL = ['Succeeded', 'Failed'];
 
-/** One drain or the upgrade as the guard's answer; pure. */
+/** Returns one drain or the upgrade as the guard's answer; pure. */
 export function observe(subject: Subject, facts: MaintenanceFacts): Maintenance {
   const { kubevirt, progresses, isSettled, label, now } = facts;
   const left = subject.kind === 'Drain' ? leftOnNode(subject.node, facts) : outdated(facts);
@@ -85,7 +85,7 @@ export function observe(subject: Subject, facts: MaintenanceFacts): Maintenance 
   };
 }
 
-/** `left`: how many VMs are left now. */
+/** The previous state. `left`: number of VMs that are left now. */
 function beforeOf(current: MaintenanceProgress | undefined, left: number, now: number): Before | undefined {
   if (current?.status === undefined || !isOpen(current)) return undefined;
   const { startedAt, movedAt, deployedAt, buckets } = current.status;
@@ -155,9 +155,9 @@ function isMigrating({ metadata }: VirtualMachineInstance, { migrations }: Maint
 
 /**
  * Running VMIs with KubeVirt's label, without those that are being deleted, as KubeVirt counts them (facts/kubevirt.md §3.1): it
- * corrects the label of no other, so a user may have set it. And those that an upgrade migrates now: the label may be missing
- * (test/recorded/README.md). A change of a VM, which has another priority, is no upgrade. Before KubeVirt 1.7 a migration has no
- * priority, so only the label counts.
+ * corrects the label of no other, so a user may have set it. The result also has the VMIs that an upgrade migrates now: the label may
+ * be missing (test/recorded/README.md). A change of a VM, which has another priority, is no upgrade. Before KubeVirt 1.7 a migration
+ * has no priority, so only the label counts.
  */
 export function outdated(facts: Pick<MaintenanceFacts, 'vmis' | KnownOfVm>): VmLeft[] {
   const up = facts.vmis.filter(isUp);
@@ -180,7 +180,7 @@ const isToStay = ({ metadata }: VirtualMachineInstance): boolean => metadata.del
 
 const isAlive = ({ status }: VirtualMachineInstance): boolean => !FINAL.includes(status?.phase ?? '');
 
-/** What shows whether a VM is moved. */
+/** Facts that show whether a VM is moved. */
 type KnownOfVm = 'migrations' | 'isFull' | 'more';
 
 function leftOf(
@@ -203,7 +203,7 @@ const isWanted = (name: string, left: readonly VmLeft[], facts: MaintenanceFacts
 const isByTaint = ({ node, kubevirt }: MaintenanceFacts): boolean =>
   node !== undefined && hasDrainTaint(node, drainTaintOf(kubevirt));
 
-/** Marked by KubeVirt's eviction webhook, or moved by its evacuation controller. */
+/** Whether KubeVirt's eviction webhook marks the VM, or its evacuation controller moves it. */
 const isMarked = ({ vmi, migration }: VmLeft, node: string): boolean =>
   vmi?.status?.evacuationNodeName === node || migration?.metadata.annotations?.[KUBEVIRT.evacuation] === node;
 

@@ -26,7 +26,7 @@ describe('a drain of four nodes with one VM each, in two full namespaces', () =>
     ]);
   });
 
-  /** No node was cordoned in the recording, so that the VMs of node3 and node4 went to node1 and node2. */
+  /** The recording has no cordoned node, so that the VMs of node3 and node4 went to node1 and node2. */
   test('a drain is completed, or goes on with the VMs that come to its node meanwhile', () => {
     const last = NODES.map((node) => replay.events.findLast((event) => event.startsWith(node)));
     expect(last).toEqual([

@@ -6,12 +6,12 @@ import {
 
 /** Final objects of each kind that stay. */
 const KEPT = 10;
-/** None is deleted within this time after its end, milliseconds. */
+/** Minimum age of a final object that is deleted, counted from its end; milliseconds. */
 const KEPT_MS = 3_600_000;
 
 /**
- * The final objects that may be deleted: the oldest beyond ten of each kind, after an hour, and only when every event of theirs
- * is posted. `now`: milliseconds.
+ * The final objects that may be deleted: the oldest beyond ten of each kind, after an hour, and only when all their events are posted.
+ * `now`: milliseconds.
  */
 export function expiredAmong(all: readonly MaintenanceProgress[], now: number): MaintenanceProgress[] {
   const final = all.filter((each) => !isOpen(each)).toSorted(byEnd);
@@ -24,5 +24,5 @@ export function expiredAmong(all: readonly MaintenanceProgress[], now: number): 
 const endOf = ({ metadata, status }: MaintenanceProgress): number =>
   Date.parse(status?.endedAt ?? metadata.creationTimestamp);
 
-/** The newest first. */
+/** Sorts the newest to the start. */
 const byEnd = (one: MaintenanceProgress, other: MaintenanceProgress): number => endOf(other) - endOf(one);

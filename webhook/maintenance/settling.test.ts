@@ -7,7 +7,7 @@ type Lease = (second: number) => string | undefined;
 const ALIVE: Lease = String;
 const DEAD: Lease = () => 'never';
 
-/** Notes the same state for so many seconds, one after another. */
+/** Notes the same state in each of so many seconds. */
 async function after(
   notes: readonly (readonly [deployment: string | undefined, seconds: number])[],
   lease = ALIVE,
@@ -30,7 +30,7 @@ async function after(
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
-  // Once at the begin of each quiet time, and once at its end.
+  // The Lease is read once at the begin of each quiet time, and once at its end.
   if (lease === ALIVE) expect(reads).toBeLessThanOrEqual(2 * notes.length);
   return settling.isSettled('new');
 }

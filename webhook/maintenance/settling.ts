@@ -12,7 +12,7 @@ export interface SettlingOptions {
 
 interface Quiet {
   readonly deployment: string;
-  /** Milliseconds of the process's clock. */
+  /** Start of the quiet time, in milliseconds of the process's clock. */
   readonly since: number;
   /** The Lease's renewTime at that moment. */
   readonly renewed: Promise<string | undefined>;
@@ -22,8 +22,8 @@ interface Quiet {
 const SETTLED_MS = 60_000;
 
 /**
- * Whether an upgrade has been quiet for a minute by this process's own clock, while virt-controller, which labels outdated VMs,
- * was alive: its Lease was renewed. It reads that once at the begin and once at the end of each such minute.
+ * Settling decides whether an upgrade has been quiet for a minute by this process's own clock, while virt-controller, which labels
+ * outdated VMs, was alive: its Lease was renewed. It reads the Lease once at the begin and once at the end of each such minute.
  */
 export class Settling {
   readonly #options: SettlingOptions;
@@ -40,7 +40,10 @@ export class Settling {
     return this.#settled === deployment;
   }
 
-  /** Call it regularly; `deployment`: the one in place, while nothing is outdated or in flight; undefined: something is. */
+  /**
+   * Notes the current state and expects regular calls. `deployment`: the one in place, while no VM is outdated or in flight;
+   * undefined: a VM is.
+   */
   note(deployment: string | undefined): void {
     if (deployment === undefined || this.#quiet?.deployment !== deployment) {
       this.#settled = undefined;
@@ -66,7 +69,7 @@ export class Settling {
     else this.#quiet = this.#quietFrom(quiet.deployment, Promise.resolve(after));
   }
 
-  /** undefined: there is none, or it could not be read. */
+  /** Reads the renewTime; undefined: there is none, or the read failed. */
   async #renewTime(): Promise<string | undefined> {
     const { cluster, kubevirtNamespace: namespace } = this.#options;
     try {

@@ -7,20 +7,20 @@ import {
   type Subject,
 } from '../../functions/domain/progress/progress-object.ts';
 
-/** Nodes that are looked at: anyone may name one in a migration's annotation. */
+/** Maximum number of nodes to watch: any user may name one in a migration's annotation. */
 const MAX_NODES = 500;
 
-/** What shows that a node may be drained. */
+/** Facts that show that a node may be drained. */
 export interface DrainSigns {
   readonly cordoned: readonly string[];
-  /** Those that have not ended. */
+  /** Migrations that have not ended. */
   readonly migrations: readonly Migration[];
   readonly progresses: readonly MaintenanceProgress[];
 }
 
 /**
- * Nodes to look at: cordoned ones, those that evacuations name (a node with the drain taint cannot be selected by it), and those
- * that an object is still about.
+ * Nodes to watch: cordoned ones, those that evacuations name (a node with the drain taint cannot be selected by it), and those that an
+ * object is still about.
  */
 export function nodesToWatch({ cordoned, migrations, progresses }: DrainSigns): string[] {
   const evacuated = migrations.flatMap(({ metadata }) => metadata.annotations?.[KUBEVIRT.evacuation] ?? []);
@@ -31,7 +31,7 @@ export function nodesToWatch({ cordoned, migrations, progresses }: DrainSigns): 
   return [...new Set(named)].slice(0, MAX_NODES);
 }
 
-/** Also a canceled drain, until its last migration ends. */
+/** Whether the object still needs its node: a canceled drain does, until its last migration ends. */
 const isUnfinished = (progress: MaintenanceProgress): boolean =>
   isOpen(progress) || owesEvents(progress) || (progress.status?.buckets ?? []).length > 0;
 

@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
  */
 export const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
-/** Reads and drops a body; one that is longer ends its connection. */
+/** Reads and drops a body; a longer body ends its connection. */
 export function discardBody(request: IncomingMessage): void {
   let bytes = 0;
   request.on('data', (chunk: Buffer) => {

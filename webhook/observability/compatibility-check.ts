@@ -105,7 +105,7 @@ async function readFacts(
   };
 }
 
-/** undefined when the namespace or its label does not exist. */
+/** The version in the namespace's label; undefined if the namespace or its label does not exist. */
 async function versionOf(cluster: ApiServer, name: string): Promise<string | undefined> {
   const read = await ignoreNotFound(cluster.get(NAMESPACES, { name }));
   return read?.object.metadata.labels?.[VERSION_LABEL];

@@ -5,9 +5,9 @@ export const OLDEST = { kubernetes: '1.30', knative: '1.17', kubevirt: '1.0' } a
 
 /** Facts about the cluster. A missing field could not be read, or the cluster does not have it. */
 export interface ClusterFacts {
-  /** From `GET /version`, such as "v1.34.1". */
+  /** The version from `GET /version`, such as "v1.34.1". */
   readonly kubernetes?: string;
-  /** From the label app.kubernetes.io/version of the namespaces knative-serving and knative-eventing. */
+  /** The version from the label app.kubernetes.io/version of the namespaces knative-serving and knative-eventing. */
   readonly serving?: string;
   readonly eventing?: string;
   /** Every KubeVirt of the cluster; its version once it is deployed. */
@@ -26,7 +26,7 @@ export type Expected = Pick<
 >;
 
 export interface CompatibilityResult {
-  /** One sentence for each incompatibility. Facts that could not be read add none. */
+  /** A sentence for each incompatibility. Facts that could not be read add none. */
   readonly problems: readonly string[];
   /** Facts that are not known yet. */
   readonly unknown: readonly string[];
@@ -64,7 +64,7 @@ function tooOld({ of, found, oldest }: ComponentVersion): string[] {
   return isOlder ? [`${of} is ${found ?? ''}: ${oldest} is the oldest that is supported`] : [];
 }
 
-/** "v1.30.2", "1.17.0", "v1.31.4-gke.100"; undefined for "devel" and any other text that is not a version. */
+/** The numbers of "v1.30.2", "1.17.0" or "v1.31.4-gke.100"; undefined for "devel" and any other text that is not a version. */
 function numbersOf(version: string | undefined): { major: number; minor: number } | undefined {
   const [, major, minor] = /^v?(\d+)\.(\d+)/.exec(version ?? '') ?? [];
   return major === undefined ? undefined : { major: Number(major), minor: Number(minor) };

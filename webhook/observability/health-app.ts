@@ -9,11 +9,11 @@ export interface HealthOptions {
   /** The reason why the guard cannot take reviews now; undefined: it can. */
   readonly ready: () => string | undefined | Promise<string | undefined>;
   readonly deadLetters: DeadLetters;
-  /** Without it, there is no /view. */
+  /** The source of /view; without it, the app has no /view. */
   readonly view?: ViewSource;
-  /** Without it, there is no /maintenance. */
+  /** The source of /maintenance; without it, the app has no /maintenance. */
   readonly maintenance?: MaintenanceSource;
-  /** Without it, there is no /metrics. */
+  /** The metrics of /metrics; without them, the app has no /metrics. */
   readonly metrics?: Registry;
 }
 

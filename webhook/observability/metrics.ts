@@ -12,7 +12,7 @@ export interface Watched {
   readonly longestLockSeconds: number;
 }
 
-/** One answered review. */
+/** An answered review. */
 export interface Reviewed {
   /** The plural from the request; a client may send any text. */
   readonly resource: string;
@@ -32,7 +32,7 @@ const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
 /** The guard's counters since its start. Every series exists from the start: a rate needs the zero before the first one. */
 export class Metrics {
-  /** Not prom-client's default registry, which the whole process shares. */
+  /** The guard's own registry, because the whole process shares prom-client's default one. */
   readonly registry = new Registry();
   readonly #reviews = new Counter({
     ...METRIC.reviews,
@@ -114,12 +114,12 @@ export class Metrics {
     };
   }
 
-  /** `underWay`: Migrations that have started, and have not ended. */
+  /** Sets `underWay`, which counts the Migrations that have started, and have not ended. */
   moving(underWay: () => number): void {
     this.#underWay = underWay;
   }
 
-  /** `blocked`: VMs that do not get on, by kind of maintenance. */
+  /** Sets `blocked`, which counts the VMs that do not get on, by kind of maintenance. */
   maintaining(blocked: () => ReadonlyMap<string, number>): void {
     this.#blocked = blocked;
   }
@@ -128,7 +128,7 @@ export class Metrics {
     this.#watched = watched;
   }
 
-  /** `value`: read at each scrape. */
+  /** Registers a gauge; reads `value` at each scrape. */
   #gauge(metric: Metric, value: () => number): void {
     new Gauge({
       ...metric,

@@ -13,9 +13,9 @@ export interface ReadinessOptions {
   readonly clock?: Clock;
 }
 
-/** Less than the review's own deadline: a slower replica would refuse every request anyway. */
+/** Timeout of a probe, less than the review's own deadline: a slower replica would refuse every request anyway. */
 const WITHIN_MS = 2_000;
-/** Any pod in the cluster can probe. Within this time, each further probe gets the last answer again. */
+/** Milliseconds for which each further probe gets the last answer again, because any pod in the cluster can probe. */
 const FRESH_MS = 500;
 
 /**
@@ -41,7 +41,7 @@ export function newReadiness({
   };
 }
 
-/** Never rejects. */
+/** Reads a namespace; returns the error as a text, and never rejects. */
 async function reach(cluster: Cluster, late: AbortSignal): Promise<string | undefined> {
   const tooLate = new Promise<string>((resolve) => {
     late.addEventListener('abort', () => resolve('the API server does not answer in time'), { once: true });

@@ -37,7 +37,7 @@ interface Webhooks {
   readonly type: ResourceType<ValidatingWebhookConfiguration>;
   readonly configuration: string;
   readonly names: readonly string[];
-  /** Where their manifest is. */
+  /** The path of their manifest. */
   readonly manifest: string;
 }
 
@@ -110,7 +110,7 @@ export function trustedAt(
   return new Set([...first].filter((print) => others.every((other) => other.has(print))));
 }
 
-/** Returns the same object without a change. */
+/** Adds the authorities; returns the same object without a change. */
 function withAuthorities(
   configuration: ValidatingWebhookConfiguration,
   trust: Trust,

@@ -10,7 +10,7 @@ import type { Validity } from './x509.ts';
 
 export interface CertificateStore {
   readonly cluster: Cluster;
-  /** Preferably the API server's clock, because the API server checks the certificate. */
+  /** The time, preferably by the API server's clock, because the API server checks the certificate. */
   readonly now: Date;
   readonly log: Log;
   readonly lifetimes: Lifetimes;
@@ -24,7 +24,7 @@ export interface Lifetimes {
 
 /** The certificate that the guard serves. */
 export interface ServingCertificate extends KeyPair {
-  /** The authority for the webhooks' bundle, PEM. Missing where cert-manager's issuer provides none. */
+  /** The authority for the webhooks' bundle, PEM; missing where cert-manager's issuer provides none. */
   readonly ca?: string;
   /** The guard only reads a Secret that cert-manager manages. */
   readonly managedBy: 'mtq-guard' | 'cert-manager';
@@ -40,7 +40,10 @@ export const CERTIFICATES_SECRET = 'mtq-guard-certs';
 const CERT_MANAGER = 'cert-manager.io/certificate-name';
 /** Tolerates clocks of other machines that are behind ours; at most a tenth of the validity. */
 const BACKDATED_MS = 60 * 60 * 1000;
-/** After a lost race the Secret has another replica's certificate. More than two lost races in a row are a defect elsewhere. */
+/**
+ * Maximum number of lost races: after one, the Secret has another replica's certificate. More than two in a row are a defect
+ * elsewhere.
+ */
 const MAX_RACES = 5;
 
 /**
@@ -132,7 +135,7 @@ async function readSecret(cluster: Cluster): Promise<Secret | undefined> {
   }
 }
 
-/** false: another writer was first. */
+/** Writes the Secret; returns false if another writer was first. */
 async function write(cluster: Cluster, found: Secret | undefined, next: Certificates): Promise<boolean> {
   const data = toData(next);
   try {

@@ -11,7 +11,7 @@ export interface Certificates {
 }
 
 export type CertificateProblem =
-  /** Missing, or no PEM of a certificate and a key. */
+  /** The text is missing, or no PEM of a certificate and a key. */
   | 'Unparsable'
   /** The certificate and the private key do not match. */
   | 'KeyMismatch'
@@ -21,7 +21,7 @@ export type CertificateProblem =
   | 'WrongNames'
   | 'NotYetValid'
   | 'Expired'
-  /** Still valid, but for less than a third of its validity. */
+  /** The certificate is still valid, but for less than a third of its validity. */
   | 'Expiring';
 
 export interface Renewal {
@@ -30,7 +30,7 @@ export interface Renewal {
   readonly problem: CertificateProblem;
 }
 
-/** Which part needs a renewal, and why; undefined: none. */
+/** The part that needs a renewal, and the reason; undefined: none. */
 export function needsRenewal({ authority, serving }: Certificates, now: Date): Renewal | undefined {
   const trusted = parse(authority.cert);
   const authorityProblem = trusted === undefined ? 'Unparsable' : validityProblem(trusted, now);

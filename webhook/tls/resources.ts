@@ -45,5 +45,5 @@ export const VALIDATING_WEBHOOK_CONFIGURATIONS: ResourceType<ValidatingWebhookCo
   plural: 'validatingwebhookconfigurations',
   namespaced: false,
 };
-/** Its webhooks have the same fields. */
+/** The mutating webhooks have the same fields. */
 export const MUTATING_WEBHOOK_CONFIGURATIONS: ResourceType<ValidatingWebhookConfiguration> = REVIEWS.type;

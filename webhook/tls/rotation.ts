@@ -30,9 +30,9 @@ import { doubling } from '../../functions/runtime/timers.ts';
 import type { KeyPair } from './key-pair.ts';
 
 export interface RotationSettings extends Lifetimes {
-  /** How long a new authority must be in the webhooks' bundle before its certificate serves, in milliseconds. */
+  /** Milliseconds that a new authority must be in the webhooks' bundle before its certificate serves. */
   readonly CA_LEAD_MS: number;
-  /** Left out or `off`: there is no webhook for live migrations between clusters. */
+  /** Whether there is a webhook for live migrations between clusters; `off` by default. */
   readonly LIVE_MIGRATION?: 'off' | 'on' | 'loopback';
 }
 
@@ -43,7 +43,7 @@ export interface RotationOptions {
   readonly serve: (certificate: KeyPair) => void;
   /** Gets each version of our ValidatingWebhookConfiguration that the rotation reads. */
   readonly onConfiguration?: (configuration: ValidatingWebhookConfiguration) => void;
-  /** The rotation issues and checks certificates by its `now`. */
+  /** The clock; its `now` counts for issuing and checking certificates. */
   readonly clock?: Clock;
 }
 
@@ -65,11 +65,11 @@ export class Rotation {
   readonly #options: RotationOptions;
   readonly #clock: Clock;
   #serving: ServingCertificate | undefined;
-  /** When this replica first saw each authority in the bundle (the clock's elapsed), by fingerprint. */
+  /** The times at which this replica first saw each authority in the bundle (the clock's elapsed), by fingerprint. */
   readonly #trustedSince = new Map<string, number>();
   /** The certificate in the Secret. */
   #next: ServingCertificate | undefined;
-  /** When every API server knows our authority (the clock's elapsed); undefined: the bundle has not been read yet. */
+  /** The time at which every API server knows our authority (the clock's elapsed); undefined: the bundle has not been read yet. */
   #knownAt: number | undefined;
   #failure: string | undefined;
   #liveFailure: string | undefined;
@@ -154,7 +154,7 @@ export class Rotation {
   async #rotate(): Promise<void> {
     const { cluster, log, onConfiguration } = this.#options;
     const now = this.#clock.now();
-    // Also without a readable Secret, the bundle must contain the authority of the certificate that we serve.
+    // The bundle must contain the authority of the certificate that we serve, even without a readable Secret.
     const [wanted] = await Promise.allSettled([
       ensureCertificate({ cluster, log, now, lifetimes: this.#settings }),
     ]);
@@ -172,7 +172,10 @@ export class Rotation {
     if (wanted.status === 'rejected') throw wanted.reason;
   }
 
-  /** Without it only live migrations between clusters cannot be created: no reason not to be ready. */
+  /**
+   * Adds our authority to the webhook of live migrations. A failure prevents only live migrations between clusters, so the replica is
+   * ready nevertheless.
+   */
   async #trustAtLive(trust: Trust): Promise<void> {
     if ((this.#settings.LIVE_MIGRATION ?? 'off') === 'off') return;
     let failure: string | undefined;
@@ -185,7 +188,9 @@ export class Rotation {
     this.#liveFailure = failure;
   }
 
-  /** A replica that starts just after a rotation must not become ready before every API server knows the new authority. */
+  /**
+   * The time at which every API server knows the authority. A replica that starts just after a rotation must not become ready earlier.
+   */
   #knownFrom(first: ServingCertificate, trusted: Fingerprints): number {
     const ours = fingerprintsOf(first.ca ?? '');
     const others = [...trusted].filter((print) => !ours.has(print));

@@ -27,9 +27,9 @@ let watches: Watches;
 let ended: string[];
 let logged: string[];
 let readies: number;
-/** How often a cluster-wide VMMRQ was new or changed. */
+/** Number of cluster-wide VMMRQs that were new or changed. */
 let changed: number;
-/** How often KubeVirt's limits were other ones. */
+/** Number of changes of KubeVirt's limits. */
 let limits: number;
 let stop: AbortController;
 let running: Promise<void>;
@@ -136,7 +136,7 @@ describe('the view', () => {
     cluster.put(KUBEVIRTS, kubevirt({ parallelMigrationsPerCluster: 3 }));
     await advance();
     expect(view.viewOf('tenant').limits).toEqual({ cluster: 3, node: 2 });
-    // Once for each pair of limits, and not for other changes of it.
+    // KubeVirt's change counts once for each pair of limits, and not for its other fields.
     cluster.put(KUBEVIRTS, kubevirt({ parallelMigrationsPerCluster: 3, nodeDrainTaintKey: 'other' }));
     await advance();
     expect(limits).toBe(2);
@@ -291,7 +291,7 @@ describe('the view', () => {
     cluster.put(CLUSTER_VMMRQS, atGeneration(2));
     await advance();
     expect(changed).toBe(1);
-    // A lock is entered in its status.
+    // The status of the VMMRQ has the lock's reservation.
     cluster.put(CLUSTER_VMMRQS, withTotal({ cpu: '1' }, aReservation())(atGeneration(2)));
     await advance();
     expect(changed).toBe(1);

@@ -33,7 +33,7 @@ export class ClusterView {
   readonly configurations = new Map<string, KubernetesObject>();
   kubevirt: KubeVirt | undefined;
   readonly #nodes = new Map<string, string>();
-  /** A node's limit, for which all migrations have been looked at; undefined: there are no more than that. */
+  /** A node's limit, for which the guard has looked at all migrations; undefined: there are no more than that. */
   #foundBeyond: number | undefined;
   /** Migrations whose node is to be read, by UID. */
   readonly #toFind = new Map<string, Migration>();
@@ -54,7 +54,7 @@ export class ClusterView {
     return viewOf(this.#input(), namespace);
   }
 
-  /** What shows an installed incumbent; undefined: the watches have not seen it. */
+  /** The text that shows an installed incumbent; undefined: the watches have not seen it. */
   incumbentFor(namespace: string): string | undefined {
     return incumbentOf(this, namespace);
   }
@@ -79,7 +79,7 @@ export class ClusterView {
     else this.held.set(held.namespace, held);
   }
 
-  /** Nothing of it can go any more, so it takes no migration slot from others. */
+  /** Frees the migration slots of an overdue lock: none of its migrations can go any more. */
   setOverdue(namespace: string): void {
     const held = this.held.get(namespace);
     if (held !== undefined) this.held.set(namespace, { ...held, launchers: [] });
@@ -93,7 +93,7 @@ export class ClusterView {
     this.#findNodes(migration);
   }
 
-  /** It has neither ended nor been cancelled. */
+  /** Whether the migration has neither ended nor been cancelled. */
   isToCome(uid: string): boolean {
     const migration = this.migrations.get(uid);
     return migration !== undefined && migration.metadata.deletionTimestamp === undefined;
@@ -105,8 +105,8 @@ export class ClusterView {
   }
 
   /**
-   * With at most as many migrations as a node's limit, no node can reach it, so the guard reads no VMI. The first one beyond makes those
-   * before it count.
+   * Finds nodes only if there are more migrations than a node's limit. With at most so many, no node can reach it, so the guard reads
+   * no VMI. The first migration beyond the limit makes those before it count.
    */
   #findNodes(migration: Migration): void {
     const { node: limit } = limitsOf(this.kubevirt);
@@ -125,10 +125,10 @@ export class ClusterView {
     return isAsked && (migration.spec.vmiName ?? '') !== '' && !this.#nodes.has(uidOf(migration));
   }
 
-  /** A group after the other, however many arrive at once: a list brings all of the cluster. */
+  /** Finds nodes in groups, one after the other, however many migrations arrive at once: a list brings all of the cluster. */
   async #findAll(): Promise<void> {
     this.#isFinding = true;
-    // Those of the same list come too.
+    // The migrations of the same list arrive meanwhile.
     await Promise.resolve();
     while (this.#toFind.size > 0) {
       const open = [...this.#toFind.values()].slice(0, GROUP);
@@ -149,7 +149,7 @@ export class ClusterView {
       if (node !== undefined && this.migrations.has(uid)) this.#nodes.set(uid, node);
     } catch {
       this.#nodes.delete(uid);
-      // The next event looks at all again.
+      // The next event makes the guard look at all migrations again.
       this.#foundBeyond = undefined;
       this.#toFind.clear();
     }

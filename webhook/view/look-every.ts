@@ -6,13 +6,13 @@ interface Looking {
   readonly clock: Clock;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** What is not looked at when a look fails, for the log. */
+  /** The subject of the looks, for the log of a failed look. */
   readonly what: string;
 }
 
 /**
- * Looks every so many milliseconds until `signal` aborts. What nobody foresaw, such as a status that somebody else wrote, is logged once and
- * must not end the guard, which reviews and repairs.
+ * Looks every so many milliseconds until `signal` aborts. An unforeseen error, such as from a status of another writer, is logged once
+ * and must not end the guard, which reviews and repairs.
  */
 export async function lookEvery(
   ms: number,

@@ -8,7 +8,7 @@ import type { Migration } from '../../functions/domain/objects.ts';
 import type { ClusterState } from '../../functions/domain/view/slots.ts';
 import { SlotNotifier } from './slot-notifier.ts';
 
-/** One slot; `first` is older than `second`. */
+/** A migration that waits for the only slot; `first` is older than `second`. */
 const waiting = (namespace: string, after: number): Migration =>
   aMigration(named(`of-${namespace}`), inNamespace(namespace), createdAt(after));
 const FIRST = waiting('first', -600);
@@ -20,7 +20,7 @@ let state: ClusterState | undefined;
 let slotNotifier: SlotNotifier;
 let postFails: Error | undefined;
 let looks: number;
-/** What a look takes, as among many migrations. */
+/** Milliseconds of a look, as among many migrations. */
 let lookMs: number;
 
 const stateOf = (...migrations: Migration[]): ClusterState => ({
@@ -60,7 +60,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** The namespaces that it notifies in the next `ms` milliseconds. */
+/** The namespaces that the notifier notifies in the next `ms` milliseconds. */
 async function notifiedNamespaces(ms: number): Promise<string[]> {
   const before = posted.length;
   await jest.advanceTimersByTimeAsync(ms);

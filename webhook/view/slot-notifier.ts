@@ -14,19 +14,22 @@ export interface SlotNotifierOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly post: (event: OurEvent) => Promise<void>;
-  /** undefined: the watches have not listed every kind yet. */
+  /** Returns the state; undefined until the watches have listed every kind. */
   readonly state: () => ClusterState | undefined;
 }
 
-/** How often it notifies one namespace while a slot stays free, before it notifies the next one. */
+/** Number of turns of one namespace while a slot stays free, before the next one gets a turn. */
 const TRIES = 2;
 const AGAIN_MS = 1_000;
-/** The second round is late enough to retry a lock that failed by our own error (attempt.ts). */
+/** Number of rounds. The second round is late enough to retry a lock that failed by our own error (attempt.ts). */
 const ROUNDS = 2;
 const NEXT_ROUND_MS = 4_500;
-/** Between two turns, however many migrations end: a tenant may create and delete them in a loop. */
+/** Minimum time between two turns, however many migrations end: a tenant may create and delete them in a loop. */
 const MIN_GAP_MS = 100;
-/** A look goes through every migration. However many end at once, looks take at most a tenth of the guard's time. */
+/**
+ * Rest after a look, as a multiple of its duration. A look goes through every migration; however many end at once, looks take at most
+ * a tenth of the guard's time.
+ */
 const REST_PER_LOOK = 9;
 
 interface Next {
@@ -46,16 +49,16 @@ export class SlotNotifier {
   #cancel: (() => void) | undefined;
   #isStopped = false;
   #count = 0;
-  /** A slot may have become free since the last look. */
+  /** Whether a slot may have become free since the last look. */
   #isFreed = false;
-  /** Milliseconds. */
+  /** The time of the next allowed look, in milliseconds of the clock. */
   #restsUntil = -Infinity;
 
   constructor(options: SlotNotifierOptions) {
     this.#options = options;
   }
 
-  /** The callers report here that a migration has ended or a lock is gone. */
+  /** Callers report here that a migration has ended or a lock is gone. */
   freed(): void {
     this.#isFreed = true;
     const restMs = this.#restsUntil - this.#options.clock.elapsed();
@@ -65,12 +68,15 @@ export class SlotNotifier {
     } else this.#notifyNext();
   }
 
-  /** The callers report here that a namespace is locked: its events have an effect. */
+  /** Callers report here that a namespace is locked: its events have an effect. */
   locked(namespace: string): void {
     this.#fruitless.delete(namespace);
   }
 
-  /** Whether each namespace that could use a slot now has had its turn. Without a free slot nobody can, and the turns go on later. */
+  /**
+   * Whether each namespace that could use a slot now has had its turn. Without a free slot no namespace can, and the turns go on
+   * later.
+   */
   #isRoundOver(state: ClusterState): boolean {
     const mayGo = migrationsToNotify(state, { isTried: () => false, fruitless: () => 0 });
     return mayGo.length > 0 && this.#next(state)?.round !== 1;
@@ -96,7 +102,7 @@ export class SlotNotifier {
     this.#restsUntil = ended + Math.max(restMs, hasNotified ? MIN_GAP_MS : 0);
   }
 
-  /** Whether it notified anybody. */
+  /** Notifies the next namespaces; returns whether it notified any. */
   #look(): boolean {
     const state = this.#options.state();
     if (state === undefined) return false;
@@ -144,7 +150,7 @@ export class SlotNotifier {
       await post({ type: EVENT.resyncRequested, from: 'guard', namespace, ...about, cause });
     } catch (error) {
       log('warn', `not posted: ${describeError(error)}`, { event: EVENT.resyncRequested, namespace });
-      // It had no turn. Nothing else may become free, so nobody would ask again.
+      // The namespace had no turn. Perhaps no other slot becomes free, so without a retry it would get no further turn.
       this.#countTurn(namespace, -1);
       if (this.#cancel === undefined) this.#notifyAfter(NEXT_ROUND_MS);
     }

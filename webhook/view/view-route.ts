@@ -2,11 +2,11 @@ import type { RequestHandler } from 'express';
 import type { View } from '../../functions/domain/view.ts';
 
 export interface ViewSource {
-  /** undefined: the watches have not listed every kind yet. */
+  /** Returns the view; undefined until the watches have listed every kind. */
   viewOf(namespace: string): View | undefined;
 }
 
-/** RFC 1123 label. */
+/** The pattern of an RFC 1123 label. */
 const NAMESPACE_NAME = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /** GET /view?namespace=NS: the view for this namespace, from memory. 400 for an invalid name, 503 until the view is complete. */

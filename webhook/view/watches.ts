@@ -17,13 +17,13 @@ export interface WatchesOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly kubevirtNamespace: string;
-  /** Called once when a migration is cancelled, and once when it has ended or is gone. */
+  /** Receives a migration once when it is cancelled, and once when it has ended or is gone. */
   readonly onEnded: (uid: string) => void;
-  /** Called when a cluster-wide VMMRQ is new, or its spec has changed. */
+  /** Runs when a cluster-wide VMMRQ is new, or its spec has changed. */
   readonly onClusterVmmrq: () => void;
-  /** Called when KubeVirt's limits of parallel migrations have changed. */
+  /** Runs when KubeVirt's limits of parallel migrations have changed. */
   readonly onLimits: () => void;
-  /** Called when every kind has been listed, again where a list failed meanwhile. */
+  /** Runs when every kind has been listed, again where a list failed meanwhile. */
   readonly onReady: () => void;
 }
 
@@ -32,7 +32,7 @@ export class Watches {
   readonly #view: ClusterView;
   readonly #options: WatchesOptions;
   readonly #listed = new Set<string>();
-  /** Why the last list or watch failed, by plural. */
+  /** Reasons why the last list or watch failed, by plural. */
   readonly #problems = new Map<string, string>();
 
   constructor(view: ClusterView, options: WatchesOptions) {
@@ -46,7 +46,7 @@ export class Watches {
   }
 
   /**
-   * Until its kinds have been listed, the incumbent may be installed: a new guard does not know yet, and a guard without the right
+   * The state of the incumbent; unknown until its kinds have been listed: a new guard does not know yet, and a guard without the right
    * to list them never knows. An MTQ kind that is not installed counts as listed.
    */
   incumbentFor(namespace: string): IncumbentState {
@@ -121,7 +121,7 @@ export class Watches {
       onChange: (vmmrq) => {
         const known = clusterVmmrqs.get(uidOf(vmmrq));
         onChange(vmmrq);
-        // Not its status, which changes with each lock where it has a total.
+        // The status does not count: it changes with each lock where the VMMRQ has a total.
         if (known?.metadata.generation !== vmmrq.metadata.generation) onClusterVmmrq();
       },
       onGone,
@@ -135,7 +135,7 @@ export class Watches {
     const set = (now: ClusterView['kubevirt']): void => {
       const [before, after] = [limitsOf(view.kubevirt), limitsOf(now)];
       view.kubevirt = now;
-      // A refused migration gets no event of that.
+      // A refused migration gets no event of such a change.
       if (!isSame(before, after)) this.#options.onLimits();
     };
     return {
@@ -162,7 +162,7 @@ export class Watches {
         onChange,
         onGone,
         onError: (error, isLost) => {
-          // An old view may say for ever that no slot is left; without one, fresh refusals still get their lock.
+          // An old view may say for ever that no slot is left; without a view, fresh refusals still get their lock.
           if (isLost) this.#listed.delete(type.plural);
           const problem = describeError(error);
           this.#problems.set(type.plural, problem);

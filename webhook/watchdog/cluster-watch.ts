@@ -23,7 +23,7 @@ export class ClusterWatch implements ViewSource {
   readonly #watches: Watches;
   readonly #watchdog: Watchdog;
   readonly #slotNotifier: SlotNotifier;
-  /** For each namespace with an unfinished migration: a number that is new after each of its locks. */
+  /** A number for each namespace with an unfinished migration, which is new after each of its locks. */
   readonly #unlocks = new Map<string, number>();
   #unlockCount = 0;
   #areLocksListed = false;
@@ -112,7 +112,7 @@ export class ClusterWatch implements ViewSource {
     return this.#watchdog.watched();
   }
 
-  /** Without the locks, slots that they will use would seem free. */
+  /** Whether the view is complete. Without the locks, slots that they will use would seem free. */
   get #isReady(): boolean {
     return this.#areLocksListed && this.#watches.isReady;
   }

@@ -7,7 +7,7 @@ import { thinned } from '../../functions/cluster/quotas.ts';
 
 /* What the watchdog keeps: of all tenants, and never written. */
 
-/** A lock is an annotation, so it may have 256 KiB. */
+/** The locked namespaces, cut down because a lock is an annotation, so it may have 256 KiB. */
 export const LISTED_LOCKS = listed<Namespace>(
   NAMESPACES,
   {

@@ -13,11 +13,14 @@ export interface ObservedLock {
   readonly raised: readonly ResourceQuota[];
   /** UIDs of the lock's quotas that have or had the raised label. */
   readonly wasRaised: ReadonlySet<string>;
-  /** How often the guard has requested the raise of the remaining quotas. */
+  /** Number of the guard's requests to raise the remaining quotas. */
   readonly partialRaiseRetries: number;
 }
 
-/** `raise` skips a quota that has the headroom by now, and each request costs a proof at every API server. */
+/**
+ * Maximum number of such requests: `raise` skips a quota that has the headroom by now, and each request costs a proof at every API
+ * server.
+ */
 export const MAX_PARTIAL_RAISE_RETRIES = 3;
 
 /** Whether only some of the lock's quotas are raised: the raise may have failed between two writes. */

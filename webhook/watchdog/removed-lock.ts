@@ -20,7 +20,7 @@ interface Fencing {
 
 /** Fences a removed lock until it succeeds: the raise may be delayed for as long as the API server is away. */
 export function keepFencing(namespace: string, lock: Lock, { cluster, log, timers, nextMs }: Fencing): void {
-  // Apart from the lock's own timers, which end with it.
+  // The key differs from those of the lock's own timers, which end with it.
   const key = `fence/${namespace}/${lock.token}/`;
   const work = async (): Promise<void> => {
     try {
@@ -52,7 +52,7 @@ export async function fenceRemovedLock(cluster: Cluster, namespace: string, lock
   }
 }
 
-/** False: another writer was first. */
+/** Writes the fence; returns false if another writer was first. */
 async function writeFence(cluster: Cluster, quota: ResourceQuota, lock: Lock): Promise<boolean> {
   const mark = { token: markOf(lock), outcome: LOCK_OUTCOME.failed };
   try {

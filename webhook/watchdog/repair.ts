@@ -44,7 +44,8 @@ interface Refusal {
 
 /**
  * Records in a lock that is over that a policy refuses our writes to its quotas. A quota without a grant then counts as lowered, also
- * without its fence: otherwise the namespace would stay locked for ever (I3). False: the lock is live, another one, or says so already.
+ * without its fence: otherwise the namespace would stay locked for ever (I3). Returns false if the lock is live, another one, or has
+ * the record already.
  */
 async function recordRefusal(
   { namespace: name, token, error }: Refusal,

@@ -27,7 +27,7 @@ const clock: Clock = {
 
 const HOUR_MS = 3_600_000;
 let cluster: WatchedCluster;
-/** Aborted: the next resync does not wait. */
+/** Aborts the wait of the next resync. */
 let hurry: AbortController;
 let unlocks: ReadonlyMap<string, number>;
 
@@ -177,7 +177,7 @@ describe('blocked migrations', () => {
     cluster.put(MIGRATIONS, aMigration());
     let isFirst = true;
     const post = (): Promise<void> => {
-      // As the guard does: the next resync has a signal of its own.
+      // The guard gives the next resync a signal of its own, too.
       if (isFirst) hurry.abort();
       if (isFirst) hurry = new AbortController();
       isFirst = false;

@@ -21,18 +21,18 @@ export interface ResyncOptions {
   readonly seen: () => SeenObjects | undefined;
   /** Aborts when the next resync must not wait. */
   readonly hurry: () => AbortSignal;
-  /** From 0 to 1; spreads the resyncs of several replicas. */
+  /** Returns a number from 0 to 1, which spreads the resyncs of several replicas. */
   readonly random: () => number;
 }
 
 /** The objects of the whole cluster. */
 export interface SeenObjects {
   readonly vmmrqs: readonly Vmmrq[];
-  /** They may select any namespace. */
+  /** Cluster-wide VMMRQs, which may select any namespace. */
   readonly clusterVmmrqs: readonly Vmmrq[];
   /** Migrations that have not ended. */
   readonly migrations: readonly Migration[];
-  /** By namespace: a number that is new after each lock. */
+  /** A number for each namespace, which is new after each lock. */
   readonly unlocks: ReadonlyMap<string, number>;
 }
 
@@ -40,14 +40,15 @@ export interface SeenObjects {
 const LISTING_MS = 200;
 const GRANTS_EVERY_MS = 3_600_000;
 /**
- * An unchanged namespace gets a request at resyncs 1, 2, 4, … and then at every 20th; at every 4th while a quota refuses a migration,
- * because what ends that (an edited quota, pods that end, a label) is an event for nobody.
+ * Maximum intervals between requests for an unchanged namespace. It gets one at resyncs 1, 2, 4, … and then at every 20th; at every
+ * 4th while a quota refuses a migration, because no component gets an event of what ends that (an edited quota, pods that end, a
+ * label).
  */
 const MAX_INTERVALS = { refused: 4, other: 20 } as const;
 
-/** What is known of a namespace. */
+/** The known state of a namespace. */
 interface Concern {
-  /** They change with its state. */
+  /** Texts that change with the namespace's state. */
   readonly news: string[];
   isRefused: boolean;
 }
@@ -67,9 +68,9 @@ export async function resync(seconds: number, options: ResyncOptions, signal: Ab
   let grantsAt = 0;
   const failed = (error: unknown): void => options.log('warn', `a resync failed: ${describeError(error)}`);
   while (!signal.aborted) {
-    // From before the resync: what changes during it must not wait either.
+    // The signal is from before the resync: changes during it must not wait either.
     const until = AbortSignal.any([signal, options.hurry()]);
-    // They run independently: a Broker that is down must not prevent a repair.
+    // The two run independently: a Broker that is down must not prevent a repair.
     await resyncMigrations(options, known).then((next) => (known = next), failed);
     if (options.clock.elapsed() >= grantsAt) {
       const next = options.clock.elapsed() + GRANTS_EVERY_MS;
@@ -104,11 +105,11 @@ async function resyncMigrations(
 }
 
 /**
- * Namespaces with a VMMRQ (any, where cluster-wide ones exist) and a Pending migration, or with a VMMRQ that still reports one.
- * Each has the texts that change with its state: the migrations' UIDs, the transition times of the VMMRQs' conditions, the cluster-wide
- * VMMRQs' generations, and a number that is new after each lock.
- * KubeVirt's condition is not enough: it does not report a refused attachment pod (facts/kubevirt.md §1.3). A refused migration of a
- * drain or an upgrade counts without a VMMRQ too: its verdict is in the MaintenanceProgress.
+ * Namespaces with a VMMRQ (any, where cluster-wide ones exist) and a Pending migration, or with a VMMRQ that still reports one. The
+ * texts of each change with its state: the migrations' UIDs, the transition times of the VMMRQs' conditions, the cluster-wide VMMRQs'
+ * generations, and a number that is new after each lock. KubeVirt's condition is not enough: it does not report a refused attachment
+ * pod (facts/kubevirt.md §1.3). A refused migration of a drain or an upgrade counts without a VMMRQ too: its verdict is in the
+ * MaintenanceProgress.
  */
 function namespacesToResync({
   vmmrqs,
@@ -126,7 +127,7 @@ function namespacesToResync({
       news: [String(unlocks.get(namespace) ?? 0), ...everywhere],
       isRefused,
     };
-    // Not copied: a tenant may have very many migrations.
+    // The texts are not copied: a tenant may have very many migrations.
     concern.news.push(...texts);
     concern.isRefused ||= isRefused;
     found.set(namespace, concern);
@@ -143,7 +144,7 @@ const changesOf = ({ status }: Vmmrq): string[] =>
 
 const namespaceOf = ({ metadata }: KubernetesObject): string => metadata.namespace ?? '';
 
-/** Whether its status reports a state that may be over: the resync replaces a lost report. */
+/** Whether the VMMRQ's status reports a state that may be over: the resync replaces a lost report. */
 function isMarkedBusy({ status }: Vmmrq): boolean {
   const transientConditions: readonly string[] = [CONDITION.blocking, CONDITION.locked, CONDITION.raised];
   return (status?.conditions ?? []).some(
@@ -151,7 +152,7 @@ function isMarkedBusy({ status }: Vmmrq): boolean {
   );
 }
 
-/** undefined: the Broker did not take it. */
+/** Requests a resync if one is due; returns undefined if the Broker did not take it. */
 async function requestResync(
   { post, log }: ResyncOptions,
   namespace: string,

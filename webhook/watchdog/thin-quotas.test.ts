@@ -19,7 +19,7 @@ const LOCK = aSizedLock();
 const FENCE = { token: LOCK.token, outcome: 'failed' } as const;
 const RAISED = raisedFor(LOCK, aVmmrq())(aQuota());
 
-/** Keys that are sorted before those of pods. */
+/** Adds keys that are sorted before those of pods. */
 function withStorageClasses({ spec, status, ...rest }: ResourceQuota): ResourceQuota {
   const many = Object.fromEntries(
     Array.from({ length: 300 }, (_, index) => [
@@ -50,7 +50,7 @@ const raiseSnapshot = (quotas: readonly ResourceQuota[]): RaiseSnapshot => ({
   now: NOW,
 });
 
-/** The stored quotas, by name. `max`: requests for one at the same time. */
+/** Serves the stored quotas, by name. `max`: requests for one at the same time. */
 function serving(...stored: readonly ResourceQuota[]): {
   readonly cluster: Cluster;
   readonly written: ResourceQuota[];

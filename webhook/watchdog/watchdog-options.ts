@@ -10,12 +10,12 @@ export interface WatchdogOptions extends Pick<
   ResyncOptions,
   'cluster' | 'clock' | 'log' | 'post' | 'repair'
 > {
-  /** The watchdog reports every lock to `onLock`, one that is overdue to `onOverdue`, and every lock that is gone to `onUnlocked`. */
+  /** The watchdog reports every lock to `onLock`, an overdue lock to `onOverdue`, and a lock that is gone to `onUnlocked`. */
   readonly onLock?: (namespace: Namespace) => void;
   readonly onOverdue?: (name: string) => void;
   readonly onUnlocked?: (name: string) => void;
-  /** Whether a migration that the watchdog knows by a lock has been cancelled or has ended; left out: never. */
+  /** Whether a migration that the watchdog knows by a lock has been cancelled or has ended; never by default. */
   readonly hasEnded?: (uid: string) => boolean;
-  /** Called after each list of the locked namespaces, so first when every lock is known. */
+  /** Runs after each list of the locked namespaces, so first when every lock is known. */
   readonly onListed?: () => void;
 }

@@ -156,7 +156,7 @@ describe('a locked namespace', () => {
     await fixture.during(34_999);
     expect(await fixture.during(1)).toEqual(['repair tenant token-1']);
     const repairs = (await fixture.during(60_000)).filter((did) => did.startsWith('repair'));
-    expect(repairs).toHaveLength(8); // After 1, 2, 4, 8 and then every 10 s.
+    expect(repairs).toHaveLength(8); // The pauses are 1, 2, 4, 8 and then 10 s.
     fixture.cluster.put(NAMESPACES, aNamespace());
     expect(await fixture.during(60_000)).toEqual([]);
   });

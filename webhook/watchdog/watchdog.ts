@@ -30,7 +30,7 @@ import {
 import { isAllRaised, isHalfRaised, missingEvent } from './missing-event.ts';
 import type { WatchdogOptions, WatchdogSettings } from './watchdog-options.ts';
 
-/** When the watchdog sends an event again: the first one is lost, or its step is still starting (a cold start). */
+/** Times after which the watchdog sends an event again: the first one is lost, or its step is still starting (a cold start). */
 const RESEND_MS = { first: 2_000, next: 3_000 } as const;
 /** The longest time that a watch may miss changes without an error. */
 const LIST_EVERY_MS = 10_000;
@@ -138,7 +138,7 @@ export class Watchdog {
     keepFencing(name, lock, { ...this.#options, timers: this.#timers, nextMs });
   }
 
-  /** The quota was lowered or deleted. */
+  /** Forgets a quota that was lowered or deleted. */
   #onLowered({ metadata }: ResourceQuota): void {
     const before = this.#raised.get(metadata.uid);
     this.#raised.delete(metadata.uid);
@@ -178,7 +178,7 @@ export class Watchdog {
     const now = this.#options.clock.elapsed();
     const watched = watchedLock(state, known, { now, raised });
     this.#locks.set(name, watched);
-    // Before it saw the lock, it reported their ends to nobody.
+    // The watchdog reported the end of these migrations to no lock before it saw this one.
     for (const { uid } of watched.lock?.migrations ?? [])
       if (this.#options.hasEnded?.(uid) === true) this.migrationEnded(uid);
     this.#timers.start(`${lockKey(name)}station`, () => this.#resendEvent(name), {
@@ -231,7 +231,7 @@ export class Watchdog {
     const key = quotaKey(quota.metadata);
     const known = this.#locks.get(namespace);
     if (known !== undefined) this.#locks.set(namespace, withRaised(known, quota));
-    // Another token than before: the watch missed that the quota was lowered.
+    // The quota has another token than before: the watch missed that it was lowered.
     if (!isSame(before, quota))
       for (const token of new Set([before, quota].map((each) => each && raisedFor(each))))
         this.#watchStall(namespace, token);
@@ -241,7 +241,7 @@ export class Watchdog {
     });
   }
 
-  /** One timer for each token, as long as a raise of it stands: a lock may have many quotas. */
+  /** Keeps a single timer for each token, as long as a raise of the token is in effect: a lock may have many quotas. */
   #watchStall(namespace: string, token: string | undefined): void {
     if (token === undefined) return;
     const key = stallKey(namespace, token);

@@ -11,19 +11,19 @@ import { MAX_LOCK_SECONDS } from '../../functions/runtime/limits.ts';
 export interface WatchedLock {
   /** The token and the lock's end; or a fingerprint of the unreadable text. */
   readonly identity: string;
-  /** undefined: the lock is unreadable. */
+  /** The token; undefined if the lock is unreadable. */
   readonly token: string | undefined;
-  /** When the watchdog first saw this token, by the clock's `elapsed`. */
+  /** The time at which the watchdog first saw this token, by the clock's `elapsed`. */
   readonly since: number;
-  /** undefined: the lock is unreadable. */
+  /** The lock; undefined if it is unreadable. */
   readonly lock: Lock | undefined;
   /** UIDs of the quotas that the watchdog has seen with the lock's grant and the raised label. */
   readonly wasRaised: ReadonlySet<string>;
-  /** How often the watchdog has requested the raise of the remaining quotas. */
+  /** Number of the watchdog's requests to raise the remaining quotas. */
   readonly partialRaiseRetries: number;
 }
 
-/** The same token with another end needs new timers: a raise may end its lock early. */
+/** Identifies a lock by its token and its end. The same token with another end needs new timers: a raise may end its lock early. */
 export function identityOf(state: Exclude<LockState, { kind: 'none' }>): string {
   // The identity is part of an event's id, which is a header; an unreadable text may contain any character.
   return state.kind === 'malformed'
@@ -62,7 +62,7 @@ export const withRaised = (known: WatchedLock, quota: ResourceQuota): WatchedLoc
     ? known
     : { ...known, wasRaised: new Set([...known.wasRaised, quota.metadata.uid]) };
 
-/** In milliseconds, from the lock's own two timestamps, so that clocks need not agree. */
+/** The lifetime in milliseconds, from the lock's own two timestamps, so that clocks need not agree. */
 function lifetimeOf(state: Exclude<LockState, { kind: 'none' }>): number {
   if (state.kind === 'malformed') return 0;
   const { acquiredAt, expiresAt } = state.lock;
@@ -114,7 +114,7 @@ export function isStanding(quota: ResourceQuota, token: string): boolean {
   return grant !== undefined && !isUndone(quota, grant);
 }
 
-/** Each raised quota has one timer with such a key. */
+/** The pattern of the timer keys of raised quotas, each of which has one such timer. */
 export const QUOTA_CHAIN = /^quota\/.*\/orphan$/;
 
 export const lockKey = (namespace: string): string => `lock/${namespace}/`;

@@ -1,7 +1,7 @@
 import type { LiveCondition } from './forklift.ts';
 import { LIVE_CONDITION, type LiveConditionType } from './names.ts';
 
-/** What holds of an object: a condition without its time. */
+/** A condition of an object without its time. */
 export type Finding = Omit<LiveCondition, 'type' | 'status' | 'lastTransitionTime'> & {
   readonly type: LiveConditionType;
 };
@@ -18,13 +18,13 @@ export interface Problem {
   readonly type: LiveConditionType;
   readonly reason: string;
   readonly message: string;
-  /** What to do. */
+  /** The advice to the user. */
   readonly suggestion: string;
-  /** Left out: Critical. */
+  /** The category; Critical if left out. */
   readonly category?: LiveCondition['category'];
 }
 
-/** The problem, with the things that have it; none: nothing has. */
+/** Returns the problem with the things that have it; empty if nothing has it. */
 export const findingOf = (items: readonly string[], problem: Problem): Finding[] =>
   items.length === 0 ? [] : [{ category: 'Critical', ...problem, items: [...items] }];
 
@@ -33,15 +33,15 @@ const BLOCKING: readonly LiveCondition['category'][] = ['Critical', 'Error'];
 export const isBlocking = ({ category }: Pick<LiveCondition, 'category'>): boolean =>
   BLOCKING.includes(category);
 
-/** The findings, and Ready with this message where none of them blocks. */
+/** Returns the findings, and Ready with this message if none of them blocks. */
 export const withReady = (findings: readonly Finding[], message: string): readonly Finding[] =>
   findings.some(isBlocking)
     ? findings
     : [...findings, { type: LIVE_CONDITION.ready, category: 'Required', message }];
 
 /**
- * The conditions of an object by what holds now. Durable ones stay; the others go when they do not hold. One that says the same as
- * before keeps its time. `now`: RFC 3339.
+ * Returns the conditions of an object by its present findings. Durable ones stay; the others go when they are no longer found. A condition
+ * that is the same as before keeps its time. `now`: RFC 3339.
  */
 export function nextConditions(
   before: readonly LiveCondition[],
@@ -58,15 +58,15 @@ export function nextConditions(
   return [...kept, ...next];
 }
 
-/** A VM that is blocked waits for longer for the same. */
+/** A VM that becomes Blocked still waits for the same thing. */
 const isOfSameKind = (one: Pick<LiveCondition, 'type'>, other: Pick<LiveCondition, 'type'>): boolean =>
   one.type === other.type || (saysWait(one) && saysWait(other));
 
-/** Whether it says what a VM waits for. */
+/** Whether the condition names what a VM waits for. */
 export const saysWait = ({ type }: Pick<LiveCondition, 'type'>): boolean =>
   type === LIVE_CONDITION.waiting || type === LIVE_CONDITION.blocked;
 
-/** The condition by which a VM says that it waits for this; undefined: it does not. */
+/** Returns the condition of a VM that waits for this reason; undefined if there is none. */
 export const waitFor = (
   conditions: readonly LiveCondition[] | undefined,
   reason: string,

@@ -2,8 +2,8 @@ import type { KubernetesObject } from '../objects.ts';
 import type { MoveEvent } from './move-events.ts';
 
 /**
- * Forklift's kinds with the fields that live migrations use (facts/cross-cluster.md §A). Types only: our CRDs and Forklift's
- * keep the other fields.
+ * Forklift's kinds with the fields that live migrations use (facts/cross-cluster.md §A). Types only: mtq's CRDs and Forklift's keep the
+ * other fields.
  */
 
 /** An object by name; Forklift's kinds write a namespace with it. */
@@ -28,15 +28,15 @@ export interface HookReference {
 }
 
 export interface PlanVm extends VmReference {
-  /** Its name on the destination; left out or empty, it keeps its name. */
+  /** The VM's name on the destination; if left out or empty, the VM keeps its name. */
   targetName?: string;
   hooks?: HookReference[];
 }
 
-/** Which VMs move, and between which clusters. */
+/** The VMs to move, and the clusters between which they move. */
 export interface Plan extends KubernetesObject {
   spec: {
-    /** Left out: cold. */
+    /** The type of the migration; cold if left out. */
     type?: 'live' | 'cold' | 'warm' | 'conversion';
     provider: ProviderPair;
     targetNamespace: string;
@@ -46,7 +46,7 @@ export interface Plan extends KubernetesObject {
     targetNodeSelector?: Record<string, string>;
     /** core/v1 Affinity. */
     targetAffinity?: object;
-    /** Of hooks that name none. */
+    /** The service account of hooks that name none. */
     serviceAccount?: string;
     archived?: boolean;
     description?: string;
@@ -57,11 +57,11 @@ export interface Plan extends KubernetesObject {
 export interface PlanStatus {
   observedGeneration?: number;
   conditions?: LiveCondition[];
-  /** Of the newest run. */
+  /** The status of the newest run. */
   migration?: RunTimes & RunProgress & { history?: RunSnapshot[]; vms?: VmStatus[] };
 }
 
-/** One run of a plan. */
+/** The Migration: one run of a plan. */
 export interface PlanMigration extends KubernetesObject {
   spec: { plan: NamedReference; cancel?: VmReference[] };
   status?: MigrationStatus;
@@ -71,29 +71,29 @@ export interface MigrationStatus extends RunTimes, RunProgress {
   observedGeneration?: number;
   conditions?: LiveCondition[];
   vms?: VmStatus[];
-  /** What its VMs have left over, for people (leftovers.ts); the run holds its objects until there is none. */
+  /** Leftovers of its VMs, for people (leftovers.ts). The finalizers of the run stay until there are none. */
   leftovers?: string[];
   /** Events that no Broker has taken yet, oldest first. */
   outbox?: readonly MoveEvent[];
 }
 
-/** How far a run is, in one line: Forklift's have no such fields. */
+/** Progress of a run, in one line. Forklift's types have no such fields. */
 export interface RunProgress {
-  /** Of all steps of all VMs: "62%". */
+  /** The part of all steps of all VMs that is done: "62%". */
   progress?: string;
   /** The VM that needs attention, or the next one. */
   message?: string;
 }
 
-/** RFC 3339. */
+/** Times in RFC 3339. */
 export interface RunTimes {
   started?: string;
   completed?: string;
 }
 
 /**
- * A condition as Forklift writes it: one that does not hold is left out. Critical and Error keep an object from being Ready,
- * Required is needed for it, the others inform.
+ * A condition as Forklift writes it: a condition that is false is left out. Critical and Error keep an object from being Ready, Required is
+ * needed for it, the others inform.
  */
 export interface LiveCondition {
   type: string;
@@ -101,15 +101,15 @@ export interface LiveCondition {
   category: 'Critical' | 'Error' | 'Required' | 'Warn' | 'Advisory';
   reason?: string;
   message?: string;
-  /** What to do about it. */
+  /** The advice to the user. */
   suggestion?: string;
-  /** It stays when it is not found again. */
+  /** Whether the condition stays when it is not found again. */
   durable?: boolean;
   items?: string[];
   lastTransitionTime: string;
 }
 
-/** The objects of a run as they were at its start, and how it ended. */
+/** The objects of a run as they were at its start, and the end of the run. */
 export interface RunSnapshot {
   conditions?: LiveCondition[];
   plan: SnapshotReference;
@@ -123,15 +123,15 @@ export interface SnapshotReference extends NamedReference {
   generation?: number;
 }
 
-/** How far one VM is. */
+/** Progress of one VM. */
 export interface VmStatus extends PlanVm, RunTimes {
-  /** Its name on the destination. */
+  /** The VM's name on the destination. */
   newName?: string;
   /** The step that is due. */
   phase: string;
   pipeline: PipelineStage[];
   error?: StageError;
-  /** The one of its end has what is left over (leftovers.ts). */
+  /** The condition of the VM's end has the leftovers as items (leftovers.ts). */
   conditions?: LiveCondition[];
 }
 
@@ -154,7 +154,7 @@ export interface PipelineStage extends RunTimes {
 export interface Provider extends KubernetesObject {
   spec: {
     type?: string;
-    /** Of its API server; left out or empty: the cluster of this object. */
+    /** The URL of the API server; if left out or empty, the cluster of this object. */
     url?: string;
     secret?: NamedReference;
     settings?: Record<string, string>;
@@ -163,7 +163,7 @@ export interface Provider extends KubernetesObject {
     observedGeneration?: number;
     phase?: 'Staging' | 'Ready' | 'ValidationFailed' | 'ConnectionFailed';
     conditions?: LiveCondition[];
-    /** Of the Secret as last read. */
+    /** The resourceVersion of the Secret as last read. */
     secretResourceVersion?: string;
   };
 }
@@ -179,7 +179,7 @@ export interface StorageMap extends KubernetesObject {
 }
 
 export interface StorageEntry {
-  /** By the name of the storage class: an entry by id matches no volume, as in Forklift. */
+  /** The storage class by its name: an entry by id matches no volume, as in Forklift. */
   source: VmReference;
   destination: {
     storageClass: string;
@@ -199,13 +199,13 @@ export interface NetworkEntry {
   destination: NamedReference & { type: 'pod' | 'multus' | 'ignored' };
 }
 
-/** What runs before or after a VM moves. */
+/** A Job that runs before or after a VM moves. */
 export interface Hook extends KubernetesObject {
   spec: {
     image?: string;
     /** Base64. */
     playbook?: string;
-    /** Seconds; 0 or left out: as long as it takes. */
+    /** Seconds; no limit if 0 or left out. */
     deadline?: number;
     serviceAccount?: string;
   };

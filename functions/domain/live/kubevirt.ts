@@ -36,7 +36,7 @@ export interface VirtualMachine extends KubernetesObject {
   };
 }
 
-/** Which instance type or preference a VM has. */
+/** The instance type or preference of a VM. */
 export interface Matcher {
   name?: string;
   kind?: string;
@@ -45,7 +45,7 @@ export interface Matcher {
   [field: string]: unknown;
 }
 
-/** What KubeVirt has found by a matcher; older ones write revisionName into the spec instead. */
+/** KubeVirt's result for a matcher; older releases write revisionName into the spec instead. */
 export interface MatchedRef {
   name?: string;
   controllerRevisionRef?: { name?: string };
@@ -65,7 +65,7 @@ export interface VmTemplate {
   spec: VmiSpec;
 }
 
-/** What runs; the fields that are not here are copied as they are. */
+/** The spec of a VMI; the fields that are not here are copied as they are. */
 export interface VmiSpec {
   domain: {
     cpu?: {
@@ -79,7 +79,7 @@ export interface VmiSpec {
     memory?: { guest?: string; hugepages?: { pageSize?: string }; [field: string]: unknown };
     devices?: {
       disks?: Disk[];
-      /** Shared with the guest by virtiofs. */
+      /** File systems that virtiofs shares with the guest. */
       filesystems?: Named[];
       interfaces?: Interface[];
       tpm?: { persistent?: boolean };
@@ -115,7 +115,7 @@ export interface Interface extends Named {
   macAddress?: string;
 }
 
-/** One of the sources is set. */
+/** A volume with one source. */
 export interface Volume extends Named {
   dataVolume?: { name: string; hotpluggable?: boolean };
   persistentVolumeClaim?: { claimName: string; hotpluggable?: boolean };
@@ -135,9 +135,9 @@ export interface Vmi extends KubernetesObject {
   status?: {
     phase?: string;
     nodeName?: string;
-    /** The node that a drain moves it away from. */
+    /** The node that a drain moves the VMI away from. */
     evacuationNodeName?: string;
-    /** Its launchers by uid, with their nodes. */
+    /** The VMI's launchers by uid, with their nodes. */
     activePods?: Record<string, string>;
     conditions?: Condition[];
     interfaces?: { name?: string; mac?: string }[];
@@ -152,11 +152,11 @@ export interface MigrationState {
   /** The VMIM of this cluster. */
   migrationUid?: string;
   targetPod?: string;
-  /** On the source: its node begins once it knows it. */
+  /** The address of the target's node. The source's node begins to send once it has the address. */
   targetNodeAddress?: string;
-  /** The target's node has seen the guest come. */
+  /** Whether the target's node has seen the guest come. */
   targetNodeDomainDetected?: boolean;
-  /** The guest is active on the target. */
+  /** The time at which the guest became active on the target. */
   targetNodeDomainReadyTimestamp?: string;
   mode?: string;
   startTimestamp?: string | null;
@@ -169,7 +169,7 @@ export interface MigrationState {
 export interface SideState {
   /** The VMIM of that side. */
   migrationUID?: string;
-  /** Where its synchronization controller listens. */
+  /** The address at which the synchronization controller of that side listens. */
   syncAddress?: string;
   pod?: string;
 }
@@ -182,7 +182,7 @@ export interface Vmim extends Migration {
     receive?: { migrationID: string };
   };
   status?: NonNullable<Migration['status']> & {
-    /** Where the own cluster's synchronization controller listens: host:port. */
+    /** The addresses (host:port) at which the synchronization controller of the VMIM's own cluster listens. */
     synchronizationAddresses?: string[];
   };
 }
@@ -213,7 +213,10 @@ export interface DataVolume extends KubernetesObject {
   status?: { phase?: string; progress?: string; conditions?: Condition[] };
 }
 
-/** A block volume is as large as it is; a file system as was asked for, because CDI adds its overhead again. */
+/**
+ * Returns the size of the disk. A block volume counts by its capacity. A file system counts by its request, because CDI adds its overhead
+ * again.
+ */
 export const sizeOf = ({ spec, status }: Claim): string | undefined =>
   (spec.volumeMode === 'Block' ? status?.capacity?.['storage'] : undefined) ??
   spec.resources?.requests?.['storage'];

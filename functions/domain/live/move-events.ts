@@ -27,7 +27,7 @@ const moveEventData = z.object({
 });
 export type MoveEventData = z.infer<typeof moveEventData>;
 
-/** An event for subscribers. Posted again, it has the same id. */
+/** An event for subscribers. An event that is posted again has the same id. */
 export const moveEvent = z.object({
   id: filled,
   type: z.enum(MOVE_EVENT),

@@ -12,7 +12,7 @@ export const FORKLIFT_KIND = {
   hook: { apiVersion: FORKLIFT, kind: 'Hook' },
 } as const;
 
-/** Labels of what a run makes. Never Forklift's own keys, by which its clean-up deletes (facts/cross-cluster.md §B). */
+/** Labels of the objects that a run makes. Forklift's own keys are never used: its clean-up deletes by them (facts/cross-cluster.md §B). */
 export const LIVE_LABEL = {
   /** The uid of the Plan. */
   plan: 'live.mtq.kubevirt.io/plan',
@@ -24,11 +24,11 @@ export const LIVE_LABEL = {
   provider: 'live.mtq.kubevirt.io/provider',
 } as const;
 
-/** Annotations, and what each one says. */
+/** Annotations, with the object that has each one. */
 export const LIVE_ANNOTATION = {
-  /** Migration: who created it (JSON, see requester.ts). Only admission writes it; without it there is no run. */
+  /** Migration: the user who created it (JSON, see requester.ts). Only admission writes it; a Migration without it does not run. */
   requester: 'live.mtq.kubevirt.io/requester',
-  /** VirtualMachine on the source: which run moves it, and what that run must remember (JSON, see run-record.ts). */
+  /** VirtualMachine on the source: the run that moves it, with the record of that run (JSON, see record.ts). */
   run: 'live.mtq.kubevirt.io/run',
   /** Migration: the source and the target when it began, by the uids of their namespaces kube-system. */
   clusters: 'live.mtq.kubevirt.io/clusters',
@@ -36,24 +36,24 @@ export const LIVE_ANNOTATION = {
   madeBy: 'live.mtq.kubevirt.io/made-by',
   /** VMIM on the target: how many minutes old it was when it was written, so that KubeVirt looks at it again. */
   touched: 'live.mtq.kubevirt.io/touched',
-  /** Migration: its own uid gives its run up. What cannot be undone, or cannot be asked, is left as it is, and nothing is held any more. */
+  /** Migration: its own uid gives its run up. The run leaves what it cannot undo or cannot read as it is, and removes its finalizers. */
   breakGlass: 'live.mtq.kubevirt.io/break-glass',
-  /** Migration: its own uid says that its run is over. Written before the first of what the run holds is released. */
+  /** Migration: its own uid says that its run is over. `live` writes it before it removes the first finalizer. */
   over: 'live.mtq.kubevirt.io/over',
 } as const;
 
-/** Finalizer of a Migration, its Plan, Providers and their Secrets while it runs: a deletion is a cancel, and comes after it. */
+/** Finalizer of a Migration, its Plan, Providers and their Secrets during a run: a deletion cancels the run, and completes after it. */
 export const LIVE_FINALIZER = 'live.mtq.kubevirt.io/run';
 
-/** Types of the CloudEvents that wake `live`. They carry what to look at, never what to do. */
+/** Types of the CloudEvents that trigger `live`. They name what to look at, never what to do. */
 export const LIVE_EVENT = {
   /** More of a Migration is due. */
   progressed: 'io.kubevirt.mtq.live.progressed',
-  /** Look at a Plan or Migration again, an event may have been lost. */
+  /** A Plan or Migration is to be looked at again, because an event may have been lost. */
   resync: 'io.kubevirt.mtq.live.sweep',
 } as const;
 
-/** Types of an ApiServerSource's events in mode Reference: which object, and nothing of it (facts/knative.md §1.2). */
+/** Types of an ApiServerSource's events in mode Reference: they name the object, and carry none of its content (facts/knative.md §1.2). */
 export const REFERENCE_EVENT = {
   add: 'dev.knative.apiserver.ref.add',
   update: 'dev.knative.apiserver.ref.update',
@@ -62,7 +62,7 @@ export const REFERENCE_EVENT = {
 
 /** KubeVirt's names that a migration between clusters reads or writes (facts/cross-cluster.md §C1). */
 export const LIVE_KUBEVIRT = {
-  /** VMI: it waits for its guest, or receives it. Gone once the guest has arrived. */
+  /** VMI: it waits for its guest, or receives it. KubeVirt removes it once the guest has arrived. */
   migrationTarget: 'kubevirt.io/create-migration-target',
   /** VM that waits: the run strategy that KubeVirt gives it when the guest has arrived. */
   restoreRunStrategy: 'kubevirt.io/restore-run-strategy',
@@ -78,7 +78,7 @@ export const LIVE_KUBEVIRT = {
   unschedulableTimeout: 'kubevirt.io/migrationUnschedulablePodTimeoutSeconds',
 } as const;
 
-/** What shows that a VM may be past its cut-over. One of them, seen once on either side, is enough. */
+/** Marks that a VM may be past its cut-over. One mark, seen once on either side, is enough. */
 export const MARK = {
   /** The guest was active on the target, though not necessarily for good. */
   guestReady: 'GuestReady',
@@ -95,15 +95,15 @@ export const MARK = {
 } as const;
 export type Mark = (typeof MARK)[keyof typeof MARK];
 
-/** Why a run waits, ends or warns. The messages say what to do. */
+/** Reasons for which a run waits, ends or warns. The messages say what to do. */
 export const LIVE_REASON = {
-  /** As many VMs move as may at the same time. */
+  /** The limit of VMs that move at the same time is reached. */
   waitingToStart: 'WaitingToStart',
-  /** A cluster does not answer, or refuses the token: nothing is known, and nothing is done. */
+  /** A cluster does not answer, or refuses the token. Its state is unknown, so the run writes nothing. */
   clusterUnknown: 'ClusterUnknown',
-  /** An API server or a webhook refuses what is to be written. */
+  /** An API server or a webhook refuses a write. */
   refused: 'Refused',
-  /** Another run moves the VM. */
+  /** A different run moves the VM. */
   vmInUse: 'VMInUse',
   /** The VM on the source was deleted. */
   sourceGone: 'SourceGone',
@@ -134,7 +134,7 @@ export const LIVE_REASON = {
   volumeFailed: 'VolumeFailed',
   /** A Secret, ConfigMap, instance type or preference cannot be copied, or differs on the target. */
   resourceFailed: 'ResourceFailed',
-  /** A VM of that name, which this run did not make, is on the target. */
+  /** A VM of that name is on the target, and this run did not make it. */
   vmAlreadyExists: 'VMAlreadyExists',
   /** The VM on the target is not ready to receive its guest. */
   receiverPending: 'ReceiverPending',
@@ -148,13 +148,13 @@ export const LIVE_REASON = {
   noAddress: 'NoAddress',
   /** The launcher does not fit in the target namespace's quotas. */
   overQuota: 'OverQuota',
-  /** The launcher of another VM of the run comes first, which a quota counts too. */
+  /** The launcher of another VM of the run comes first, because a quota counts it too. */
   inTurn: 'InTurn',
   /** The source's node is being drained, so the VM moves within its cluster first. */
   sourceEvacuating: 'SourceEvacuating',
-  /** A VMSnapshot of the VM is being taken, until whose end KubeVirt refuses to halt the VM. */
+  /** A VMSnapshot of the VM is being taken. KubeVirt refuses to halt the VM until it has ended. */
   sourceSnapshot: 'SourceSnapshot',
-  /** Another migration of the VM is under way on the source. */
+  /** A different migration of the VM is under way on the source. */
   sourceMigrating: 'SourceMigrating',
   /** The two clusters do not reach each other, or do not trust each other. */
   synchronizing: 'Synchronizing',
@@ -174,13 +174,13 @@ export const LIVE_REASON = {
   sourceStartedAgain: 'SourceStartedAgain',
   /** The VM on the source is not proved off. */
   sourceNotVerified: 'SourceNotVerified',
-  /** The VMIMs are being taken back. */
+  /** The VMIMs are being deleted. */
   aborting: 'Aborting',
   /** The VM on the source is starting again. */
   restoringSource: 'RestoringSource',
   /** The VM on the source is down, and nothing proves that its guest did not leave. */
   sourceDownUndecided: 'SourceDownUndecided',
-  /** What the run made is being deleted. */
+  /** The objects that the run made are being deleted. */
   cleaningUp: 'CleaningUp',
   /** The VM runs on the target, and on the source it is off. */
   succeeded: 'Succeeded',
@@ -209,10 +209,10 @@ export const LIVE_KIND = {
   job: { apiVersion: 'batch/v1', kind: 'Job' },
 } as const;
 
-/** The whole object as kubectl applied it: a VM's has its passwords. */
+/** The whole object as kubectl applied it: the one of a VM has its passwords. */
 export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** Annotations that are about one cluster: they are not copied to another one. */
+/** Annotations about one cluster: they are not copied to another one. */
 export const BOUND_ANNOTATIONS: readonly string[] = [
   LAST_APPLIED,
   'kubevirt.io/latest-observed-api-version',
@@ -241,7 +241,7 @@ export const LIVE_CONDITION = {
   succeeded: 'Succeeded',
   /** A VM could not be moved. */
   failed: 'Failed',
-  /** Nothing moved, because it was canceled. */
+  /** No VM moved, because the run was canceled. */
   canceled: 'Canceled',
   /** Plan: a user archived it, and no run of it is under way. */
   archived: 'Archived',
@@ -288,7 +288,7 @@ export const LIVE_CONDITION = {
   vmNotUnique: 'VMNotUnique',
   /** Two entries are the same VM, two VMs get the same name, or an entry fits several VMs. */
   duplicateVm: 'DuplicateVM',
-  /** Another VM of that name is on the target. */
+  /** A VM of that name is on the target already. */
   vmAlreadyExists: 'VMAlreadyExists',
   /** The network map lacks networks of VMs. */
   vmNetworksNotMapped: 'VMNetworksNotMapped',
@@ -310,7 +310,7 @@ export const LIVE_CONDITION = {
   instanceTypeDiffers: 'InstanceTypeDiffers',
   /** No node of the target has the CPU of a VM's guest, or its KubeVirt gives the VM another one. */
   cpuDiffers: 'CPUDiffers',
-  /** The node of a VM has no labels about its CPU, for which KubeVirt of the target waits. */
+  /** The node of a VM has no labels about its CPU. KubeVirt on the target waits for them. */
   cpuNotKnown: 'CPUNotKnown',
   /** The quotas of the target namespace have no room for VMs. */
   overQuota: 'OverQuota',
@@ -335,7 +335,7 @@ export const LIVE_CONDITION = {
   connectionFailed: 'ConnectionTestFailed',
   /** Provider: its API server refuses the token. */
   connectionAuthFailed: 'ConnectionAuthFailed',
-  /** Provider: what plans need can be read. */
+  /** Provider: `live` can read the objects that plans need. */
   inventoryCreated: 'InventoryCreated',
   /** Provider: a setting is none that it may be, or is not supported. */
   settingsNotValid: 'SettingsNotValid',
@@ -360,9 +360,9 @@ export const LIVE_CONDITION = {
   /** Hook: its playbook is not base64. */
   invalidPlaybook: 'InvalidPlaybook',
 
-  /** VM of a run, or a Migration: it waits for something that comes by itself. */
+  /** VM of a run, or a Migration: it waits for something that needs no user. */
   waiting: 'Waiting',
-  /** VM of a run: it waits for something that does not come by itself, or longer than usual. */
+  /** VM of a run: it waits for something that needs a user, or longer than usual. */
   blocked: 'Blocked',
   /** VM of a run: its guest was seen on the target, so it stays there. */
   cutOver: 'CutOver',

@@ -1,6 +1,9 @@
 import type { NamedReference } from './forklift.ts';
 
-/** Without an empty namespace: `{ namespace, ...named(reference) }` is in this namespace unless it names another one. */
+/**
+ * Returns the reference without an empty namespace: `{ namespace, ...named(reference) }` is in this namespace unless the reference names
+ * another one.
+ */
 export const named = ({
   namespace,
   name = '',

@@ -8,14 +8,14 @@ const requesterSchema = z.object({
   user: z.string().check(z.minLength(1)),
   uid: z.optional(z.string()),
   groups: texts,
-  /** What else an authorizer may ask for, such as the scopes of a token. */
+  /** Other attributes that an authorizer may check, such as the scopes of a token. */
   extra: z.optional(z.record(z.string(), texts)),
 });
 
-/** Who created a Migration, as the API server knew them: the run does what this user may do. */
+/** The user who created a Migration, as the API server knew them. The run does only what this user may do. */
 export type Requester = z.infer<typeof requesterSchema>;
 
-/** As admission wrote it, which alone may; undefined: it did not, so the Migration must not run. */
+/** Returns the requester as admission wrote it. Returns undefined if admission did not: then the Migration must not run. */
 export function requesterOf({ metadata }: Pick<KubernetesObject, 'metadata'>): Requester | undefined {
   const content = metadata.annotations?.[LIVE_ANNOTATION.requester];
   if (content === undefined) return undefined;

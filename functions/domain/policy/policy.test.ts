@@ -20,7 +20,7 @@ const ALL = [OWN, FOR_UPDATES, ALLOWING, DRAINS, FOR_USERS];
 
 type Recipient = Pick<LockedMigration, 'purpose' | 'receives'>;
 
-describe('who gives', () => {
+describe('VMMRQs give', () => {
   const CASES: Record<string, readonly [Recipient, readonly Vmmrq[]]> = {
     'to an evacuation': [{ purpose: 'Evacuation' }, [OWN, ALLOWING, DRAINS]],
     'to an update': [{ purpose: 'WorkloadUpdate' }, [OWN, FOR_UPDATES, ALLOWING, DRAINS]],

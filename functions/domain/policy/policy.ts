@@ -9,7 +9,7 @@ import { selects } from './selector.ts';
  * both in one list.
  */
 
-/** Those of the namespace itself, on which it is reported. */
+/** The VMMRQs of the namespace itself, on which it is reported. */
 export const ownVmmrqs = ({ vmmrqs }: { readonly vmmrqs: readonly Vmmrq[] }): readonly Vmmrq[] =>
   vmmrqs.filter((vmmrq) => !isClusterWide(vmmrq));
 
@@ -27,7 +27,7 @@ export const dependOnPurpose = (vmmrqs: readonly Vmmrq[]): boolean =>
 /** What a VMMRQ may depend on. */
 type Recipient = Pick<LockedMigration, 'purpose' | 'receives'>;
 
-/** Those that give to such a migration. A migration of unknown purpose gets nothing from one that names purposes. */
+/** The VMMRQs that give to such a migration. A VMMRQ that names purposes gives nothing to a migration of unknown purpose. */
 export const givingTo = <T extends Vmmrq>(vmmrqs: readonly T[], { purpose, receives }: Recipient): T[] =>
   vmmrqs.filter((vmmrq) => {
     const purposes = purposesOf(vmmrq);
@@ -35,11 +35,11 @@ export const givingTo = <T extends Vmmrq>(vmmrqs: readonly T[], { purpose, recei
     return isForPurpose && (receives !== true || vmmrq.spec.allowReceive === true);
   });
 
-/** Those that give to each of these migrations. */
+/** The VMMRQs that give to each of these migrations. */
 export const givingToAll = (vmmrqs: readonly Vmmrq[], migrations: readonly Recipient[]): readonly Vmmrq[] =>
   migrations.reduce<readonly Vmmrq[]>((left, migration) => givingTo(left, migration), vmmrqs);
 
-/** Those that hold in a namespace with these labels: its own, and the cluster-wide ones that select it. */
+/** The VMMRQs that hold in a namespace with these labels: its own, and the cluster-wide ones that select it. */
 export const inForce = (
   vmmrqs: readonly (Vmmrq | ClusterVmmrq)[],
   labels: Readonly<Record<string, string>> | undefined,

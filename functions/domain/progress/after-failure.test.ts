@@ -34,7 +34,7 @@ const evacuated = (...changes: Change<Migration>[]): VmLeft => ({
   migration: aMigration(annotated(KUBEVIRT.evacuation, 'node1'), withCondition(), ...changes),
 });
 
-/** Its last migration failed at this second. */
+/** A VM whose last migration failed at this second. */
 const failed = (vm: VmLeft, second: number): VmLeft => ({
   ...vm,
   vmi: {

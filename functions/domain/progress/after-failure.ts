@@ -8,7 +8,7 @@ import {
   type VmState,
 } from './vm-state.ts';
 
-/** Waiting for something else than its next attempt. */
+/** Reasons to wait for something else than the next attempt. */
 const ELSEWHERE: readonly string[] = [
   WAITS_FOR.notEvicted,
   WAITS_FOR.external,
@@ -23,8 +23,8 @@ const isRetried = ({ bucket, reason, blockedBy }: VmState): boolean =>
   bucket !== 'restarted' && HOLDING.includes(blockedBy) && !ELSEWHERE.includes(reason);
 
 /**
- * A VM whose migration fails again and again is blocked all the time, not only between two attempts. For one whose target pod was
- * never ready the VMI does not show the former attempt (facts/kubevirt.md §1.6), so the last status counts.
+ * Reports a VM whose migration fails again and again as blocked all the time, not only between two attempts. If the target pod
+ * was never ready, the VMI does not show the former attempt (facts/kubevirt.md §1.6), so the last status counts.
  */
 export function afterFailure(state: VmState, vm: VmLeft, { before, now }: MaintenanceRules): VmState {
   if (before === undefined || !isRetried(state)) return state;
@@ -46,7 +46,7 @@ function afterFailedTransfer({ bucket }: VmState, since: string, now: number): V
 const isPastScheduling = ({ migration }: VmLeft): boolean =>
   !['', 'Pending', 'Scheduling'].includes(migration?.status?.phase ?? '');
 
-/** When the VMI's last migration failed (RFC 3339); undefined: it did not during this drain or upgrade. */
+/** Time of the VMI's last failed migration (RFC 3339); undefined: none failed during this drain or upgrade. */
 function failedAt({ vmi }: VmLeft, { startedAt }: Before): string | undefined {
   const { failed, endTimestamp } = vmi?.status?.migrationState ?? {};
   if (failed !== true || typeof endTimestamp !== 'string') return undefined;

@@ -62,7 +62,7 @@ test('what waits in turn is not blocked while a migration of this drain runs', (
   expect(bucketsOf([...pending, runs], rules).blockedBy).toEqual({});
 });
 
-describe('a VM that nobody moves', () => {
+describe('a VM that no controller moves', () => {
   const protectedBy = (evictionStrategy: string): VmLeft => ({
     ...{ namespace: 'tenant', name: 'vm0', isQueued: false, isLocked: false },
     vmi: { ...evictedFrom('node1')(aVmi()), spec: { evictionStrategy } },

@@ -40,7 +40,7 @@ function bucketOf(name: BucketName, placed: readonly Placed[]): Bucket {
 
 const BLOCKERS: readonly (BlockedReason | undefined)[] = Object.values(BLOCKED_BY);
 
-/** Without a time, a VM comes last; the name makes the order the same in each replica of the guard. */
+/** Sorts a VM without a time last; the name makes the order the same in each replica of the guard. */
 function byUrgency(one: Placed, other: Placed): number {
   const rank = ({ blockedBy }: Placed): number =>
     blockedBy === undefined ? BLOCKERS.length : BLOCKERS.indexOf(blockedBy);
@@ -66,7 +66,7 @@ const IN_TURN: readonly (BlockedReason | undefined)[] = [
   BLOCKED_BY.limit,
 ];
 
-/** While a migration of this maintenance runs, others follow. */
+/** Counts what blocks the VMs. VMs that wait in turn do not count while a migration of this maintenance runs: they follow. */
 function blockersAmong(placed: readonly Placed[]): Sorted['blockedBy'] {
   const isMoving = placed.some(({ bucket }) => bucket === 'running');
   const counts: Partial<Record<BlockedReason, number>> = {};

@@ -10,7 +10,7 @@ const LACKS: KnownVerdict = {
   quotas: [{ name: 'quota', missing: { 'requests.cpu': '605m' } }],
 };
 
-/** As the API server stores it. */
+/** An Event with the verdict, as the API server stores it. */
 const anEvent = (verdict: KnownVerdict | string | undefined, resourceVersion: string): KubernetesEvent => {
   const text = typeof verdict === 'string' ? verdict : JSON.stringify(verdict);
   return {

@@ -8,9 +8,9 @@ import * as z from '../../runtime/zod.ts';
 export const MAX_MESSAGE = 300;
 
 const knownVerdict = z.object({
-  /** Of the verdict, as in names.ts. */
+  /** The reason of the verdict, as in names.ts. */
   reason: z.string().check(z.minLength(1), z.maxLength(100)),
-  /** Only where no quota is named. */
+  /** The verdict's message, if no quota is named. */
   message: z.optional(z.string().check(z.maxLength(MAX_MESSAGE))),
   /** The ResourceQuotas that refuse it, and how much of each key is missing. */
   quotas: z.optional(
@@ -28,7 +28,7 @@ export type KnownVerdict = z.infer<typeof knownVerdict>;
 export const knownVerdicts = (events: readonly KubernetesEvent[]): ReadonlyMap<string, KnownVerdict> =>
   new Map([...newestVerdicts(events)].map(([key, { verdict }]) => [key, verdict]));
 
-/** With the namespace: without the policy `verdicts`, an Event may name the uid of another tenant's migration. */
+/** Key with the namespace: without the policy `verdicts`, an Event may name the uid of another tenant's migration. */
 export const verdictKey = (namespace: string | undefined, uid: string | undefined): string =>
   `${namespace ?? ''}/${uid ?? ''}`;
 
@@ -38,7 +38,7 @@ interface NewestVerdict {
   readonly verdict: KnownVerdict;
 }
 
-/** By verdictKey. Events of an earlier verdict stay for an hour: the newest version counts. */
+/** The newest verdicts, by verdictKey. Events of an earlier verdict stay for an hour: the newest version counts. */
 export function newestVerdicts(events: readonly KubernetesEvent[]): ReadonlyMap<string, NewestVerdict> {
   const newest = new Map<string, NewestVerdict>();
   for (const { metadata, involvedObject } of events) {

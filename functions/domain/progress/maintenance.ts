@@ -61,9 +61,9 @@ export const maintenanceSchema = z.object({
   isSettled: z.boolean(),
   /** The newest object about this drain, or about any upgrade. */
   current: z.optional(progress),
-  /** Older ones with events to post. */
+  /** Older objects with events to post. */
   owing: z.array(progress),
-  /** Those to delete (retention.ts). */
+  /** Objects to delete (retention.ts). */
   expired: z.array(z.object({ name: text, uid: text, resourceVersion: text })),
 });
 

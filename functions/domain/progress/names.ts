@@ -53,9 +53,9 @@ export const BLOCKED_BY = {
   migrationFailed: 'MigrationFailed',
   /** VMs do not stop, minutes after their grace period. */
   stopping: 'Stopping',
-  /** Another controller must move or stop VMs (evictionStrategy External), and does not. */
+  /** A controller other than KubeVirt must move or stop VMs (evictionStrategy External), and does not. */
   external: 'ExternalEviction',
-  /** Nothing evicts VMs of the node. */
+  /** No component evicts VMs of the node. */
   notEvicted: 'NotEvicted',
   /** KubeVirt creates no migrations or no target pods, and no quota is the cause. */
   pending: 'Pending',

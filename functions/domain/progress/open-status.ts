@@ -62,14 +62,14 @@ const BY_VERDICT: readonly BlockedReason[] = [BLOCKED_BY.quota, BLOCKED_BY.pendi
 /** Verdicts that more quota helps, here or for all tenants. */
 const LACKING: readonly (string | undefined)[] = [REASON.notEnough, REASON.noVmmrq];
 
-/** Another verdict has its own advice: a policy that refuses, say. */
+/** Appends the advice. A verdict of another kind, such as a policy's refusal, has its own. */
 function advised(text: string, by: BlockedReason, { reason = '' }: Partial<BucketEntry> = {}): string {
   const isOther = BY_VERDICT.includes(by) && !LACKING.includes(reason);
   const specific = isOther ? withAdvice(text, [reason]) : text;
   return specific === text ? `${text}. ${ADVICE_OF[by]}` : specific;
 }
 
-/** For people: a VM and what it waits for. */
+/** Describes a VM and what it waits for, to people. */
 export function describeEntry({ namespace, name, reason, message, quotas = [] }: BucketEntry): string {
   const lacks = quotas.map(({ name: quota, missing }) => {
     const amounts = Object.entries(missing).map(([key, amount]) => `${key}=${amount}`);

@@ -5,14 +5,14 @@ import type { KubernetesObject } from '../objects.ts';
 export const MAINTENANCE_KINDS = ['Drain', 'Upgrade'] as const;
 export type MaintenanceKind = (typeof MAINTENANCE_KINDS)[number];
 
-/** One drain, by its node, or the upgrade of the cluster's KubeVirt. */
+/** A drain, by its node, or the upgrade of the cluster's KubeVirt. */
 export type Subject =
   { readonly kind: 'Drain'; readonly node: string } | { readonly kind: 'Upgrade'; readonly node?: undefined };
 
 /** MaintenanceProgress: how far one drain or one upgrade has come. A report: no decision about a quota reads it. */
 export interface MaintenanceProgress extends KubernetesObject {
   spec: ProgressSpec;
-  /** Left out: created a moment ago, and not written yet. */
+  /** The status; left out if the object was created a moment ago, and not written yet. */
   status?: ProgressStatus;
 }
 
@@ -45,7 +45,7 @@ export interface ProgressStatus {
   blocked: number;
   /** RFC 3339. */
   startedAt: string;
-  /** When a VM was last migrated; left out until a first migration has ended. */
+  /** Time of a VM's last migration; left out until a first migration has ended. */
   movedAt?: string;
   /** Upgrade: when KubeVirt's own components were seen to be updated. It updates no VM before. */
   deployedAt?: string;
@@ -64,21 +64,21 @@ export interface ProgressStatus {
 
 /** What a VM that is left waits for. Each VM is in one bucket. */
 export const BUCKETS = [
-  /** Its migration runs. */
+  /** The VM's migration runs. */
   'running',
-  /** Its migration waits for a slot, for our back-off, or for a node. */
+  /** The VM's migration waits for a slot, for our back-off, or for a node. */
   'waiting',
   /** A quota refuses its migration. */
   'blocked',
-  /** It cannot be migrated live, so a drain evicts it never, and an upgrade leaves it as it is. */
+  /** The VM cannot be migrated live, so a drain evicts it never, and an upgrade leaves it as it is. */
   'notMigratable',
-  /** KubeVirt's workloadUpdateMethods are empty, so nobody updates it. */
+  /** KubeVirt's workloadUpdateMethods are empty, so KubeVirt does not update the VM. */
   'notAutomated',
-  /** It has no migration for this, or another one is in flight. */
+  /** The VM has no migration for this, or another one is in flight. */
   'noMigrationYet',
-  /** It is stopped and started instead of migrated, or is being deleted. */
+  /** The VM is stopped and started instead of migrated, or is being deleted. */
   'restarted',
-  /** Its last migration failed, and no other one has been created, or others have been for minutes without success. */
+  /** The VM's last migration failed, and no other one has been created, or others have been for minutes without success. */
   'failed',
 ] as const;
 export type BucketName = (typeof BUCKETS)[number];
@@ -107,7 +107,7 @@ export interface BlockingQuota {
   missing: Readonly<Record<string, string>>;
 }
 
-/** One event that must be posted at least once, always with this id. */
+/** An event that must be posted at least once, always with this id. */
 export interface OutboxEntry {
   id: string;
   type: MaintenanceEventType;
@@ -136,7 +136,7 @@ export interface ProgressEventData {
 
 const OPEN: readonly (ProgressState | undefined)[] = [undefined, 'Running', 'Blocked'];
 
-/** Not final; also an object whose status was never written. */
+/** Whether the object is not final, even if its status was never written. */
 export const isOpen = ({ status }: MaintenanceProgress): boolean => OPEN.includes(status?.state);
 
 /** Whether it has events to post. */
@@ -146,6 +146,6 @@ export const owesEvents = ({ status }: MaintenanceProgress): boolean => (status?
 export const hasMoved = (before: Pick<ProgressStatus, 'buckets' | 'left'>, left: number): boolean =>
   countOf(before.buckets, 'running') > 0 || left < before.left;
 
-/** Of a bucket by name; 0 where there is none. */
+/** The number of VMs in a bucket by name; 0 if there is no such bucket. */
 export const countOf = (buckets: readonly Bucket[], wanted: BucketName): number =>
   buckets.find(({ name }) => name === wanted)?.count ?? 0;

@@ -22,7 +22,7 @@ export function unlessUnmoved(state: VmState, vm: VmLeft, rules: MaintenanceRule
   return { ...state, bucket: 'waiting', blockedBy };
 }
 
-/** After how long it should have been moved: an upgrade by eviction evicts some VMs in each interval. */
+/** Milliseconds after which the VM should have been moved: an upgrade by eviction evicts some VMs in each interval. */
 function turnOf({ reason }: VmState, { kind, methods, evictionIntervalMs = 0 }: MaintenanceRules): number {
   // Of an upgrade, only one by eviction leaves VMs to external controllers.
   const isByEviction = isEvictedOnly(kind, methods) || (kind === 'Upgrade' && reason === WAITS_FOR.external);

@@ -41,7 +41,7 @@ const NO_FIT = { reason: 'NotEnough', quotas: [{ name: 'quota', missing: { 'requ
 
 type Case = [name: string, vm: VmLeft, rules: MaintenanceRules, want: readonly [string, string, string?]];
 
-/** Wants the bucket, the reason and what blocks. */
+/** The bucket, the reason and what blocks, of each case. */
 const CASES: readonly Case[] = [
   ['no migration yet', withStrategy('LiveMigrate', EVICTED), DRAIN, ['noMigrationYet', 'NoMigration']],
   [

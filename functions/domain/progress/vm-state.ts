@@ -15,13 +15,13 @@ import {
 export interface VmLeft {
   readonly namespace: string;
   readonly name: string;
-  /** Left out: known by its migration only. */
+  /** The VMI; left out if only the migration is known. */
   readonly vmi?: VirtualMachineInstance;
-  /** Its migration that has not ended. */
+  /** The VM's migration that has not ended. */
   readonly migration?: Migration;
   /** No migration slot is left for it, by KubeVirt's parallel limits. KubeVirt then creates no migration either. */
   readonly isQueued: boolean;
-  /** Its namespace is locked for it. */
+  /** The VM's namespace is locked for it. */
   readonly isLocked: boolean;
   readonly verdict?: KnownVerdict | undefined;
 }
@@ -46,7 +46,7 @@ export interface MaintenanceRules {
 export interface Before {
   /** RFC 3339. */
   readonly startedAt: string;
-  /** When a VM of this drain or upgrade was last migrated, milliseconds; undefined: none was. */
+  /** Milliseconds of the last migration of a VM of this drain or upgrade; undefined: none was migrated. */
   readonly movedAt: number | undefined;
   /** Upgrade: when KubeVirt's own components were seen to be updated, milliseconds; left out: they have not been. */
   readonly deployedAt?: number | undefined;
@@ -60,7 +60,7 @@ export interface VmState {
   readonly message?: string | undefined;
   readonly since?: string | undefined;
   readonly quotas?: readonly BlockingQuota[] | undefined;
-  /** It does not get on by itself. */
+  /** What holds the VM back; left out if it gets on by itself. */
   readonly blockedBy?: BlockedReason;
 }
 
@@ -109,7 +109,7 @@ export function vmStateOf(vm: VmLeft, rules: MaintenanceRules): VmState {
   return isRunning(migration) ? whileRunning(migration, rules) : whilePending(vm, migration, rules);
 }
 
-/** Why it is not of this drain or upgrade; undefined: it is, or a quota refuses it. */
+/** Why the migration is not of this drain or upgrade; undefined: it is, or a quota refuses it. */
 function otherMigration(migration: Migration, rules: MaintenanceRules): string | undefined {
   const { sendTo, receive } = migration.spec;
   if (sendTo !== undefined || receive !== undefined) return WAITS_FOR.crossCluster;
@@ -137,7 +137,7 @@ export function hasWaited(since: string, ms: number, rules: MaintenanceRules): b
   return isLong && now - movedAt >= Math.max(ms, LONGEST_BACKOFF_MS);
 }
 
-/** From when KubeVirt moves VMs, milliseconds. It updates none before its own components (facts/kubevirt.md §3.1). */
+/** Milliseconds from which KubeVirt moves VMs. It updates none before its own components (facts/kubevirt.md §3.1). */
 const beginOf = ({ kind, before }: MaintenanceRules): number =>
   kind === 'Drain' ? -Infinity : (before?.deployedAt ?? Infinity);
 
@@ -157,7 +157,7 @@ const isForThis = (migration: Migration, { kind, methods }: MaintenanceRules): b
 export const methodsOf = (kubevirt: KubeVirt | undefined): readonly string[] =>
   kubevirt?.spec?.workloadUpdateStrategy?.workloadUpdateMethods ?? [];
 
-/** After how long KubeVirt evicts the next VMs, milliseconds; its default is a minute. */
+/** Milliseconds after which KubeVirt evicts the next VMs; its default is a minute. */
 export const evictionIntervalOf = (kubevirt: KubeVirt | undefined): number =>
   goDurationMs(kubevirt?.spec?.workloadUpdateStrategy?.batchEvictionInterval ?? '1m');
 
@@ -183,7 +183,7 @@ function withoutMigration({ vmi }: VmLeft, rules: MaintenanceRules): VmState {
   return evicted ?? { bucket: 'noMigrationYet', reason: WAITS_FOR.noMigration };
 }
 
-/** By KubeVirt's mark on the VMI: without one, and without the drain taint, nothing evicts it (facts/kubevirt.md §3.2). */
+/** Reads KubeVirt's mark on the VMI: without one, and without the drain taint, nothing evicts it (facts/kubevirt.md §3.2). */
 function ifEvicted(state: VmState, { vmi }: VmLeft, { kind, isByTaint }: MaintenanceRules): VmState {
   if (kind === 'Upgrade' || isByTaint === true || state.bucket !== 'noMigrationYet') return state;
   const { nodeName, evacuationNodeName } = vmi?.status ?? {};
@@ -212,7 +212,7 @@ const NOT_AUTOMATED: VmState = {
   blockedBy: BLOCKED_BY.notAutomated,
 };
 
-/** By the answer of KubeVirt's eviction webhook (facts/kubevirt.md §3.3); undefined: it migrates the VM. */
+/** The state by the answer of KubeVirt's eviction webhook (facts/kubevirt.md §3.3); undefined: it migrates the VM. */
 function whenEvicted(
   strategy: string | undefined,
   notLive: Condition | undefined,
@@ -256,8 +256,8 @@ function whileRunning(migration: Migration, { now }: MaintenanceRules): VmState 
 }
 
 /**
- * Since when its target pod is not ready (RFC 3339); undefined: it is, or has not waited for long. Most often it finds no node, but an
- * image may be pulled, too (facts/kubevirt.md §1.1). `now`: milliseconds.
+ * Time since which the target pod is not ready (RFC 3339); undefined: it is, or has not waited for long. Most often it finds no
+ * node, but an image may be pulled, too (facts/kubevirt.md §1.1). `now`: milliseconds.
  */
 export function notReadySince({ metadata, status }: Migration, now: number): string | undefined {
   if (status?.phase !== 'Scheduling') return undefined;
@@ -271,7 +271,7 @@ export function notReadySince({ metadata, status }: Migration, now: number): str
 function whilePending(vm: VmLeft, migration: Migration, rules: MaintenanceRules): VmState {
   const verdict = verdictOf(vm);
   const since = migration.metadata.creationTimestamp;
-  // A lock that a policy refuses helps nobody, and is over within the moment or until the guard ends it.
+  // A lock that a policy refuses helps no migration, and is over within the moment or until the guard ends it.
   if (vm.isLocked && verdict?.reason !== REASON.refusedByPolicy)
     return { bucket: 'waiting', reason: REASON.locked, since };
   if (verdict !== undefined) return afterVerdict(verdict, migration, rules);

@@ -7,13 +7,16 @@ const DEFAULT_POLICY: RaisePolicy = 'Exact';
 
 /** The sum of the VMMRQs of a namespace for one key of one quota. */
 export interface Allowance {
-  /** Of the VMMRQs with policy Fixed: the minimum of the raise, whatever the shortfall is. */
+  /** Sum of the VMMRQs with policy Fixed: the minimum of the raise, whatever the shortfall is. */
   readonly fixed: Amount;
-  /** Of all VMMRQs: the maximum of the raise (I5). */
+  /** Sum of all VMMRQs: the maximum of the raise (I5). */
   readonly max: Amount;
 }
 
-/** By quota and key, as the quota spells it. The quota must not be raised, since a percentage refers to its own spec.hard. */
+/**
+ * The allowance by quota and key, as the quota spells it. The quota must not be raised, since a percentage refers to its own
+ * spec.hard.
+ */
 export type AllowanceOf = (quota: ResourceQuota, key: string) => Allowance;
 
 const NOTHING: Allowance = { fixed: 0n, max: 0n };
@@ -44,7 +47,7 @@ interface Part {
   readonly percent: bigint;
 }
 
-/** However many VMMRQs give a share, together they give the quota once at most; those with policy Fixed first. */
+/** The parts of the VMMRQs: together they give the quota once at most, however many give a share; those with policy Fixed first. */
 function partsOf(vmmrqs: readonly Vmmrq[]): Part[] {
   const isFixed = ({ spec }: Vmmrq): boolean => (spec.raisePolicy ?? DEFAULT_POLICY) === 'Fixed';
   let left = 100n;
@@ -70,7 +73,7 @@ const MILLI = parseQuantity('1m');
 const share = (key: string, hard: Amount, percent: bigint): Amount =>
   floorToUnit(key, (hard * percent) / 100n);
 
-/** Rounded down to what the API server accepts: whole bytes, pods and devices, thousandths of a CPU. */
+/** Rounds down to what the API server accepts: whole bytes, pods and devices, thousandths of a CPU. */
 function floorToUnit(key: string, amount: Amount): Amount {
   const unit = key.endsWith('.cpu') ? MILLI : ONE;
   return (amount / unit) * unit;

@@ -20,7 +20,7 @@ const EXTENDED = /^requests\.(?![^/]*kubernetes\.io\/)[^/]+\/.+$/;
 const DEVICE_CLASS = /^requests\.deviceclass\.resource\.kubernetes\.io\/.+$/;
 
 /**
- * One name for what Kubernetes counts under several: cpu = requests.cpu, hugepages-2Mi = requests.hugepages-2Mi, …
+ * Canonical name of what Kubernetes counts under several: cpu = requests.cpu, hugepages-2Mi = requests.hugepages-2Mi, …
  * (kubernetes pkg/quota/v1/evaluator/core/pods.go). `count/pods` and `pods` are one for what a VMMRQ gives.
  */
 export function canonicalKey(key: string): string {
@@ -77,7 +77,7 @@ const isUsable = (amount: AmountList[string]): boolean => isHardQuantity(String(
 const listOf = ({ spec }: Vmmrq): AmountList => spec.additionalMigrationResources ?? {};
 
 export interface Shortfall {
-  /** As the quota spells it. */
+  /** The key as the quota spells it. */
   readonly key: string;
   readonly missing: Amount;
 }
@@ -88,7 +88,7 @@ export interface Blocking {
   readonly shortfalls: readonly Shortfall[];
 }
 
-/** For people: "requests.cpu=600m, requests.memory=1314Mi". */
+/** Describes shortfalls to people: "requests.cpu=600m, requests.memory=1314Mi". */
 export const describeShortfalls = (shortfalls: readonly Shortfall[]): string =>
   shortfalls.map(({ key, missing }) => `${key}=${describeQuantity(key, missing)}`).join(', ');
 
@@ -96,6 +96,6 @@ export const describeShortfalls = (shortfalls: readonly Shortfall[]): string =>
 export const describeBlocking = ({ quota, shortfalls }: Blocking): string =>
   `ResourceQuota ${quota.name} lacks ${describeShortfalls(shortfalls)}`;
 
-/** For programs: { "requests.cpu": "600m" }. */
+/** The shortfalls for programs: { "requests.cpu": "600m" }. */
 export const shortfallTexts = (shortfalls: readonly Shortfall[]): Record<string, string> =>
   Object.fromEntries(shortfalls.map(({ key, missing }) => [key, describeQuantity(key, missing)]));

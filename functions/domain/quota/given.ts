@@ -11,7 +11,7 @@ export const MAX_GIVEN = 20;
 /** Maximum number of migrations in an entry, as in the CRD: a tenant chooses their number and names. */
 export const MAX_GIVEN_TO = 5;
 
-/** One entry for each quota that is raised for this lock. */
+/** Entries for the quotas that are raised for this lock, one each. */
 export const givenBy = (token: string, quotas: readonly ResourceQuota[]): Given[] =>
   quotas.flatMap((quota) => {
     const grant = grantBy(quota, token);

@@ -16,9 +16,9 @@ const grantSchema = z.looseObject({
   v: z.int(),
   token: z.string().check(z.minLength(1)),
   raisedAt: z.catch(time, LONG_AGO),
-  /** When it last raised status.hard: later than raisedAt where a recount undid the raise. */
+  /** Time of the last raise of status.hard: later than raisedAt where a recount undid the raise. */
   standingSince: z.catch(time, LONG_AGO),
-  /** When its lock expires. */
+  /** The lock's expiry. */
   expiresAt: z.catch(time, LONG_AGO),
   /** What status.hard was raised to, for the raised keys only. */
   raised: texts,

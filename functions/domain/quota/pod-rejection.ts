@@ -10,7 +10,7 @@ export type PodRejection =
   | { readonly kind: 'exceeded'; readonly quota: string; readonly requested: Amounts; readonly text: string }
   /** A quota of CPU or memory, and a container without a value for it; or a quota that is not counted yet. */
   | { readonly kind: 'mustSpecify' | 'statusUnknown'; readonly quota: string; readonly text: string }
-  /** Not about a quota's amounts: no raise helps. */
+  /** Refusals that are not about a quota's amounts: no raise helps. */
   | { readonly kind: 'uncovered' | 'limitRange' | 'podSecurity' | 'policy'; readonly text: string };
 
 /**
@@ -23,7 +23,7 @@ const PREFIX = {
   attachment: /^(?:\(combined from similar events\): )?Error creating attachment pod: /,
 } as const;
 const FORBIDDEN = /^pods "[^"]*" is forbidden: /;
-/** After defaulting: a LimitRange's default limit that is less than the request, say. */
+/** The pod is invalid after defaulting: a LimitRange's default limit that is less than the request, say. */
 const INVALID = /^Pod "[^"]*" is invalid: /;
 
 /*
@@ -135,15 +135,15 @@ export const wasRefusedAfter = (
   events.some((event) => vms.includes(event.involvedObject.name ?? '') && timeOf(event) >= at + 1_000);
 
 /**
- * Above 0: `one` was written later. Its time is its author's: from another clock it may be in the future, and would displace all later
- * Events. Resource versions of one kind can be compared (kubernetes KEP-5504).
+ * Compares by resource version; above 0: `one` was written later. An Event's time is its author's: from another clock it may be
+ * in the future, and would displace all later Events. Resource versions of one kind can be compared (kubernetes KEP-5504).
  */
 const writtenAfter = (one: KubernetesEvent, other: KubernetesEvent): number =>
   versionOf(one).localeCompare(versionOf(other));
 
 const versionOf = ({ metadata }: KubernetesEvent): string => metadata.resourceVersion.padStart(20, '0');
 
-/** When it happened last, milliseconds; whole seconds, like a migration's creation. */
+/** Milliseconds of an Event's last occurrence; whole seconds, like a migration's creation. */
 function timeOf({ lastTimestamp, metadata }: KubernetesEvent): number {
   return Date.parse(lastTimestamp ?? metadata.creationTimestamp);
 }

@@ -9,7 +9,7 @@ import { atMostStored, formatQuantity, isMore, parseQuantity, type Amount } from
 
 export interface RaiseOrder {
   readonly lock: Pick<Lock, 'token' | 'expiresAt' | 'migrations' | 'quotas'>;
-  /** As just read, with the current allowance. */
+  /** The VMMRQs as just read, with the current allowance. */
   readonly vmmrqs: readonly Vmmrq[];
   /** The API server's clock, milliseconds. */
   readonly now: number;
@@ -56,7 +56,7 @@ export function needsMore(quota: ResourceQuota, { lock, vmmrqs }: RaiseOrder): b
   );
 }
 
-/** By what each key is raised, for pods that the quota charges `need` for; undefined: by all that the VMMRQs give. */
+/** The amount by which each key is raised, for pods that the quota charges `need` for; undefined: by all that the VMMRQs give. */
 export function amountsToRaise(
   quota: ResourceQuota,
   need: Readonly<Record<string, string>> | undefined,

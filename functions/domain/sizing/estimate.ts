@@ -93,7 +93,7 @@ function grownRequests(list: ResourceList, growth: Growth, vmi: VirtualMachineIn
   return grown;
 }
 
-/** Unless the VMI requests CPU, KubeVirt requests a fixed part of a CPU for each virtual one. */
+/** The CPU request of the target. KubeVirt requests a fixed part of a CPU for each virtual one unless the VMI requests CPU. */
 function requestOfCpu(list: ResourceList, { vcpus }: Growth, vmi: VirtualMachineInstance): Amount {
   const had = parseQuantity(list['cpu'] ?? '0');
   if (hasCpusOfItsOwn(vmi)) return withMoreCpus(had, vcpus);
@@ -101,7 +101,10 @@ function requestOfCpu(list: ResourceList, { vcpus }: Growth, vmi: VirtualMachine
   return own ?? (had * vcpus.now + vcpus.before - 1n) / vcpus.before;
 }
 
-/** Its requests and limits are its virtual CPUs and those of the emulator, whatever it asks for (facts/kubevirt.md §2.1). */
+/**
+ * Whether the pod's requests and limits are its virtual CPUs and those of the emulator, whatever the VMI asks for
+ * (facts/kubevirt.md §2.1).
+ */
 const hasCpusOfItsOwn = ({ spec }: VirtualMachineInstance): boolean =>
   spec?.domain?.cpu?.dedicatedCpuPlacement === true;
 
@@ -172,7 +175,7 @@ function add(list: ResourceList, resource: string, more: Amount): void {
   if (had !== undefined) list[resource] = formatQuantity(parseQuantity(had) + more);
 }
 
-/** One container's request at most is of a finer grain: each sum is what the API server will charge. */
+/** Rounds each sum as the API server will charge it; at most one container's request is of a finer grain. */
 const stored = (need: Amounts): Amounts =>
   new Map([...need].map(([key, amount]) => [key, roundToStored(amount)]));
 

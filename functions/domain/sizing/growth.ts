@@ -14,7 +14,7 @@ export interface Growth {
 
 const MI = parseQuantity('1Mi');
 const ONE = parseQuantity('1');
-/** More than the overhead grew from KubeVirt 1.0 to 1.10 (46 MiB; facts/kubevirt.md §2.1, version drift). */
+/** More overhead than KubeVirt added from 1.0 to 1.10 (46 MiB; facts/kubevirt.md §2.1, version drift). */
 export const UPGRADE_OVERHEAD = 64n * MI;
 const PER_VCPU = 8n * MI;
 const GUEST_PER_PAGE_TABLE = 512n;
@@ -37,7 +37,7 @@ export function growthOf(vmi: VirtualMachineInstance, factors: GrowthFactors): G
   return { vcpus, guest, overhead: roundUp((more * overheadRatio) / ONE) };
 }
 
-/** Nothing will be different. */
+/** Whether nothing will be different. */
 export const isUnchanged = ({ vcpus, guest, overhead }: Growth): boolean =>
   vcpus.before === vcpus.now && guest === 0n && overhead === 0n;
 
@@ -65,5 +65,5 @@ function guestGrowth({ spec, status }: VirtualMachineInstance): Amount {
   return before === undefined || now === undefined || now < before ? 0n : now - before;
 }
 
-/** Up to whole units (bytes). */
+/** Rounds up to whole units (bytes). */
 export const roundUp = (amount: Amount): Amount => ((amount + ONE - 1n) / ONE) * ONE;

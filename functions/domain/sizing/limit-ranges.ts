@@ -16,7 +16,7 @@ export function withoutDefaults(pod: Pod): Pod {
     .reduce(without, pod);
 }
 
-/** One entry, such as "cpu, memory request for container compute". */
+/** Removes one entry, such as "cpu, memory request for container compute". */
 function without(pod: Pod, entry: string): Pod {
   const [, resources = '', kind, where, name] = FILLED_IN.exec(entry) ?? [];
   const list = kind === 'request' ? 'requests' : 'limits';

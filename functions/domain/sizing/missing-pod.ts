@@ -17,7 +17,7 @@ export interface MissingPod {
   readonly rejections: readonly PodRejection[];
 }
 
-/** undefined: its size is still unknown. */
+/** Returns undefined if the pod's size is still unknown. */
 export function missingPodOf(
   candidate: Candidate,
   vmi: VirtualMachineInstance,
@@ -32,11 +32,11 @@ export function missingPodOf(
   return source === undefined ? undefined : { candidate, vmi, source, rejections };
 }
 
-/** Only after a refusal shows its size: a guess that is too low would lock without effect. */
+/** Sizes a receiving pod only after a refusal shows its size: a guess that is too low would lock without effect. */
 const receivedPodOf = (vmi: VirtualMachineInstance, rejections: readonly PodRejection[]): Pod | undefined =>
   rejections.length === 0 ? undefined : receivedPod(vmi);
 
-/** For people: why the size is unknown. */
+/** Explains to people why the size is unknown. */
 export const unsized = (migration: Migration): string =>
   isReceiving(migration)
     ? 'it receives a VM from another cluster, and no Event shows the size of its pod yet'
@@ -48,7 +48,7 @@ export const sizeOf = ({ candidate, ...like }: MissingPod, snapshot: NamespaceSn
     ? estimate({ ...snapshot, ...like })
     : estimateAttachment({ ...snapshot, ...like });
 
-/** With hotplugged volumes the target launcher needs an attachment pod later; undefined: no pod follows this one. */
+/** Size of the attachment pod that the target launcher needs later with hotplugged volumes; undefined: no pod follows this one. */
 export function sizeOfNext(
   { candidate: { migration, blocked }, vmi }: MissingPod,
   snapshot: NamespaceSnapshot,

@@ -23,7 +23,7 @@ export function needsLimitRanges(
 
 type ResourceField = readonly ['requests' | 'limits', string];
 
-/** Where containers say what the quota looks at; a scope of BestEffort looks at their requests and limits. */
+/** The container fields that the quota looks at; a scope of BestEffort looks at their requests and limits. */
 function fieldsOf({ spec }: ResourceQuota): ResourceField[] {
   const scopes = [
     ...(spec.scopes ?? []),

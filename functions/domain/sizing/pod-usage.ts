@@ -34,7 +34,7 @@ export function hasPodLevelResources({ spec: { resources } }: Pod): boolean {
   return Object.keys({ ...resources?.requests, ...resources?.limits }).some(isPodLevel);
 }
 
-/** Without the overhead of its RuntimeClass: a LimitRange of pods looks at this. */
+/** Amounts without the overhead of the RuntimeClass: a LimitRange of pods looks at this. */
 export function askedFor(pod: Pod, kind: ResourceKind): Map<string, Amount> {
   const total = containersTotal(pod, kind);
   for (const [resource, text] of Object.entries(pod.spec.resources?.[kind] ?? {})) {

@@ -23,7 +23,7 @@ const amountsIn = (entries: readonly Reservation[]): Amounts =>
 
 /** The entries of one lock in one VMMRQ. */
 export interface ReservationOrder {
-  /** Of the cluster-wide VMMRQ. */
+  /** Name of the cluster-wide VMMRQ. */
   readonly name: string;
   readonly entries: readonly Reservation[];
 }
@@ -134,8 +134,8 @@ export const reservedNow = (vmmrq: Vmmrq, now: number): Amounts =>
   amountsIn(reservationsIn(vmmrq).filter((entry) => isCurrent(entry, now)));
 
 /**
- * Why a lock may not raise the quota like this: a VMMRQ with a total has no open entry for it that is as large, or has more entries
- * than its total allows by now. undefined: it may.
+ * Why a lock may not raise the quota like this: a VMMRQ with a total has no open entry for it that is as large, or has more
+ * entries than its total allows by now. undefined: the lock may raise.
  */
 export function unreserved(
   raised: ResourceQuota,
@@ -160,7 +160,7 @@ export function unreserved(
   return undefined;
 }
 
-/** By what the keys of a raised quota exceed its spec. */
+/** The amounts by which the keys of a raised quota exceed its spec. */
 const raisesOf = ({ spec, status }: ResourceQuota): [string, Amount][] =>
   Object.entries(status?.hard ?? {}).flatMap(([key, text]) => {
     const more = parseQuantity(text) - parseQuantity(spec.hard?.[key] ?? text);

@@ -10,7 +10,7 @@ import { amountsToRaise } from '../quota/raise.ts';
  * (docs/adr/0030).
  */
 
-/** Its total, by canonical key; undefined: it has none. */
+/** The total of a VMMRQ, by canonical key; undefined: it has none. */
 export const totalOf = ({ spec }: Vmmrq | ClusterVmmrq): Amounts | undefined =>
   'total' in spec ? amountsOf(spec.total) : undefined;
 
@@ -49,7 +49,7 @@ export const takenByLock = (
     ),
   );
 
-/** By what an amount is more than the total. */
+/** The amounts by which the total is exceeded. */
 export const beyondTotal = (total: Amounts, amounts: Amounts): Shortfall[] =>
   [...total].flatMap(([key, max]) => {
     const beyond = (amounts.get(key) ?? 0n) - max;

@@ -35,7 +35,7 @@ export interface RaiseCandidate {
 
 /** A blocked migration as it is evaluated: the pod that it lacks, the VMMRQs that give to it, and what the earlier ones take. */
 export interface Evaluated extends MissingPod, RaiseCandidate {
-  /** It changes when the next migration is evaluated. */
+  /** What the earlier migrations take; changes when the next migration is evaluated. */
   readonly reserved: Reserved;
 }
 

@@ -82,7 +82,7 @@ const TWO: Partial<NamespaceSnapshot> = {
 const manyQuotas = (count: number): ResourceQuota[] =>
   Array.from({ length: count }, (_, index) => aQuota(named(`quota-${String(index)}`)));
 
-/** Each has its migration; the VMMRQ gives enough for all of them. */
+/** VMs with one migration each; the VMMRQ gives enough for all of them. */
 function manyVms(count: number): Partial<NamespaceSnapshot> {
   const vms = Array.from({ length: count }, (_, index) => `vm${String(index)}`);
   return {
@@ -102,7 +102,7 @@ const TOO_LARGE = forbidden('maximum memory usage per Container is 1Gi, but limi
 interface Case {
   readonly with?: Partial<NamespaceSnapshot>;
   readonly rules?: Partial<typeof RULES>;
-  /** Of each migration in order: its verdict, the reason, and words of the message. */
+  /** The verdict of each migration in order, the reason, and words of the message. */
   readonly want: readonly (readonly [VerdictName, Reason, string?])[];
 }
 

@@ -29,7 +29,7 @@ import { namespaceBlocker } from './namespace-precondition.ts';
 
 /** The verdicts of a namespace, and what the next lock would be about. */
 export interface Assessment {
-  /** One for each migration that a quota refuses, as far as KubeVirt's condition or its pods show; in order of precedence. */
+  /** The verdict of each migration that a quota refuses, as far as KubeVirt's condition or its pods show; in order of precedence. */
   readonly verdicts: readonly Verdict[];
   /** The migrations that fit together in one window, and the quotas to raise for them; empty: no lock. */
   readonly migrations: readonly LockedMigration[];
@@ -139,7 +139,7 @@ const lockedMigrationOf = (
   ...(draining === undefined ? {} : { purpose: purposeOf({ migration, vmi, pods, draining }) }),
 });
 
-/** Only for keys that the quota has. `raise` computes the raise from it again. */
+/** Needs for the keys that the quota has. `raise` computes the raise from it again. */
 function needOf({ uid }: Reference, { snapshot, raisedFor }: Allocation): Record<string, string> {
   const hard = snapshot.quotas.find(({ metadata }) => metadata.uid === uid)?.spec.hard ?? {};
   const keys = new Set(Object.keys(hard).map(canonicalKey));
@@ -234,7 +234,7 @@ function notCounted(covering: readonly ResourceQuota[]): VerdictResult | undefin
   return verdictResult('Waiting', REASON.statusUnknown, message);
 }
 
-/** Without a slot no other attempt is possible. */
+/** Reports a refusal; a past one reports a missing slot instead: without a slot no other attempt is possible. */
 function refusedAnyway(input: BlockerInput, allocation: Allocation): VerdictResult | undefined {
   const blocker = blockerOf(input);
   if (blocker === undefined) return undefined;

@@ -17,7 +17,7 @@ const attemptSchema = z.looseObject({
   outcome: z.catch(z.enum(LOCK_OUTCOME), LOCK_OUTCOME.failed),
   /** Fingerprint of what the attempt was about: when it changes, the back-off is over. */
   of: z.string(),
-  /** For a raise that admitted no pod: fingerprint of the sizes that it was made for. */
+  /** Fingerprint of the sizes that a raise was made for, if it admitted no pod. */
   sized: z.optional(z.string()),
 });
 
@@ -62,9 +62,9 @@ export interface Backoff {
 export interface NextAttempt {
   readonly now: number;
   readonly lockSeconds: number;
-  /** Of what the attempt is about (fingerprintOf). */
+  /** Fingerprint of what the attempt is about (fingerprintOf). */
   readonly fingerprint: string;
-  /** Of the sizes that it would be made for (sizesOf). */
+  /** Fingerprint of the sizes that it would be made for (sizesOf). */
   readonly sized: string;
 }
 
@@ -120,7 +120,7 @@ const lockedLately = ({ locked, at }: Attempt, now: number): Locked =>
     .map(({ until, ms }) => ({ until: Date.parse(until) > Date.parse(at) ? at : until, ms }))
     .filter(({ until }) => now < Date.parse(until) + WINDOW_MS);
 
-/** For how long these attempts locked the namespace together, milliseconds. */
+/** Milliseconds for which these attempts locked the namespace together. */
 export const totalMs = (locked: Locked): number => locked.reduce((sum, { ms }) => sum + ms, 0);
 
 export interface AttemptResult {

@@ -9,7 +9,7 @@ import type { NamespaceSnapshot } from '../snapshot.ts';
 export interface Blocker {
   readonly reason: Reason;
   readonly message: string;
-  /** It is the API server's last refusal: only another attempt shows whether it still holds. */
+  /** The blocker is the API server's last refusal: only another attempt shows whether it still holds. */
   readonly isPast?: true;
 }
 
@@ -46,7 +46,7 @@ export function blockerOf(input: BlockerInput): Blocker | undefined {
   return isUnknown ? undefined : predictedBlocker(input);
 }
 
-/** undefined: the refusal is about amounts, or is outdated (the object that it names is gone). */
+/** Returns undefined if the refusal is about amounts, or is outdated (the object that it names is gone). */
 function blockerOfRejection(
   rejection: PodRejection,
   { quotas, limitRanges }: NamespaceSnapshot,

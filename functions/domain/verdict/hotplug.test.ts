@@ -24,7 +24,7 @@ const waiting: Partial<NamespaceSnapshot> = {
   migrations: [aMigration(withCondition())],
   pods: [source, anAttachment(source), aTarget(aMigration(), ready)],
 };
-/** Both launchers and the source's attachment pod are charged: the quota is exceeded since it was lowered. */
+/** The quota is exceeded since it was lowered: both launchers and the source's attachment pod are charged. */
 const over = aQuota(
   hard({ pods: '10', 'requests.cpu': '1405m', 'limits.memory': '100M' }),
   used({ pods: '3', 'requests.cpu': '2020m', 'limits.memory': '80M' }),

@@ -64,7 +64,7 @@ export function evaluateRaise(
   );
 }
 
-/** Why it is not the turn of this migration. */
+/** Why the migration must wait: a back-off, or others go first. */
 function postponed(
   { candidate, givers }: MissingPod & RaiseCandidate,
   what: string,
@@ -89,7 +89,7 @@ function postponed(
   return undefined;
 }
 
-/** Why one lock cannot hold it besides the earlier ones; a tenant who may create quotas must not make an unreadable lock. */
+/** Why one lock cannot hold it besides the earlier ones; a tenant with many quotas must not make an unreadable lock. */
 function beyondLock(
   blocking: readonly Blocking[],
   what: string,
@@ -148,7 +148,10 @@ const describeBlocking = (blocking: readonly Blocking[], verb: string): string =
     .map(({ quota, shortfalls }) => `ResourceQuota ${quota.name} ${verb} ${describeShortfalls(shortfalls)}`)
     .join('; ');
 
-/** By itself it may still fit, after the earlier ones. What does not is reported at once, whichever of them have a slot. */
+/**
+ * Reports what is missing. A migration that does not fit by itself is reported at once, whichever migrations have a slot.
+ * Others may fit after the earlier ones.
+ */
 function notEnough(
   { pods, blocking, givers }: Wanted,
   { headroomReturns, snapshot }: Allocation,
@@ -199,7 +202,7 @@ export function beyondGiven(
   return [...largest.values()];
 }
 
-/** By how much the quotas stay exceeded when this migration is over; '' where they do not, or others are under way. */
+/** Describes by how much the quotas stay exceeded when this migration is over; '' where they do not, or others are under way. */
 function describeGrowth(missing: MissingPod, { pod, need }: Estimate, allocation: Allocation): string {
   if (allocation.headroomReturns || isReceiving(missing.candidate.migration)) return '';
   const growth = growthOver(missing, need);

@@ -16,7 +16,7 @@ import type { Verdict } from './verdict.ts';
 export interface InvolvedObject {
   readonly apiVersion: string;
   readonly kind: string;
-  /** Left out for a cluster-scoped object: its Events are in namespace `default`. */
+  /** The object's namespace; left out for a cluster-scoped object: its Events are in namespace `default`. */
   readonly namespace?: string;
   readonly name: string;
   readonly uid: string;
@@ -57,7 +57,7 @@ export interface EventReport {
   readonly because: Reason;
   /** The cause (a token, a state): the same key is the same Event. */
   readonly key: string;
-  /** Its annotation ANNOTATION.verdict. */
+  /** Value of the Event's annotation ANNOTATION.verdict. */
   readonly verdict?: string;
   /** A later report of the same key updates the Event. Left out: the Event is written once. */
   readonly isUpdated?: true;
@@ -203,7 +203,7 @@ function blockingCondition(blockedVerdicts: readonly Verdict[]): ConditionChange
   return failing(CONDITION.blocking, blockedVerdicts.map(about).join('\n'), [first.reason, ...others]);
 }
 
-/** One condition change, its arguments in the order people read them. */
+/** Returns one condition change, its arguments in the order people read them. */
 export function condition(
   ...[type, status, reason, message]: [string, Condition['status'], string, string]
 ): ConditionChange {
@@ -214,7 +214,7 @@ export function condition(
 const failing = (type: string, message: string, reasons: readonly [string, ...string[]]): ConditionChange =>
   condition(type, 'True', reasons[0], withAdvice(message, reasons));
 
-/** Nothing is locked or raised. */
+/** The conditions while nothing is locked or raised. */
 const IDLE_CONDITIONS: readonly ConditionChange[] = [
   condition(CONDITION.locked, 'False', REASON.unlocked, 'the namespace is not locked'),
   condition(CONDITION.raised, 'False', REASON.lowered, 'no quota is raised'),

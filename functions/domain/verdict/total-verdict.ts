@@ -23,7 +23,7 @@ interface Exceeded {
   readonly beyond: readonly Shortfall[];
 }
 
-/** By what the lock takes more than a VMMRQ gives in all namespaces together; undefined: no more. */
+/** Describes by what the lock takes more than a VMMRQ gives in all namespaces together; undefined: no more. */
 export function beyondTotals(wanted: Wanted, allocation: Allocation): string | undefined {
   const [found] = exceeded(wanted.givers, (vmmrq) => takenWith(vmmrq, wanted, allocation));
   if (found === undefined) return undefined;

@@ -6,15 +6,15 @@ import type { Reason } from '../names.ts';
 export const VERDICTS = [
   /** No quota refuses it, as far as KubeVirt says. */
   'NotBlocked',
-  /** It could be helped, but not now: KubeVirt's limits, our back-off, others first. */
+  /** A raise could help, but not now: KubeVirt's limits, our back-off, others first. */
   'Waiting',
   /** More is missing than the VMMRQs give. */
   'NoFit',
   /** A raise would not help, or is not ours to make. */
   'Unsupported',
-  /** There is headroom already: virt-controller only has to look again. */
+  /** The quotas have headroom already: virt-controller only has to look again. */
   'Fits',
-  /** There is headroom once the quotas are raised. */
+  /** The quotas have headroom once they are raised. */
   'FitsWithRaise',
 ] as const;
 export type VerdictName = (typeof VERDICTS)[number];
@@ -23,7 +23,7 @@ export interface Verdict {
   readonly migration: BlockedMigration;
   readonly verdict: VerdictName;
   readonly reason: Reason;
-  /** For people: what is the matter, and what would help. */
+  /** Text for people: the problem, and what would help. */
   readonly message: string;
   readonly blocking: readonly Blocking[];
 }

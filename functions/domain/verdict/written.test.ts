@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
 const REPORT = anEventReport({ isUpdated: true });
 const WITH_VERDICT: EventReport = { ...REPORT, verdict: '{"reason":"NotEnough"}' };
 
-/** As the API server stores it. */
+/** An Event of the report, as the API server stores it. */
 const eventOf = (report: EventReport, resourceVersion = '7', ageMs = MINUTE_MS): KubernetesEvent => ({
   metadata: {
     namespace: 'tenant',

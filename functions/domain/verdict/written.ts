@@ -16,7 +16,7 @@ const RENEW_MS = 600_000;
 export const eventName = ({ on, reason, key }: EventReport): string =>
   `${on.name.slice(0, 200).replace(/[-.]+$/, '')}.${fingerprint(`${on.uid}/${reason}/${key}`)}`;
 
-/** At most 1,024 characters, as the API server allows. */
+/** Cuts a message to 1,024 characters, as the API server allows. */
 export const eventMessage = ({ type, message, because }: EventReport): string =>
   type === 'Warning'
     ? withAdvice(message.slice(0, MAX_MESSAGE - MAX_ADVICE), [because])

@@ -75,9 +75,9 @@ export const hasOtherWaiters = ({ migrations, held }: ClusterState, namespace: s
   migrations.some((each) => each.metadata.namespace !== namespace && isRejectedByQuota(each)) ||
   held.some((each) => each.namespace !== namespace);
 
-/** Which namespaces the guard has notified. */
+/** The namespaces that the guard has notified. */
 export interface Notified {
-  /** It got enough events for now. */
+  /** Whether the namespace got enough events for now. */
   readonly isTried: (namespace: string) => boolean;
   /** How often all its events had no effect. */
   readonly fruitless: (namespace: string) => number;

@@ -19,7 +19,7 @@ import {
 export interface ViewInput extends Pick<ClusterState, 'migrations' | 'held' | 'nodes'> {
   readonly vmmrqs: readonly Vmmrq[];
   readonly clusterVmmrqs: readonly Vmmrq[];
-  /** undefined: KubeVirt is not installed, or not where it should be. */
+  /** The KubeVirt object; undefined: KubeVirt is not installed, or not where it should be. */
   readonly kubevirt: KubeVirt | undefined;
   /** MTQ objects, by any key. */
   readonly incumbents: ReadonlyMap<string, KubernetesObject>;

@@ -4,18 +4,18 @@ import { movedIn } from '../guest/has-moved.ts';
 import type { PlanView, VmView } from './plan-view.ts';
 import { describeName } from '../run/describe.ts';
 
-/** One VM of a plan that is found and has not moved yet. */
+/** A VM of a plan that is found and has not moved yet. */
 export interface Candidate extends VmView {
   readonly vm: VirtualMachine;
   readonly name: string;
   readonly targetName: string;
 }
 
-/** How the plan names it. */
+/** Returns the name of the VM in the plan. */
 export const labelOf = ({ id, namespace, name }: PlanVm): string =>
   name ? `${namespace ?? ''}/${name}` : (id ?? '');
 
-/** VMs that have moved are where they shall be. */
+/** VMs of the plan that have not moved: a VM that has moved is where it shall be. */
 export const candidatesOf = ({ plan, sourceCluster }: PlanView): Candidate[] =>
   plan.spec.vms.flatMap((entry, index) => {
     const seen = sourceCluster?.vms[index];

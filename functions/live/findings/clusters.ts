@@ -4,7 +4,7 @@ import type { PlanView } from './plan-view.ts';
 import type { KubeVirt } from '../../domain/objects.ts';
 import { canMigrateLive, isOlder, isOldKubernetes, versionOf } from './versions.ts';
 
-/** What of the two clusters themselves keeps plans from running, or VMs from moving. */
+/** Problems of the two clusters themselves that keep plans from running, or VMs from moving. */
 export function clusterFindings({ sourceCluster, targetCluster }: PlanView): Finding[] {
   const known = [
     ...(sourceCluster === undefined ? [] : [{ name: 'source', ...sourceCluster }]),
@@ -38,7 +38,7 @@ const OLD_KUBERNETES = critical(LIVE_CONDITION.unsupportedVersion, 'NotSupported
   suggestion: 'Update the source to Kubernetes 1.26 or later.',
 });
 
-/** A warning: there is none for a moment each time that the controller is replaced. */
+/** A warning about clusters without an address. KubeVirt has none for a moment each time that the controller is replaced. */
 const addresses = (known: readonly Known[]): Finding[] =>
   findingOf(
     known
@@ -52,7 +52,7 @@ const addresses = (known: readonly Known[]): Finding[] =>
     },
   );
 
-/** Guests go to newer launchers in each update of KubeVirt, and never to older ones. */
+/** A problem of the two versions: guests go to newer launchers in each update of KubeVirt, and never to older ones. */
 function versions(source: KubeVirt | undefined, target: KubeVirt | undefined): Finding[] {
   const [from, to] = [versionOf(source), versionOf(target)];
   if (!isOlder(to, from)) return [];

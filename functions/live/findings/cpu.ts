@@ -2,7 +2,7 @@ import type { KubeVirt, Node } from '../../domain/objects.ts';
 import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import type { PlanView } from './plan-view.ts';
 
-/** Labels of nodes about their CPU, without what follows (kubevirt pkg/virt-controller/watch/migration, getHostCpuModelFromMap). */
+/** Beginnings of the labels of nodes about their CPU (kubevirt pkg/virt-controller/watch/migration, getHostCpuModelFromMap). */
 const LABEL = {
   vendor: 'cpu-vendor.node.kubevirt.io/',
   model: 'cpu-model.node.kubevirt.io/',
@@ -16,8 +16,8 @@ const HOST_MODEL = 'host-model';
 const HOST_PASSTHROUGH = 'host-passthrough';
 
 /**
- * What KubeVirt demands of the guest's next node, by the CPU model and by the node where it runs; empty: nothing, or it is not known.
- * host-passthrough demands the vendor alone (facts/cross-cluster.md §C2).
+ * Labels that KubeVirt demands of the guest's next node, by the CPU model and by the node where the guest runs; empty if it demands none,
+ * or if they are not known. host-passthrough demands the vendor alone (facts/cross-cluster.md §C2).
  */
 export function cpuLabelsOf({ spec }: Vmi, node: Node | undefined): Readonly<Record<string, string>> {
   const { model = HOST_MODEL } = spec.domain.cpu ?? {};
@@ -30,7 +30,7 @@ export function cpuLabelsOf({ spec }: Vmi, node: Node | undefined): Readonly<Rec
 }
 
 /**
- * Whether the guest's node lacks the labels that KubeVirt sends to the target: there it waits for them for ever, before it makes a
+ * Whether the guest's node lacks the labels that KubeVirt sends to the target. KubeVirt there waits for them for ever, before it makes a
  * launcher (facts/cross-cluster.md §C2). For host-model it makes none without the model of the host.
  */
 export function lacksCpuLabels({ spec }: Vmi, { metadata: { labels = {} } }: Node): boolean {
@@ -40,7 +40,7 @@ export function lacksCpuLabels({ spec }: Vmi, { metadata: { labels = {} } }: Nod
   return !Object.keys(labels).some((label) => sent.some((beginning) => label.startsWith(beginning)));
 }
 
-/** The node's labels with these beginnings, in this order, with the other ones instead. */
+/** Returns the node's labels with these beginnings, in this order, each beginning replaced. */
 const renamed = (
   node: Node | undefined,
   beginnings: readonly (readonly [from: string, to: string])[],
@@ -53,7 +53,7 @@ const renamed = (
     ),
   );
 
-/** Why the guest may find no such CPU on the target, in words. */
+/** Problems with the CPU of the guest on the target, in words. */
 export function cpuProblems(
   { vm, vmi }: { readonly vm: VirtualMachine; readonly vmi: Vmi | undefined },
   { missingCpus, targetCluster }: PlanView,
@@ -77,7 +77,7 @@ const defaultModelOf = (kubevirt: KubeVirt | undefined): string =>
 
 const MAX_NAMED = 3;
 
-/** A CPU has a hundred. */
+/** Names the first few labels, because a CPU has a hundred. */
 function textOf(labels: readonly string[]): string {
   const more = labels.length - MAX_NAMED;
   const named = labels.slice(0, MAX_NAMED).join(', ');

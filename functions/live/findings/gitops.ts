@@ -3,7 +3,7 @@ import { gitOpsMarks } from '../run/gitops.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import type { Candidate } from './candidates.ts';
 
-/** Which VMs a GitOps tool owns. A run sees what the tool does for ten minutes (functions/live/run/deadlines.ts), and nothing later. */
+/** VMs that a GitOps tool owns. A run sees the tool's changes for ten minutes (functions/live/run/deadlines.ts), and none later. */
 export const gitOpsFindings = (candidates: readonly Candidate[]): Finding[] =>
   findingOf(
     candidates.flatMap(({ name, vm }) => gitOpsMarks(vm).map((mark) => `${name}: ${mark}`)),

@@ -1,6 +1,6 @@
 import { critical, findingOf, has, type Finding } from '../../domain/live/conditions.ts';
 import type { Hook, HookReference, Plan } from '../../domain/live/forklift.ts';
-import { accountOf } from '../steps/hook-job.ts';
+import { accountOf } from '../run/hook-job.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import type { PlanView } from './plan-view.ts';
 import { named } from '../../domain/live/reference.ts';
@@ -21,7 +21,10 @@ export function planHookFindings(view: PlanView): Finding[] {
   ];
 }
 
-/** Forklift looks in the target namespace, where none of our pods runs: those of hooks run beside the plan. */
+/**
+ * Service accounts of hooks that are missing. Forklift looks in the target namespace, where no pod of mtq runs: the pods of hooks run
+ * beside the plan.
+ */
 function accountFindings(account: string, { plan, hooks }: PlanView): Finding[] {
   const hooksWith = (isOwn: (hook: Hook) => boolean): string[] =>
     [...hooks].flatMap(([key, hook]) => (accountOf(hook, plan) === account && isOwn(hook) ? [key] : []));
@@ -42,7 +45,7 @@ function accountFindings(account: string, { plan, hooks }: PlanView): Finding[] 
   ];
 }
 
-/** A reference without a namespace is to a Hook of the plan's. */
+/** Returns the key of the Hook. A reference without a namespace is to a Hook in the plan's. */
 function keyOf({ hook }: HookReference, { metadata: { namespace: ofPlan = '' } }: Plan): string {
   const { namespace, name } = { namespace: ofPlan, ...named(hook) };
   return `${namespace}/${name}`;

@@ -4,7 +4,7 @@ import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import type { PlanView } from './plan-view.ts';
 import { labelOf, type Candidate } from './candidates.ts';
 
-/** Entries that are no VM, or not one VM each. */
+/** Entries that match no VM, or not exactly one. */
 export function identityFindings(
   { plan, sourceCluster }: PlanView,
   candidates: readonly Candidate[],
@@ -60,7 +60,7 @@ export function identityFindings(
 const distinct = (candidates: readonly Candidate[]): Candidate[] =>
   candidates.filter(({ name }, index) => candidates.findIndex((each) => each.name === name) === index);
 
-/** Names of those that share their key with one before them. */
+/** Names of candidates that share their key with an earlier one. */
 const repeated = (candidates: readonly Candidate[], keyOf: (candidate: Candidate) => string): string[] =>
   candidates
     .filter((each, index) => candidates.findIndex((other) => keyOf(other) === keyOf(each)) < index)

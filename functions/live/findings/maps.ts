@@ -1,16 +1,16 @@
 import { findingOf, withReady, type Finding } from '../../domain/live/conditions.ts';
 import type { Hook, NetworkMap, StorageMap, VmReference } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
-import { mappedNetworkOf } from '../target/standby-vm.ts';
+import { mappedNetworkOf } from '../on-target/standby-vm.ts';
 
-/** Storage classes, or networks as `namespace/name`, of one cluster; undefined: they are not known. */
+/** Storage classes, or networks as `namespace/name`, of one cluster; undefined if they are not known. */
 export type Known = ReadonlySet<string> | undefined;
 
 const isMissing = (name: string, known: Known): boolean => name !== '' && known?.has(name) === false;
 
 const isUnset = ({ id = '', name = '' }: VmReference): boolean => id === '' && name === '';
 
-/** What holds of a storage map. A source that is not there (yet) is a warning, as in Forklift. */
+/** Findings of a storage map. A source that is not there (yet) is a warning, as in Forklift. */
 export function storageMapFindings(
   { spec }: StorageMap,
   { source, target }: { readonly source: Known; readonly target: Known },
@@ -55,7 +55,7 @@ export function storageMapFindings(
 export const mappedNetworks = ({ spec }: NetworkMap): string[] =>
   spec.map.flatMap(({ source }) => (source.type === 'pod' ? [] : (mappedNetworkOf(source) ?? [])));
 
-/** What holds of a network map. A source that is not there (yet) is a warning, as in Forklift. */
+/** Findings of a network map. A source that is not there (yet) is a warning, as in Forklift. */
 export function networkMapFindings(
   map: NetworkMap,
   { source: known, target }: { readonly source: Known; readonly target: Known },
@@ -108,7 +108,7 @@ export function networkMapFindings(
   return withReady(findings, 'The network map is ready.');
 }
 
-/** What holds of a hook by itself. */
+/** Findings of a hook, without its plan. */
 export function hookFindings({ metadata, spec: { image = '', playbook = '' } }: Hook): readonly Finding[] {
   const findings = [
     ...findingOf(image === '' ? [metadata.name] : [], {

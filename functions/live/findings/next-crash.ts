@@ -3,7 +3,7 @@ import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import { isHaltedByNextCrash } from '../guest/proofs.ts';
 import type { Candidate } from './candidates.ts';
 
-/** Which VMs a failed attempt has left so, until another migration clears it. */
+/** VMs that a failed attempt has left so, until another migration clears it. */
 export const nextCrashFindings = (candidates: readonly Candidate[]): Finding[] =>
   findingOf(
     candidates.filter(isHaltedByNextCrash).map(({ name }) => name),

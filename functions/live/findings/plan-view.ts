@@ -1,20 +1,20 @@
 import type { KubeVirt, Namespace, Pod, ResourceQuota, Vmmrq } from '../../domain/objects.ts';
 import type { Hook, NetworkMap, Plan, Provider, StorageMap } from '../../domain/live/forklift.ts';
 import type { Claim, VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
-import type { FoundResources } from '../target/resources.ts';
+import type { FoundResources } from '../on-target/resources.ts';
 
-/** What a plan refers to, as read. An object that does not exist is undefined. */
+/** The objects that a plan refers to, as read. An object that does not exist is undefined. */
 export interface PlanView {
   readonly plan: Plan;
   readonly source: Provider | undefined;
   readonly destination: Provider | undefined;
   readonly networks: NetworkMap | undefined;
   readonly storage: StorageMap | undefined;
-  /** By namespace/name. */
+  /** Hooks by `namespace/name`. */
   readonly hooks: ReadonlyMap<string, Hook>;
   /** Service accounts that the hooks need, and that the namespace of the plan lacks. */
   readonly missingAccounts: ReadonlySet<string>;
-  /** Undefined: its provider is not Ready, so nothing is known of its VMs. */
+  /** The source; undefined if its provider is not Ready, so that its VMs are not known. */
   readonly sourceCluster: SourceView | undefined;
   readonly targetCluster: TargetView | undefined;
   /** The pods that run each VM on the source, by its uid; empty where the target namespace has no quota. */
@@ -36,14 +36,14 @@ interface ClusterView {
 }
 
 export interface SourceView extends ClusterView {
-  /** Of its API server: "v1.34.1". */
+  /** The version of the API server: "v1.34.1". */
   readonly version: string;
-  /** What each entry of spec.vms refers to, in its order. */
+  /** VMs of the entries of spec.vms, in their order. */
   readonly vms: readonly VmView[];
 }
 
 export interface VmView {
-  /** Those that fit the entry: one, if all is well. */
+  /** VMs that fit the entry: one, if all is well. */
   readonly found: readonly VirtualMachine[];
   readonly vmi: Vmi | undefined;
   /** The claims of its volumes by name. */
@@ -56,7 +56,7 @@ export interface TargetView extends ClusterView {
   /** The target namespace, if it has quotas. */
   readonly namespace: Namespace | undefined;
   readonly quotas: readonly ResourceQuota[];
-  /** Those that hold in the target namespace. Read where it has quotas. */
+  /** The VMMRQs that apply in the target namespace. They are read only if it has quotas. */
   readonly vmmrqs: readonly Vmmrq[];
   /** VMs of the whole cluster by their MAC addresses: `namespace/name`. */
   readonly macs: ReadonlyMap<string, string>;

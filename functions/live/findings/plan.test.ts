@@ -23,7 +23,7 @@ import type { Plan, PlanVm, VmStatus } from '../../domain/live/forklift.ts';
 import type { VirtualMachine, Vmi, VmiSpec } from '../../domain/live/kubevirt.ts';
 import { LIVE_KIND } from '../../domain/live/names.ts';
 import type { PlanView } from './plan-view.ts';
-import { isNoSecret, type FoundResources } from '../target/resources.ts';
+import { isNoSecret, type FoundResources } from '../on-target/resources.ts';
 import { withRecord } from '../run/record.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import { ARCHIVED, planFindings } from './plan.ts';
@@ -381,7 +381,7 @@ describe('VMs', () => {
   });
 
   describe('that have moved', () => {
-    /** As an earlier run shows it. */
+    /** Returns the VM's status as an earlier run wrote it. */
     const shownAs =
       (type: string, different: Partial<VmStatus> = {}): Change<Plan> =>
       (plan) => ({

@@ -12,8 +12,8 @@ import { candidatesOf } from './candidates.ts';
 import { nextCrashFindings } from './next-crash.ts';
 
 /**
- * What keeps a plan from running, as Forklift says it (facts/cross-cluster.md §A1). VMs are not looked at while one of its migrations
- * runs: what that does to them is no problem of the plan.
+ * Problems that keep a plan from running, in Forklift's words (facts/cross-cluster.md §A1). VMs are not checked while one of the plan's
+ * migrations runs: its effects on them are no problem of the plan.
  */
 export function planFindings(view: PlanView): readonly Finding[] {
   const { plan } = view;
@@ -41,7 +41,7 @@ function ofVms(view: PlanView): Finding[] {
   ];
 }
 
-/** Of an archived plan, as Forklift says it: nothing else of it is looked at. */
+/** The findings of an archived plan, in Forklift's words: nothing else of it is checked. */
 export const ARCHIVED: readonly Finding[] = [
   {
     ...{ type: LIVE_CONDITION.archived, category: 'Advisory', reason: 'UserRequested' },
@@ -158,7 +158,7 @@ function mapFinding(
   ];
 }
 
-/** VMs may use networks of their own namespace and of default. */
+/** Networks of the target that VMs cannot use: VMs may use those of their own namespace and of default. */
 function networksOfTarget({ plan, networks }: PlanView): Finding[] {
   const { targetNamespace } = plan.spec;
   const elsewhere = (networks?.spec.map ?? [])

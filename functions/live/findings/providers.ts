@@ -4,18 +4,18 @@ import { LIVE_CONDITION, LIVE_LABEL } from '../../domain/live/names.ts';
 import { named } from '../../domain/live/reference.ts';
 import { settingProblems } from '../run/settings.ts';
 
-/** A provider, and what was found by it. */
+/** A provider, and its cluster's answer. */
 export interface ProviderView {
   readonly provider: Provider;
-  /** Undefined: there is no Secret of that name in the provider's namespace. */
+  /** The Secret; undefined if the provider's namespace has none of that name. */
   readonly secret: SecretView | undefined;
-  /** How its API server answered; undefined: it was not asked, because something is missing. */
+  /** The answer of its API server; undefined if none was requested, because something is missing. */
   readonly answer: Answer | undefined;
-  /** For clusters of one machine: also addresses of the machine itself. */
+  /** Whether addresses of the machine itself are allowed, for clusters of one machine. */
   readonly allowLoopback: boolean;
 }
 
-/** What a Secret has, without its token. */
+/** The content of a Secret, without its token. */
 export interface SecretView {
   readonly labels: Readonly<Record<string, string>>;
   readonly hasToken: boolean;
@@ -27,7 +27,7 @@ export type Answer =
   | { readonly kind: 'ok' }
   | { readonly kind: 'unreachable' | 'unauthorized' | 'forbidden'; readonly message: string };
 
-/** What holds of a provider (facts/cross-cluster.md §A3). Its Secret says the URL too, so that its owner agrees to where the token goes. */
+/** Findings of a provider (facts/cross-cluster.md §A3). The Secret has the URL too, so that its owner agrees to where the token goes. */
 export function providerFindings(view: ProviderView): readonly Finding[] {
   const problems = [...specProblems(view), ...secretProblems(view)];
   if (problems.length > 0) return problems;
@@ -39,7 +39,7 @@ export function providerFindings(view: ProviderView): readonly Finding[] {
   return withReady([validated, ...insecure(view), ...connection(view)], 'The provider is ready.');
 }
 
-/** Whether it is the cluster of the provider's own object. */
+/** Whether the provider is the cluster of its own object. */
 export const isHost = ({ spec }: Provider): boolean => (spec.url ?? '') === '';
 
 function specProblems({ provider, allowLoopback }: ProviderView): Finding[] {
@@ -69,7 +69,7 @@ function specProblems({ provider, allowLoopback }: ProviderView): Finding[] {
   ];
 }
 
-/** Whether it is the URL of an API server. Never an address of the machine that asks, where other things listen. */
+/** Whether the text is the URL of an API server. Addresses of the machine that connects are refused: other things listen there. */
 export function isUsable(text: string, allowLoopback: boolean): boolean {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 'https:' || url.username !== '' || url.password !== '') return false;
@@ -95,7 +95,7 @@ function secretProblems({ provider, secret }: ProviderView): Finding[] {
   return missing === undefined ? [] : problem('DataErr', missing);
 }
 
-/** What is wrong with the Secret, with what to do. */
+/** Returns the problem of the Secret, with what to do. */
 function missingOf({ labels, hasToken, url }: SecretView, { spec }: Provider): string | undefined {
   if (labels[LIVE_LABEL.provider] !== 'true') return `Label the Secret ${LIVE_LABEL.provider}=true.`;
   if (!hasToken) return 'Add the key token to the Secret.';

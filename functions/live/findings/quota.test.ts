@@ -28,7 +28,7 @@ const withTpm = aVmView({
   vmi: itsVmi((vmi) => ({ ...vmi, spec: tpmSpec })),
 });
 
-/** Nothing is used of it. */
+/** A quota with no usage. */
 const room = (list: ResourceList): ResourceQuota =>
   aQuota(hard(list), used(Object.fromEntries(Object.keys(list).map((key) => [key, '0']))));
 

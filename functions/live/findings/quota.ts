@@ -1,28 +1,28 @@
 import { findingOf, type Finding } from '../../domain/live/conditions.ts';
-import { claimOfDataVolume, fillingOf, missingToFill } from '../target/filling.ts';
+import { claimOfDataVolume, fillingOf, missingToFill } from '../on-target/filling.ts';
 import { hasMoved } from '../guest/has-moved.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import type { PlanView, TargetView } from './plan-view.ts';
 import { runSettings } from '../run/settings.ts';
-import { chargedBy, fitOf, overQuota, podsOnTarget, receiving, type Needed } from '../target/quota.ts';
-import { neededVolumes, storageEntryOf } from '../target/volumes.ts';
+import { chargedBy, fitOf, overQuota, podsOnTarget, receiving, type Needed } from '../on-target/quota.ts';
+import { neededVolumes, storageEntryOf } from '../on-target/volumes.ts';
 import { sizeOf } from '../../domain/live/kubevirt.ts';
 import type { Amount } from '../../domain/quantity.ts';
 import { reserve } from '../../domain/quota/headroom.ts';
 import { claimOfSize, keepsState, STATE_CLAIM } from '../../domain/sizing/claims.ts';
 import type { Candidate } from './candidates.ts';
 
-/** What one VM needs in the quotas of the target namespace. */
+/** Demands of one VM on the quotas of the target namespace. */
 interface VmNeeds {
-  /** From now on. */
+  /** Objects that stay charged. */
   readonly kept: Needed;
-  /** Besides, while CDI fills each of its DataVolumes. */
+  /** Objects that CDI adds while it fills each of the DataVolumes. */
   readonly filling: readonly Needed[];
 }
 
 /**
- * Which VMs the quotas of the target namespace have no room for, after those before it in the plan that fit. No such VM keeps the
- * plan from running: room may come, and those that fit move.
+ * VMs that have no room in the quotas of the target namespace, after those before them in the plan that fit. Such a VM does not keep the
+ * plan from running: room may come, and the VMs that fit move.
  */
 export function quotaFindings(view: PlanView, candidates: readonly Candidate[]): Finding[] {
   const { targetCluster } = view;
@@ -55,7 +55,7 @@ export function quotaFindings(view: PlanView, candidates: readonly Candidate[]):
   ];
 }
 
-/** Whether it runs on another cluster is not known here (docs/adr/0034). */
+/** Advice about mtq on the destination: whether it runs there is not known here: a VMMRQ stays after an uninstall. */
 const NEEDS_MTQ = 'A VMMRQ lets pods in only while mtq runs on the destination too.';
 
 /** The VMs that have moved into a namespace that is over its quotas now, of a plan with others that are still to move. */
@@ -72,7 +72,10 @@ function movedOver({ plan }: PlanView, { quotas, vms }: TargetView): string[] {
 /** A VM that has no room. */
 interface Lack {
   readonly name: string;
-  /** `given`: a VMMRQ gives it, which the destination does not allow; `let-in`: it does. `filling`: only while CDI fills its volumes. */
+  /**
+   * `given`: a VMMRQ gives the room, and the destination does not allow that; `let-in`: it does. `filling`: the room is missing only while
+   * CDI fills the volumes.
+   */
   readonly kind: 'refused' | 'given' | 'let-in' | 'filling';
   readonly missing: string;
 }
@@ -100,7 +103,7 @@ function lacks(view: PlanView, target: TargetView, candidates: readonly Candidat
   });
 }
 
-/** undefined: it does not run, which is another problem. */
+/** Returns the needs of the VM; undefined if it does not run, which is another problem. */
 function needsOf(
   { vm, vmi, claims }: Candidate,
   { storage, pods: podsOf }: PlanView,

@@ -1,12 +1,12 @@
-import { differencesOf } from '../target/differences.ts';
+import { differencesOf } from '../on-target/differences.ts';
 import { findingOf, type Finding, type Problem } from '../../domain/live/conditions.ts';
 import { cpuProblems } from './cpu.ts';
 import { LIVE_CONDITION, LIVE_LABEL } from '../../domain/live/names.ts';
 import type { PlanView } from './plan-view.ts';
-import { isNoSecret, resourceProblems, resourcesOf, TYPES_HIDDEN } from '../target/resources.ts';
+import { isNoSecret, resourceProblems, resourcesOf, TYPES_HIDDEN } from '../on-target/resources.ts';
 import { movedBy } from '../run/record.ts';
-import { podNetworks, unmappedNetworks } from '../target/standby-vm.ts';
-import { fixedDisks, neededVolumes, storageEntryOf } from '../target/volumes.ts';
+import { podNetworks, unmappedNetworks } from '../on-target/standby-vm.ts';
+import { fixedDisks, neededVolumes, storageEntryOf } from '../on-target/volumes.ts';
 import { candidatesOf, labelOf, type Candidate } from './candidates.ts';
 import { identityFindings } from './identities.ts';
 
@@ -29,7 +29,7 @@ export function vmFindings(view: PlanView): Finding[] {
   ];
 }
 
-/** One kind of problem: what of a VM has it, in words; '' where the VM itself is all there is to say. */
+/** A kind of problem. Its texts name the parts of a VM that have it; a text is '' if the VM has no such part. */
 interface Check extends Problem {
   readonly problemsOf: (candidate: Candidate, view: PlanView) => readonly string[];
 }
@@ -202,7 +202,7 @@ function differences(wanted: string): Check['problemsOf'] {
           .map(({ message }) => message);
 }
 
-/** Not with itself: within one cluster the VM has its addresses already. */
+/** MAC addresses of VMs on the target. A move within one cluster is not checked: the VM has its addresses there already. */
 function macConflicts({ vmi, name }: Candidate, { targetCluster }: PlanView): string[] {
   const interfaces = vmi?.spec.domain.devices?.interfaces ?? [];
   const addresses = [

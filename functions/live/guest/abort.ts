@@ -6,17 +6,17 @@ import { LIVE_REASON } from '../../domain/live/names.ts';
 import { hasTargetPod } from './proofs.ts';
 import type { RecordedRun, SourceSide, TargetSide } from '../run/snapshot.ts';
 
-/** Phases of a source VMIM that has not met its target, which goes at once when it is deleted. */
+/** Phases of a source VMIM that has not met its target. KubeVirt removes it at once when it is deleted. */
 const APART: readonly string[] = ['', 'Synchronizing'];
-/** Phases in which it waits for the target's launcher, and never goes without one (facts/cross-cluster.md §C6). */
+/** Phases in which the VMIM waits for the target's launcher, and never goes without one (facts/cross-cluster.md §C6). */
 const WAITING: readonly string[] = ['Pending', 'Scheduling', 'Scheduled', 'PreparingTarget', 'TargetReady'];
 
 /**
- * Takes back the VMIMs of every attempt; done when all are gone. Deleting one does not tell the other cluster. While the guest is
- * copied the source's goes first: without the target's alone the copy would go on. Before that the target's goes first: without it no
- * launcher comes, and the source's is then stuck until its finalizers are taken away, which is safe because nothing runs for it. Once
- * the target's node has the launcher, the target's waits for the source when it is deleted, and tells the source nothing more (C6): so
- * the source may begin first, and is stopped then.
+ * Deletes the VMIMs of every attempt; done when all are gone. The other cluster does not learn of a deletion. While the guest is copied,
+ * the source's VMIM goes first: without the target's alone the copy would go on. Before that the target's goes first: without it no
+ * launcher comes. The source's is then stuck until its finalizers are removed, which is safe because nothing runs for it. Once the target's
+ * node has the launcher, the target's VMIM waits for the source when it is deleted, and tells the source nothing more (C6): so the source
+ * may begin first, and is stopped then.
  */
 export function abort(snapshot: RecordedRun): StepDecision {
   const { source, target } = snapshot;
@@ -25,15 +25,15 @@ export function abort(snapshot: RecordedRun): StepDecision {
   return decisions.find(({ kind }) => kind !== 'done') ?? DONE;
 }
 
-/** Nothing is left but VMIMs on the target that wait for a source that never began: they go with the VM there. */
+/** Whether only VMIMs on the target are left, which wait for a source that never began. They go with the VM there. */
 export const isLeftToTarget = (snapshot: RecordedRun): boolean =>
   snapshot.source.vmims.length === 0 &&
   !mayCopy(snapshot) &&
   snapshot.target.vmims.every((vmim) => isOverdue(vmim, snapshot.target));
 
 /**
- * Whether the source's node sends the guest, or may begin to by what it knows. The phases of the VMIMs say less: they are written later.
- * A source that knows no address of the target's node hears of none any more, once the target's VMIM is being deleted.
+ * Whether the source's node sends the guest, or may begin to by its own state. The phases of the VMIMs say less: KubeVirt writes them
+ * later. A source that has no address of the target's node gets none any more, once the target's VMIM is being deleted.
  */
 function mayCopy({ source, target }: RecordedRun): boolean {
   const [sending, receiving] = [source, target].map(({ vmi }) => openState(vmi));
@@ -45,7 +45,7 @@ function mayCopy({ source, target }: RecordedRun): boolean {
   );
 }
 
-/** Of a migration that has not ended. */
+/** The state of a migration that has not ended. */
 function openState(vmi: Vmi | undefined): MigrationState | undefined {
   const state = vmi?.status?.migrationState;
   return state?.completed === true ? undefined : state;
@@ -88,7 +88,7 @@ const COPY_BEGINS = wait(
   'waiting until the copy begins, which can be stopped only then',
 );
 
-/** The target's first, unless its node has the launcher and the source may hear of that soon. */
+/** Deletes the target's VMIM first, unless its node has the launcher and the source may hear of that soon. */
 const abortReceived = (received: Vmim, snapshot: RecordedRun): StepDecision =>
   !isBeingDeleted(received) &&
   !isFinal(received) &&
@@ -100,7 +100,7 @@ const abortReceived = (received: Vmim, snapshot: RecordedRun): StepDecision =>
 const isHandedOver = ({ metadata }: Vmim, { target }: RecordedRun): boolean =>
   target.vmi?.status?.migrationState?.migrationUid === metadata.uid && hasTargetPod(target);
 
-/** Since the run goes back, or else since the launcher was created. */
+/** Whether the time of silence is not over yet: since the run goes back, or else since the launcher was created. */
 function isWithinSilence({ record, hub, target }: RecordedRun): boolean {
   const [pod] = target.pods;
   return hub.now - timeOf(record.end?.at ?? pod?.metadata.creationTimestamp) < LIMIT_MS.silence;
@@ -131,13 +131,13 @@ const isBeingDeleted = ({ metadata }: Vmim): boolean => metadata.deletionTimesta
 const waiting = ({ metadata }: Vmim): StepDecision =>
   wait(LIVE_REASON.aborting, `waiting until KubeVirt has removed the VMIM ${metadata.name}`);
 
-/** Being deleted for longer than KubeVirt needs for one that it can remove. */
+/** Whether the VMIM is being deleted for longer than KubeVirt needs for one that it can remove. */
 const isOverdue = ({ metadata }: Vmim, { now }: Pick<SourceSide, 'now'>): boolean =>
   now - timeOf(metadata.deletionTimestamp) > LIMIT_MS.stuckVmim;
 
 /**
- * KubeVirt looks no more at a VMIM that is being deleted when its VMI is gone; the next VMI of that name could not be migrated. Before the
- * cut-over a launcher on the target may still have the guest.
+ * Removes the finalizers of a VMIM whose VMI is gone: KubeVirt ignores it while it is being deleted, and the next VMI of that name could
+ * not be migrated. Before the cut-over a launcher on the target may still have the guest.
  */
 export const freeStuckVmim = (
   on: 'source' | 'target',
@@ -148,7 +148,7 @@ export const freeStuckVmim = (
     ? removeFinalizers(on, vmim)
     : undefined;
 
-/** Of VMIMs that are over: done when none is left whose VMI is gone. */
+/** Removes the finalizers of VMIMs that are over; done when no VMIM is left whose VMI is gone. */
 export function freeStuckVmims({ source, target }: RecordedRun): StepDecision {
   const sides = [
     ['source', source],

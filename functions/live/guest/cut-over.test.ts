@@ -8,7 +8,7 @@ const marks = ({ source, target }: Moment): string[] => marksOf({ source, target
 
 const success = crossHistory('success');
 
-/** What was seen at any moment. */
+/** The marks that were seen at any moment. */
 const everSeen = (moments: readonly Moment[]): string[] => [...new Set(moments.flatMap(marks))].sort();
 const first = (moments: readonly Moment[], isSo: (moment: Moment) => boolean): number =>
   moments.findIndex(isSo);
@@ -47,7 +47,7 @@ describe('recorded migrations in which the guest moved', () => {
     expect(marked).toBeGreaterThan(0);
     expect(arrival).toBeGreaterThanOrEqual(marked);
     expect(runs).toBeGreaterThanOrEqual(arrival);
-    // Once arrived, it stays so, whatever becomes of the VMIMs.
+    // An arrival stays, whatever the VMIMs become.
     expect(moments.slice(arrival).every(arrived)).toBe(true);
     expect(moments.slice(marked).every((moment) => marks(moment).length > 0)).toBe(true);
   });

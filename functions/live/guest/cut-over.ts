@@ -7,21 +7,21 @@ import {
   type Vmim,
 } from '../../domain/live/kubevirt.ts';
 
-/** What shows where a guest runs: the VM's objects on both clusters, undefined where there is none. */
+/** The objects that show where a guest runs: the VM's objects on both clusters, undefined if there is none. */
 export interface Sides {
   readonly source: { readonly vmi: Vmi | undefined };
-  /** Objects of this run only. */
+  /** The objects on the target that this run made. */
   readonly target: {
     readonly vm: VirtualMachine | undefined;
     readonly vmi: Vmi | undefined;
     readonly vmim: Vmim | undefined;
   };
-  /** The source's migration before the run: what it left on the VMI shows nothing about this run. */
+  /** The source's migration before the run: its state on the VMI shows nothing about this run. */
   readonly before: string | undefined;
 }
 
 /**
- * The marks of a cut-over that can be seen now. Some go away by themselves (a source VMI is deleted), so each is stored when it is
+ * Returns the marks of a cut-over that can be seen now. Some go away by themselves (a source VMI is deleted), so each is stored when it is
  * seen first. Without any, the guest never ran on the target (facts/cross-cluster.md §C2).
  */
 export function marksOf(sides: Sides): Mark[] {
@@ -43,7 +43,7 @@ interface Vmis extends Pick<Sides, 'source' | 'before'> {
   readonly target: Pick<Sides['target'], 'vmi'>;
 }
 
-/** Whether the guest left before all its memory: it runs on the target, and is lost where either side ends now. */
+/** Whether the guest left before all its memory: it runs on the target, and is lost if either side ends now. */
 export const isPostCopy = ({ source, target, before }: Vmis): boolean =>
   [ownStateOf(source.vmi, before), target.vmi?.status?.migrationState].some(
     (state) => state?.mode === 'PostCopy',
@@ -51,10 +51,10 @@ export const isPostCopy = ({ source, target, before }: Vmis): boolean =>
 
 /**
  * Whether the guest has arrived. From then on the source's disks are out of date for good, so the word of the target's KubeVirt is not
- * enough: where the source fails by itself, some releases end the target's migration as Succeeded (kubevirt#17261). The guest must
- * have been active there too, which only the target's node says. The VMIM may be gone already: one that was deleted while it ran
- * vanishes when it succeeds (facts/cross-cluster.md §C6). KubeVirt's main then clears both sides of the state (virt-handler, finalCleanup), and
- * may fail the VMIM for that, so its uid says what has completed.
+ * enough: if the source fails by itself, some releases end the target's migration as Succeeded (kubevirt#17261). The guest must have been
+ * active there too, which only the target's node says. The VMIM may be gone already: one that was deleted while it ran vanishes when it
+ * succeeds (facts/cross-cluster.md §C6). KubeVirt's main then clears both sides of the state (virt-handler, finalCleanup), and may fail
+ * the VMIM for that, so its uid says what has completed.
  */
 export function hasArrived(sides: Sides & { readonly wasReady?: boolean }): boolean {
   const { source, target, before, wasReady = false } = sides;
@@ -67,7 +67,7 @@ export function hasArrived(sides: Sides & { readonly wasReady?: boolean }): bool
   );
 }
 
-/** `vmims`: uids of those that the VMI may have completed. */
+/** Whether the VMI has completed a migration. `vmims`: uids of the VMIMs that it may have completed. */
 function hasCompleted(vmi: Vmi, vmims: readonly (string | undefined)[]): boolean {
   const { phase, migrationState: state } = vmi.status ?? {};
   if (!isCompleted(state) || phase === 'WaitingForSync') return false;
@@ -79,7 +79,7 @@ function hasCompleted(vmi: Vmi, vmims: readonly (string | undefined)[]): boolean
 
 const uidSentTo = (sent: MigrationState | undefined): string | undefined => sent?.targetState?.migrationUID;
 
-/** Whether the guest runs on the target now, and KubeVirt is done with its migration. */
+/** Whether the guest runs on the target now, and KubeVirt has finished its migration. */
 export const runsOnTarget = ({ vmi }: Pick<Sides['target'], 'vmi'>): boolean =>
   vmi?.status?.phase === 'Running' &&
   vmi.status.nodeName !== undefined &&
@@ -94,7 +94,7 @@ export const isMigrationTarget = ({ metadata }: Vmi): boolean =>
 export const isReceiver = ({ spec }: VirtualMachine): boolean => spec.runStrategy === WAIT_AS_RECEIVER;
 
 /**
- * The source's state of a migration of this run: one between clusters, whose sides have different VMIMs, and which was not there
+ * Returns the source's state of a migration of this run: one between clusters, whose sides have different VMIMs, and which was not there
  * before the run. A local migration has one VMIM, and proves nothing.
  */
 export function ownStateOf(vmi: Vmi | undefined, before: string | undefined): MigrationState | undefined {
@@ -110,7 +110,7 @@ export const migrationKnownBy = (vmi: Vmi | undefined): string | undefined =>
 
 const hasSucceeded = (vmim: Vmim | undefined): boolean => vmim?.status?.phase === 'Succeeded';
 
-/** A failed migration is completed too. */
+/** Whether the migration succeeded: a failed migration is completed too. */
 const isCompleted = (state: MigrationState | undefined): boolean =>
   state?.completed === true && state.failed !== true;
 

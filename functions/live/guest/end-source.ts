@@ -18,9 +18,9 @@ import type { RecordedRun, RunSnapshot } from '../run/snapshot.ts';
 import { describeName } from '../run/describe.ts';
 
 /**
- * Turns the source VM off for good, once its guest has arrived on the target; done when it is proved off. KubeVirt does not see to it
- * in all cases: after a restart of its synchronization controller it starts the VM again from its old disks (recorded:
- * cross-leader-change-split). The VM is halted before its VMI goes, or KubeVirt would create another one.
+ * Turns the source VM off for good, once its guest has arrived on the target; done when it is proved off. KubeVirt does not do so in all
+ * cases: after a restart of its synchronization controller it starts the VM again from its old disks (recorded: cross-leader-change-split).
+ * The run halts the VM before it deletes the VMI, or KubeVirt would create another one.
  */
 export function endSource(snapshot: RecordedRun): StepDecision {
   const { source, record } = snapshot;
@@ -36,8 +36,8 @@ export function endSource(snapshot: RecordedRun): StepDecision {
 }
 
 /**
- * A restart that is requested during the transfer is carried out after it only: KubeVirt would start the VM from its old disks, also one that
- * is Halted (vm.go, syncRunStrategy). undefined: no start is requested.
+ * Removes the start requests of the source VM; undefined if there is none. KubeVirt carries out a restart that is requested during the
+ * transfer only after it, and would start the VM from its old disks, also one that is Halted (vm.go, syncRunStrategy).
  */
 export function removeStartRequests({ source: { vm } }: RecordedRun): StepDecision | undefined {
   const forgetting = withoutStartRequests(vm);
@@ -50,7 +50,10 @@ export function removeStartRequests({ source: { vm } }: RecordedRun): StepDecisi
 
 type Replace = Extract<LiveWrite, { readonly verb: 'replace' }>;
 
-/** By the version that was read, so that a halt in the same decision finds a newer one, and is made by the next reading. */
+/**
+ * Removes the start requests by the version that was read. A halt in the same decision then finds a newer version, and the next reading
+ * makes it.
+ */
 function withoutStartRequests(vm: VirtualMachine): Replace | undefined {
   if (!isStartRequested(vm)) return undefined;
   const { stateChangeRequests: _requests, ...status } = vm.status ?? {};
@@ -65,11 +68,14 @@ function keepOff(snapshot: RecordedRun): StepDecision {
   return resting.kind === 'done' ? decision : resting;
 }
 
-/** Done when no owner has started the VM again for a while; one that is known to have done so is recorded. */
+/** Waits until no owner has started the VM again for a while; a start that is known is recorded. */
 const waitUntilStaysOff = (snapshot: RecordedRun): StepDecision =>
   recordRestart(snapshot) ?? waitForOwner(snapshot, LIMIT_MS.staysOff) ?? DONE;
 
-/** Since the VM was on as the run knows it: once it has halted, it was started and halted again, which is two writes of its spec more. */
+/**
+ * Records a restart that left the VM halted. Since the run saw the VM on, it was halted, started and halted again: two writes of its spec
+ * more than one halt.
+ */
 function recordRestart(snapshot: RecordedRun): StepDecision | undefined {
   const { source, record } = snapshot;
   if (specWrites(snapshot) < 3) return undefined;
@@ -82,7 +88,7 @@ function recordRestart(snapshot: RecordedRun): StepDecision | undefined {
   });
 }
 
-/** In one write with the record, so that a later change back is known as somebody else's. */
+/** Halts the VM in one write with the record, so that a later change back is known as another writer's. */
 function halt(snapshot: RecordedRun): StepDecision {
   const { source, record } = snapshot;
   const { vm } = source;
@@ -96,29 +102,38 @@ function halt(snapshot: RecordedRun): StepDecision {
   const forgetting = withoutStartRequests(vm);
   return write(
     `halting the VM ${describeName(vm)} on the source${isUndone ? ' again' : ''}`,
-    // Before the halt, which must not wait for a right that is missing.
+    // The removal comes before the halt, which must not wait for a right that is missing.
     ...(forgetting === undefined ? [] : [{ ...forgetting, isOptional: true as const }]),
     { verb: 'replace', on: 'source', object: withRecord(withStrategy(vm, 'Halted'), halted) },
   );
 }
 
-/** KubeVirt mostly halts it first, so an owner may undo that before the run has halted it: two writes of the spec. */
+/**
+ * Whether an owner has started the VM again. KubeVirt mostly halts it first, so an owner may undo that before the run has halted it: two
+ * writes of the spec.
+ */
 const isStartedAgain = (snapshot: RecordedRun): boolean =>
   snapshot.record.halted === true || specWrites(snapshot) >= 2;
 
-/** As now while the VM is on as the run knows it: two edits of something else during the transfer would else count as a start. */
+/**
+ * Returns the present generation while the VM is on as the run knows it, else the recorded one. Otherwise two edits of something else
+ * during the transfer would count as a start.
+ */
 export function generationOn({ source: { vm, vmi }, record }: RecordedRun): number | undefined {
   const isOn = strategyOf(vm) !== undefined && vmi?.metadata.uid === record.vmi && isUp(vmi);
   return isOn ? vm.metadata.generation : record.generation;
 }
 
-/** Since the run saw the VM on. Times in managedFields do not count them: any edit by the same manager changes its time. */
+/**
+ * Number of writes to the VM's spec since the run saw the VM on. Times in managedFields do not count them: any edit by the same manager
+ * changes its time.
+ */
 const specWrites = ({ source: { vm }, record }: RecordedRun): number =>
   (vm.metadata.generation ?? 0) - (record.generation ?? Infinity);
 
 /**
- * For so long after an owner has started the VM again: one that does so without end is no end of the run, and is reported once. It is halted
- * again all the same, because two copies must not run. undefined: none has, or long ago.
+ * Waits for so long after an owner has started the VM again; undefined if none has, or long ago. An owner that does so without end does not
+ * end the run, and is reported once. The run halts the VM again all the same, because two copies must not run.
  */
 function waitForOwner(
   { source: { vm, now }, record: { undone } }: RecordedRun,
@@ -132,7 +147,7 @@ function waitForOwner(
   );
 }
 
-/** By its uid: the guest of this VMI has left. Of another one only while the guest runs on the target. */
+/** Deletes the VMI by its uid: its guest has left. A VMI other than the run's is deleted only while the guest runs on the target. */
 function removeVmi(snapshot: RecordedRun): StepDecision {
   const { vmi } = snapshot.source;
   if (vmi === undefined) return removeVmim(snapshot);
@@ -145,7 +160,10 @@ function removeVmi(snapshot: RecordedRun): StepDecision {
   });
 }
 
-/** KubeVirt deletes it after its VMI. One that has not ended keeps KubeVirt's finalizers then, and would keep the run from its end. */
+/**
+ * Waits for the VMIM, which KubeVirt deletes after its VMI. A VMIM that has not ended keeps KubeVirt's finalizers then, and would keep the
+ * run from its end.
+ */
 function removeVmim({ source, record, run }: RecordedRun): StepDecision {
   const sent = vmimOf(source.vmims, run, record.attempt);
   if (sent === undefined) return DONE;
@@ -158,15 +176,15 @@ export const isTargetUp = (snapshot: RunSnapshot): boolean =>
   receiverOf(snapshot) !== undefined && runsOnTarget(snapshot.target);
 
 /**
- * Done when somebody has done by hand what the message asks for: the VM on the target is gone, or it runs and the one on the source stays off.
- * undefined: nobody has.
+ * Done when a user has done by hand what the message says: the VM on the target is gone, or it runs and the one on the source stays off.
+ * Returns undefined if no user has.
  */
 export function settledByHand(run: RecordedRun): StepDecision | undefined {
   const { source, target } = run;
   if (![...source.vmims, ...target.vmims].every(isGoneOrFinal)) return undefined;
   if (isTargetUp(run))
     return isOff(source.vm) && source.vmi === undefined ? waitUntilStaysOff(run) : undefined;
-  // One on the target that is only off may have the newest data.
+  // A VM on the target that is only off may have the newest data.
   const isGone = target.vm === undefined && target.vmi === undefined && target.pods.length === 0;
   return isGone ? DONE : undefined;
 }

@@ -13,7 +13,7 @@ import { isSameVm } from '../run/stop.ts';
 export const hasMoved = (shown: Pick<VmStatus, 'conditions'>): boolean =>
   has(shown, LIVE_CONDITION.succeeded) || has(shown, LIVE_CONDITION.cutOver);
 
-/** The VM on the source was deleted after its guest had arrived. No record says so any more. */
+/** Whether the VM on the source was deleted after its guest had arrived. Its record is gone with it. */
 export function isOnTargetAlone(snapshot: RunSnapshot): boolean {
   const { source, target } = snapshot;
   const vm = receiverOf(snapshot);
@@ -21,6 +21,6 @@ export function isOnTargetAlone(snapshot: RunSnapshot): boolean {
   return hasArrived({ source, target: { ...target, vm, vmim: target.vmims.at(-1) }, before: undefined });
 }
 
-/** What the plan shows of a VM that one of its runs has moved; undefined: none has. */
+/** Returns the plan's status of a VM that one of its runs has moved; undefined if none has. */
 export const movedIn = ({ status }: Plan, vm: VmReference): VmStatus | undefined =>
   status?.migration?.vms?.find((shown) => isSameVm(shown, vm) && hasMoved(shown));

@@ -2,7 +2,7 @@ import type { KubernetesObject } from '../../domain/objects.ts';
 import { receiverOf } from './proofs.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
 
-/** What this run has made, and is there still. */
+/** Objects that this run has made, and that are still there. */
 export const madeObjects = (snapshot: RunSnapshot): readonly KubernetesObject[] => [
   ...snapshot.source.vmims,
   ...snapshot.target.vmims,

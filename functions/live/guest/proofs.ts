@@ -9,7 +9,7 @@ import { isOfRun, vmimName, type RunId } from '../run/names.ts';
 import { strategyOf, type RunRecord } from '../run/record.ts';
 import type { RecordedRun, RunSnapshot, SourceSide, TargetSide } from '../run/snapshot.ts';
 
-/** The VMIM of an attempt on one side; undefined: there is none. */
+/** The VMIM of an attempt on one side; undefined if there is none. */
 export const vmimOf = (vmims: readonly Vmim[], run: RunId, attempt: number): Vmim | undefined =>
   vmims.find(({ metadata }) => metadata.name === vmimName(run, attempt));
 
@@ -17,12 +17,12 @@ export const vmimOf = (vmims: readonly Vmim[], run: RunId, attempt: number): Vmi
 export const receiverOf = ({ run, target: { vm } }: RunSnapshot): VirtualMachine | undefined =>
   vm !== undefined && isOfRun(vm, run) ? vm : undefined;
 
-/** Gone, or at its end. */
+/** Whether the VMIM is gone, or at its end. */
 export const isGoneOrFinal = (vmim: Vmim | undefined): boolean => vmim === undefined || isFinal(vmim);
 
 /**
- * Whether the guest runs on the source: the VMI by itself does not prove it, because a VMI whose guest has left may say Running for
- * ever (facts/cross-cluster.md §C6). So its launcher must run, and no migration of this run may have completed or be under way.
+ * Whether the guest runs on the source. The VMI by itself does not prove it: a VMI whose guest has left may say Running for ever
+ * (facts/cross-cluster.md §C6). So its launcher must run, and no migration of this run may have completed or be under way.
  */
 export function isSourceAlive({ source, record }: RecordedRun): boolean {
   const { vmi, vmims, pods } = source;
@@ -32,7 +32,7 @@ export function isSourceAlive({ source, record }: RecordedRun): boolean {
   return !hasLeft && vmims.every(isGoneOrFinal) && pods.some(isRunning);
 }
 
-/** KubeVirt has not halted the VM of one that is up: it does that once the VMI has ended. */
+/** Whether the VMI is up: then KubeVirt has not halted the VM, which it does once the VMI has ended. */
 export const isUp = (vmi: Vmi | undefined): boolean =>
   vmi?.status?.phase === 'Running' && vmi.metadata.deletionTimestamp === undefined;
 
@@ -42,10 +42,10 @@ const isRunning = ({ metadata, status }: Pod): boolean =>
 /** Whether a launcher is on the target that may have the guest, or is about to receive it. */
 export const hasTargetPod = ({ pods }: Pick<TargetSide, 'pods'>): boolean => pods.some((pod) => !isDone(pod));
 
-/** Proof that no launcher was ever created on the target, so no guest was ever there. */
+/** Whether no launcher was ever created on the target, which proves that no guest was ever there. */
 export function neverHadLauncher({ target: { vmi, pods }, record }: RecordedRun): boolean {
   if (pods.length > 0) return false;
-  // A VMI that went away may have had one.
+  // A VMI that is gone may have had a launcher.
   if (vmi === undefined) return record.attempt === 0;
   return isReceivingVmi(vmi, record) && isMigrationTarget(vmi) && !namesLauncher(vmi);
 }
@@ -68,22 +68,22 @@ function namesLauncher({ status }: Vmi): boolean {
 export const isHaltedByMigration = (snapshot: RecordedRun): boolean =>
   isHaltedByKubeVirt(snapshot) && hasGivenUp(snapshot);
 
-/** Whether KubeVirt itself halted the source VM, which says nothing of where the guest is. Who did is in its managed fields. */
+/** Whether KubeVirt itself halted the source VM, which says nothing of where the guest is. The VM's managed fields name the writer. */
 export const isHaltedByKubeVirt = ({ source }: RecordedRun): boolean =>
   source.vmims.every(isGoneOrFinal) &&
   (source.vmi === undefined
     ? isHaltedByManager(source.vm, KUBEVIRT_MANAGER)
     : isKeptDown(source, source.vmi));
 
-/** KubeVirt has halted the VM, and its VMI is still there. Beside `running` the VMI may stay for good (isKeptDown). */
+/** Whether KubeVirt has halted the VM, and its VMI is still there. Beside `running` the VMI may stay for good (isKeptDown). */
 export const isGoingDown = ({ vm, vmi }: RecordedRun['source']): boolean =>
   vm.spec.running === undefined && vmi !== undefined && isHaltedByManager(vm, KUBEVIRT_MANAGER);
 
 /**
- * Whether the VMI stays as it ended, so that KubeVirt neither halts the VM nor starts it again. It wants to halt a VM of the older form
- * and cannot: a run strategy beside `running` is an error, which its webhook refuses (recorded: cross-source-running-true;
- * facts/cross-cluster.md §C7). After a migration that ended before it began it waits for that one's end (isUnfinished). Also of a VMI that
- * has started since the run began: a call that stands still may create the source's VMIM for it.
+ * Whether the VMI stays as it ended, so that KubeVirt neither halts the VM nor starts it again. KubeVirt cannot halt a VM of the older
+ * form: a run strategy beside `running` is an error, which its webhook refuses (recorded: cross-source-running-true;
+ * facts/cross-cluster.md §C7). After a migration that ended before it began, KubeVirt waits for the end of that migration (isUnfinished).
+ * A VMI that has started since the run began counts too: a delayed call may create the source's VMIM for it.
  */
 function isKeptDown({ vm, others }: RecordedRun['source'], vmi: Vmi): boolean {
   const hasEnded = ['Succeeded', 'Failed'].includes(vmi.status?.phase ?? '');
@@ -98,7 +98,7 @@ const isOfOldForm = (vm: VirtualMachine): boolean =>
   vm.spec.running === true && (vm.spec.runStrategy === undefined || isHaltedByManager(vm, KUBEVIRT_MANAGER));
 
 /**
- * Whether KubeVirt halts the VM at its next crash or restart, which it else would start again: that is its rule after a failed migration
+ * Whether KubeVirt halts the VM at its next crash or restart, instead of starting it again. KubeVirt does so after a failed migration
  * between clusters, until another migration has replaced the state (recorded: cross-failed-then-source-crashes). By the same rule it keeps
  * the strategy RerunOnFailure (recorded: cross-rerunonfailure).
  */
@@ -111,8 +111,8 @@ export const isDownByNextCrash = ({ vm, vmi, vmims, others }: SourceSide): boole
   (hasFailedState(vmi) || (isUnfinished(vmi) && [...vmims, ...others].every(isGoneOrFinal)));
 
 /**
- * The same of the VM on the target, once its guest is there: a KubeVirt that keeps both sides of the state takes it for one whose guest has
- * left (facts/cross-cluster.md §C7). Its main clears them (virt-handler, finalCleanup).
+ * Whether the same applies to the VM on the target, once its guest is there. A KubeVirt that keeps both sides of the state treats it as a
+ * VM whose guest has left (facts/cross-cluster.md §C7). KubeVirt's main clears them (virt-handler, finalCleanup).
  */
 export function isDownByNextCrashThere({ vm, vmi }: Pick<TargetSide, 'vm' | 'vmi'>): boolean {
   const { sourceState, targetState } = ownStateOf(vmi, undefined) ?? {};
@@ -124,14 +124,14 @@ export function isDownByNextCrashThere({ vm, vmi }: Pick<TargetSide, 'vm' | 'vmi
 const isKeptRunning = (vm: VirtualMachine | undefined): boolean =>
   vm !== undefined && ['Always', 'running'].includes(strategyOf(vm) ?? '');
 
-/** The last migration between clusters that the VMI knows has failed. */
+/** Whether the last migration between clusters that the VMI knows has failed. */
 function hasFailedState(vmi: Vmi | undefined): boolean {
   const state = ownStateOf(vmi, undefined);
   return state?.completed === true && state.failed === true;
 }
 
 /**
- * A migration between clusters is in the VMI's state, and nobody has ended it: virt-handler does so only once it has begun, and KubeVirt
+ * Whether a migration between clusters is in the VMI's state without an end: virt-handler ends one only once it has begun, and KubeVirt
  * waits for that (vm.go, syncRunStrategy: "decentralized migration not completed, adding to queue"; recorded: cross-unreachable).
  */
 function isUnfinished(vmi: Vmi | undefined): boolean {
@@ -139,7 +139,7 @@ function isUnfinished(vmi: Vmi | undefined): boolean {
   return state?.targetState?.syncAddress !== undefined && state.completed !== true;
 }
 
-/** The target waits for a guest again that never came. */
+/** Whether the target waits again for a guest that never came. */
 function hasGivenUp(snapshot: RecordedRun): boolean {
   const { target, record, run } = snapshot;
   const receiver = receiverOf(snapshot);
@@ -149,7 +149,7 @@ function hasGivenUp(snapshot: RecordedRun): boolean {
   return hasFailed || neverHadLauncher(snapshot);
 }
 
-/** The target may still give up, and prove it so. */
+/** Whether the target may still give up, and prove it so. */
 export const mayGiveUp = ({ target }: RunSnapshot): boolean =>
   hasTargetPod(target) ||
   !target.vmims.every(isGoneOrFinal) ||
@@ -158,22 +158,22 @@ export const mayGiveUp = ({ target }: RunSnapshot): boolean =>
 const isWaiting = (vmi: Vmi | undefined): vmi is Vmi =>
   vmi?.status?.phase === 'WaitingForSync' && isMigrationTarget(vmi);
 
-/** Whether this writer, and no other, set the VM to Halted. */
+/** Whether this writer alone set the VM to Halted. */
 function isHaltedByManager(vm: VirtualMachine, manager: string): boolean {
   if (vm.spec.runStrategy !== 'Halted') return false;
   const owners = strategyOwners(vm);
   return owners.length > 0 && owners.every((owner) => owner === manager);
 }
 
-/** Who set the VM's run strategy as it is: the names of their field managers. */
+/** Names of the field managers that set the VM's run strategy. */
 export const strategyOwners = ({ metadata }: VirtualMachine): string[] =>
   (metadata.managedFields ?? []).flatMap(({ fieldsV1, manager = 'unknown' }) =>
     fieldsV1?.['f:spec']?.['f:runStrategy'] === undefined ? [] : [manager],
   );
 
 /**
- * When the run wrote the VM last, by the clock of its API server, milliseconds: a call may stand still between its reading and its write.
- * -Infinity: nobody knows.
+ * Returns when the run wrote the VM last, by the clock of its API server, milliseconds; -Infinity if that is not known. A call may be
+ * delayed between its reading and its write.
  */
 export const writtenAt = ({ metadata }: VirtualMachine): number =>
   Math.max(
@@ -195,6 +195,6 @@ export const isWantedRunning = ({ vm, vmi }: Pick<SourceSide, 'vm' | 'vmi'>): bo
 const isDown = ({ status }: VirtualMachine, vmi: Vmi | undefined): boolean =>
   vmi === undefined && status?.printableStatus === 'Stopped' && !isStartRequested({ status });
 
-/** By a user, also as a part of a restart, or by KubeVirt itself. */
+/** Whether a start is requested: by a user, also as a part of a restart, or by KubeVirt itself. */
 export const isStartRequested = ({ status }: Pick<VirtualMachine, 'status'>): boolean =>
   (status?.stateChangeRequests ?? []).some(({ action }) => action === 'Start');

@@ -6,9 +6,9 @@ import { withMarks, type RunRecord } from '../run/record.ts';
 import type { RecordedRun } from '../run/snapshot.ts';
 
 /**
- * The record with the marks that are seen now, and whether the guest has arrived; undefined: nothing is new. An arrival is believed of the
- * VM that the attempts are for, because the source goes by it: somebody may have made another one with its labels. A mark keeps everything
- * as it is.
+ * Returns the record with the marks that are seen now, and with the arrival; undefined if nothing is new. An arrival counts only for the VM
+ * that the attempts are for, because the source goes by it: a user may have made another VM with its labels. A mark counts for any VM,
+ * because it only keeps everything as it is.
  */
 export function withSeenMarks(run: RecordedRun): RunRecord | undefined {
   const { source, target, record, hub } = run;

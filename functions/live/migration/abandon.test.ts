@@ -14,7 +14,7 @@ const waiting = (reason: LiveReason): RunDecision => ({
 });
 const UNKNOWN = waiting('ClusterUnknown');
 
-/** It is shown for so many seconds that a cluster does not answer. */
+/** The VM's status: for so many seconds a cluster does not answer. */
 const shown = (since: number, different: Partial<VmStatus> = {}, type = 'Blocked'): VmStatus => ({
   ...{ id: RUN.vm, namespace: 'vms', name: 'web', phase: 'CreateStandbyVM', pipeline: [] },
   conditions: [

@@ -7,10 +7,10 @@ import { waitingSince } from '../run/waiting-since.ts';
 import { describeRecord } from '../run/describe.ts';
 import type { Ended, RunDecision } from '../steps/decide.ts';
 
-/** For so long nothing must be known of a VM, or be possible: a cluster that only restarts is waited for. Milliseconds. */
+/** Milliseconds for which a cluster must not answer, or must refuse the writes. A cluster that only restarts is waited for. */
 const UNKNOWN_MS = 60_000;
 
-/** What a run waits for without an end of its own. */
+/** Reasons to wait that have no end of their own. */
 const WHY: ReadonlyMap<LiveReason, string> = new Map([
   [LIVE_REASON.clusterUnknown, 'given up while a cluster did not answer'],
   [LIVE_REASON.refused, 'given up while a cluster refused its writes'],
@@ -18,30 +18,30 @@ const WHY: ReadonlyMap<LiveReason, string> = new Map([
 
 interface Unknown {
   readonly migration: PlanMigration;
-  /** undefined: it is gone. */
+  /** The Plan; undefined if it was deleted. */
   readonly plan: Plan | undefined;
-  /** What the Migration shows of the VM. */
+  /** The Migration's status of the VM. */
   readonly shown: VmStatus;
   /** Milliseconds. */
   readonly now: number;
 }
 
 /**
- * The end of a VM of a run that a user has given up, where a cluster does not answer or refuses what is to be written. Any other decision
- * is as it was: what can be asked is canceled. Nothing is written on either cluster, so no copy of the VM is lost.
+ * Ends a VM of a run that a user has given up, if a cluster does not answer or refuses the writes. Any other decision stays: the reachable
+ * part is canceled. Nothing is written on either cluster, so no copy of the VM is lost.
  */
 export function abandon(decision: RunDecision, { migration, plan, shown, now }: Unknown): RunDecision {
   if (!isGivenUp(migration) || decision.kind !== 'wait') return decision;
   const why = WHY.get(decision.reason);
   if (why === undefined) return decision;
-  // A cluster that answers now and then, and refuses its writes then, is waited for no longer.
+  // A cluster that answers only sometimes, and refuses its writes then, does not restart the time.
   const since = Math.min(...[...WHY.keys()].map((reason) => waitingSince({ status: shown, now }, reason)));
-  // One that has ended shows no wait any more.
+  // The status of a VM that has ended has no wait any more.
   if (shown.completed === undefined && now - since < UNKNOWN_MS) return decision;
   return abandonedEnd(shown, { migration, plan, why });
 }
 
-/** The end of a VM that cannot be read; one that has ended before keeps what it had left over. `why`: the beginning of a sentence. */
+/** Returns the end of a VM that cannot be read. A VM that had ended before keeps its leftovers. `why`: the beginning of a sentence. */
 export function abandonedEnd(
   shown: VmStatus,
   { migration, plan, why }: Pick<Unknown, 'migration' | 'plan'> & { readonly why: string },
@@ -50,7 +50,7 @@ export function abandonedEnd(
   return ended(`${why}, and its guest was ${adviceOf(shown)}`, leftOf(shown, { migration, plan }));
 }
 
-/** Whether its record was taken off after its end was shown cannot be read. */
+/** Adds the record to the leftovers: whether it was removed after the end was written cannot be read. */
 function withPerhapsRecord(vm: VmStatus): readonly string[] {
   const record = describeRecord(vm);
   const leftovers = leftoversOf(vm);
@@ -61,13 +61,13 @@ const ended = (message: string, leftovers: readonly string[]): Ended => ({
   ...{ kind: 'ended', as: 'Failed', reason: LIVE_REASON.givenUp, message, leftovers, recordRemoval: [] },
 });
 
-/** Which copy to keep, by the last that was seen. */
+/** Advice on which copy to keep, by the last that was seen. */
 const adviceOf = (shown: VmStatus): string =>
   has(shown, LIVE_CONDITION.cutOver)
     ? 'seen on the target: keep the VM there, and halt the one on the source before it runs a second time'
     : 'not seen on the target: look at the VM on both clusters, before you start or delete one of them';
 
-/** What may be there, and how it is found. */
+/** Leftovers that may be there, and how to find them. */
 function leftOf(
   { id = '', namespace = '', name = '', newName = name }: VmStatus,
   { migration, plan }: Pick<Unknown, 'migration' | 'plan'>,

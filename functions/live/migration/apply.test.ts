@@ -8,7 +8,7 @@ import { apply } from './apply.ts';
 const refused = (code: number, reason = ''): ApiError =>
   new ApiError('the request', { code, reason, message: 'why' }, new Date(0));
 
-/** Its verbs reject with this error, if any; what they were given is kept. */
+/** A cluster whose verbs reject with this error, if any; it keeps their arguments. */
 function aCluster(error?: Error): { readonly cluster: Cluster; readonly calls: unknown[][] } {
   const calls: unknown[][] = [];
   const verb =

@@ -22,12 +22,12 @@ import {
 } from '../../kubernetes/live-resources.ts';
 import { NAMESPACES } from '../../kubernetes/resources.ts';
 
-/** What became of a decision's writes. */
+/** The result of a decision's writes. */
 export type Applied =
   | { readonly kind: 'written' }
-  /** Something has changed since it was read: the next reading decides. */
+  /** The object has changed since it was read: the next reading decides. */
   | { readonly kind: 'changed' }
-  /** The API server or a webhook refuses it, or does not get to decide. `message`: what they say. */
+  /** The API server or a webhook refuses the write, or could not decide. `message`: its answer. */
   | { readonly kind: 'refused'; readonly message: string };
 
 /** The kinds that runs write, on any cluster. */
@@ -39,8 +39,8 @@ const TYPES = new Map(
 );
 
 /**
- * Carries out the writes in their order, up to the first that does not succeed. Each has a precondition: the version that was read, the uid,
- * or that there is no object of the name. Rejects where it is unknown whether one took effect.
+ * Carries out the writes in their order, up to the first that does not succeed. Each has a precondition: the version that was read, the
+ * uid, or that there is no object of the name. Rejects if a write may or may not have taken effect.
  */
 export async function apply(
   writes: readonly LiveWrite[],
@@ -54,14 +54,14 @@ export async function apply(
   return { kind: 'written' };
 }
 
-/** undefined: done. */
+/** Carries out one write; undefined if it is done. */
 async function attempt(write: LiveWrite, cluster: Cluster): Promise<Applied | undefined> {
   try {
     await send(write, cluster);
     return undefined;
   } catch (error) {
     if (isAlreadyExists(error)) return undefined;
-    // What is to be created in is not there: no reading would change that.
+    // The namespace or the kind of the new object is not there: no reading would change that.
     const isMissing = isNotFound(error) && write.verb === 'create';
     if (isConflict(error) || (isNotFound(error) && !isMissing)) return { kind: 'changed' };
     if (!isRefusal(error) && !isMissing) throw error;
@@ -73,7 +73,10 @@ async function attempt(write: LiveWrite, cluster: Cluster): Promise<Applied | un
   }
 }
 
-/** A webhook that is down is one too, with an end: the cluster answers. Where the write took effect all the same, the next reading shows it. */
+/**
+ * Whether the cluster refused the write. A webhook that is down counts too, because the cluster answers: the wait for it has an end. If the
+ * write took effect all the same, the next reading shows it.
+ */
 const isRefusal = (error: unknown): error is ApiError => isRejected(error) || isInternal(error);
 
 async function send(write: LiveWrite, cluster: Cluster): Promise<void> {

@@ -36,9 +36,9 @@ const OVER: PlanMigration = {
 };
 
 test.each<[string, readonly PlanMigration[], readonly string[]]>([
-  ['lets go of its Plan first', [HELD_MIGRATION], ['Plan', 'Migration']],
+  ['removes the finalizer of its Plan first', [HELD_MIGRATION], ['Plan', 'Migration']],
   ['keeps the Plan of another run', [HELD_MIGRATION, OTHER], ['Migration']],
-  ['lets go of the Plan of one that is over too', [HELD_MIGRATION, OVER], ['Plan', 'Migration']],
+  ['removes the finalizer of its Plan if the other is over', [HELD_MIGRATION, OVER], ['Plan', 'Migration']],
 ])('a run that is over %s', async (_what, items, writes) => {
   const written: string[] = [];
   const hub = {
@@ -58,7 +58,7 @@ test.each<[string, readonly PlanMigration[], readonly string[]]>([
   expect(written).toEqual(writes);
 });
 
-test('a run is over by the version that was shown', async () => {
+test('a run is closed by the version of the status that was written', async () => {
   const closed = await closeMigration({ ...HELD_MIGRATION, status: { completed: seconds(0) } }, HUB);
   expect(closed.metadata.resourceVersion).toBe('7');
   expect(isClosed(closed)).toBe(true);

@@ -13,14 +13,14 @@ import { OPEN_MIGRATIONS } from '../read/listed-forklift.ts';
 import type { PlanProviders } from '../read/plan-view.ts';
 import { isHost } from '../findings/providers.ts';
 
-/** What a run needs until its end. */
+/** Objects that a run needs until its end. */
 export interface HeldObjects {
   readonly migration: PlanMigration;
   readonly plan: Plan;
   readonly providers: PlanProviders;
 }
 
-/** Each once. */
+/** Returns the providers, each once. */
 export const providersIn = ({ source, destination }: PlanProviders): FoundProvider[] =>
   [
     source,
@@ -35,8 +35,9 @@ export const providerObjects = (providers: PlanProviders): KubernetesObject[] =>
   ]);
 
 /**
- * Holds all of them, the Migration first, so that a deletion is a cancel. In each event again: another run that has ended may have let one
- * go that it took for its own alone. Resolves with the versions that are held; rejects with a conflict where one has changed.
+ * Adds the finalizer to all of them, the Migration first, so that a deletion is a cancel. Each event repeats it: another run that has ended
+ * may have removed the finalizer of an object that it found unused. Resolves with the written versions; rejects with a conflict if one has
+ * changed.
  */
 export async function addFinalizers(
   { migration, plan, providers }: HeldObjects,
@@ -54,7 +55,7 @@ export async function addFinalizers(
   return held;
 }
 
-/** An object that is being deleted takes no finalizer any more. */
+/** Adds the finalizer. An object that is being deleted takes none any more. */
 async function addFinalizer<T extends KubernetesObject>(
   hub: Cluster,
   type: ResourceType<T>,
@@ -67,8 +68,8 @@ async function addFinalizer<T extends KubernetesObject>(
 }
 
 /**
- * As in Forklift: a Migration goes with its Plan. Kubernetes deletes what has an owner in another namespace. A run that has started gets
- * no other owner, by which it would follow a Plan that has replaced its own (stop.ts).
+ * Makes the Plan the Migration's owner, as Forklift does: a Migration goes with its Plan. Kubernetes deletes objects that have an owner in
+ * another namespace. A run that has started gets no other owner, by which it would follow a Plan that has replaced its own (stop.ts).
  */
 function ownedBy(migration: PlanMigration, { metadata: { name, uid, namespace } }: Plan): PlanMigration {
   const { ownerReferences = [] } = migration.metadata;
@@ -80,17 +81,18 @@ function ownedBy(migration: PlanMigration, { metadata: { name, uid, namespace } 
 }
 
 interface ObjectsToRelease {
-  /** undefined: it is gone, or let go. */
+  /** The Migration; undefined if it was deleted, or has no finalizer any more. */
   readonly migration: PlanMigration | undefined;
-  /** undefined: it is gone. */
+  /** The Plan; undefined if it was deleted. */
   readonly plan: Plan | undefined;
-  /** Each once. */
+  /** The providers, each once. */
   readonly providers: readonly FoundProvider[];
 }
 
 /**
- * Says on the Migration that its run is over, before anything that it needs is released. By the version that this call has shown: another
- * call may have shown since then that something else, or nothing, is left over. Rejects with a conflict then. Resolves with it.
+ * Annotates the Migration as over, before any finalizer is removed. It writes by the version of the status that this call has written:
+ * another call may have written since then that other leftovers, or none, remain. Rejects with a conflict then. Resolves with the
+ * Migration.
  */
 export async function closeMigration(shown: PlanMigration, hub: Cluster): Promise<PlanMigration> {
   const { metadata } = shown;
@@ -98,21 +100,21 @@ export async function closeMigration(shown: PlanMigration, hub: Cluster): Promis
   return (await hub.replace(PLAN_MIGRATIONS, { ...shown, metadata: { ...metadata, annotations } })).object;
 }
 
-/** Lets go of what no other run needs, the Migration last. Rejects with a conflict where one has changed. */
+/** Removes the finalizers of all objects that no other run needs, the Migration's last. Rejects with a conflict if one has changed. */
 export async function removeFinalizers(
   { migration, plan, providers: released }: ObjectsToRelease,
   { hub, log }: Context,
 ): Promise<void> {
   const { items } = await hub.list(OPEN_MIGRATIONS, {});
   const isOwn = ({ metadata }: PlanMigration): boolean => metadata.uid === migration?.metadata.uid;
-  // One whose finalizer a user took off goes on all the same.
+  // A run whose finalizer a user removed goes on all the same.
   const others = await withPlans(
     items.filter((other) => !isOwn(other) && !isClosed(other) && (hasFinalizer(other) || hasOpenRun(other))),
     hub,
   );
   // Forklift's own runs are under way too.
   const plans = others.flatMap(([other, one]) => (one !== undefined && isLive(other, one) ? one : []));
-  // Only its Plan says which Providers a run needs: while that is gone, it may be any.
+  // Only the Plan of a run says which Providers it needs: while the Plan is gone, the run may need any.
   if (!others.some(([other, one]) => one === undefined && needsPlan(other)))
     await removeProviderFinalizers(released, { needed: new Set(plans.flatMap(providersOf)), hub, log });
   if (plan !== undefined && !plans.some(({ metadata }) => metadata.uid === plan.metadata.uid))
@@ -120,7 +122,7 @@ export async function removeFinalizers(
   if (migration !== undefined) await removeFinalizer(hub, PLAN_MIGRATIONS, migration);
 }
 
-/** Each with its Plan; undefined: that is gone. */
+/** Returns each Migration with its Plan; undefined if the Plan is gone. */
 const withPlans = (
   migrations: readonly PlanMigration[],
   hub: Cluster,
@@ -136,7 +138,7 @@ const withPlans = (
 type Context = Pick<LiveContext, 'hub' | 'log'>;
 
 interface NeededElsewhere extends Context {
-  /** By other runs: namespaces and names of Providers. */
+  /** Namespaces and names of the Providers that other runs need. */
   readonly needed: ReadonlySet<string>;
 }
 
@@ -156,8 +158,8 @@ const providersOf = ({ spec: { provider }, metadata }: Plan): string[] =>
 const keyOf = ({ metadata }: Provider): string => `${metadata.namespace ?? ''}/${metadata.name}`;
 
 /**
- * The Secrets of these providers that no provider of another run has. A provider may have got another one during the run, also one that
- * does not exist, and the run holds what it had before.
+ * Returns the Secrets of these providers that no provider of another run has. A provider may have got another Secret during the run, also
+ * one that does not exist; the one before still has the finalizer.
  */
 async function secretsToRelease(
   providers: readonly FoundProvider[],
@@ -179,7 +181,7 @@ async function secretsToRelease(
       const isNeeded = ({ metadata }: KubernetesObject): boolean =>
         ofOthers.some(({ spec }) => spec.secret?.name === metadata.name);
       const ofProviders = own.filter(({ metadata }) => metadata.namespace === namespace);
-      // Those of the providers may have been read before they were held.
+      // The Secrets of the providers may have been read before they got the finalizer.
       const each = new Map(
         [...(secrets?.items ?? []).filter(hasFinalizer), ...ofProviders].map((one) => [
           one.metadata.uid,
@@ -192,7 +194,10 @@ async function secretsToRelease(
   return held.flat();
 }
 
-/** The Role that allows it is gone before a Secret with a finalizer where their namespace is deleted. Nothing else names the Secret then. */
+/**
+ * Warns of Secrets that keep their finalizer: if their namespace is deleted, the Role that allows the write is gone before them. Nothing
+ * else names the Secret then.
+ */
 function warnOfKeptSecrets(namespace: string, providers: readonly FoundProvider[], log: Log): void {
   const secrets = providers
     .filter(({ provider }) => provider.metadata.namespace === namespace && !isHost(provider))
@@ -214,7 +219,7 @@ async function removeFinalizer<T extends KubernetesObject>(
   if (current !== undefined) await writeWithoutFinalizer(hub, type, current);
 }
 
-/** By the version that was read. */
+/** Removes the finalizer by the version that was read. */
 async function writeWithoutFinalizer<T extends KubernetesObject>(
   hub: Cluster,
   type: ResourceType<T>,

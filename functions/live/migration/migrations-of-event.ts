@@ -47,7 +47,7 @@ import { providersIn, removeFinalizers } from './finalizers.ts';
 import { OPEN_MIGRATIONS, plansThatName } from '../read/listed-forklift.ts';
 import type { MigrationAt } from './reconcile.ts';
 
-/** Looks at what the event is about, and resolves with the Migrations that may go on by it. */
+/** Handles the objects of the event, and resolves with the Migrations that may go on by it. */
 export async function migrationsOfEvent(
   request: LiveRequest,
   context: LiveContext,
@@ -60,7 +60,7 @@ export async function migrationsOfEvent(
   return openMigrations(context.hub, (migration) => isAffected(migration, request));
 }
 
-/** What plans name. */
+/** A kind that plans name. */
 interface ReferredKind {
   readonly type: ResourceType<KubernetesObject & { status?: { observedGeneration?: number } }>;
   readonly check: (at: MigrationAt, context: LiveContext) => Promise<unknown>;
@@ -74,8 +74,8 @@ const REFERRED: readonly ReferredKind[] = [
 ];
 
 /**
- * What a run writes into the statuses of its Migration and Plan comes back as events of them, which say nothing new. One that is over
- * lets others begin.
+ * Returns the Migrations to reconcile after an event of a Migration. `live`'s own writes to the statuses of Migration and Plan come back as
+ * events, which are ignored. A Migration that is over lets others begin.
  */
 async function afterMigrationEvent(
   { namespace, name, isChange }: LiveRequest,
@@ -90,7 +90,7 @@ async function afterMigrationEvent(
   return openMigrations(hub, isPending);
 }
 
-/** A plan of which no run is under way any more: its VMs were not looked at meanwhile. */
+/** Checks a plan that has no run under way any more: during the run its VMs were not checked. */
 async function recheckPlan(at: NamedReference, context: LiveContext): Promise<void> {
   const plan = await getOrUndefined(context.hub.get(PLANS, named(at)));
   if (plan !== undefined) await checkIdlePlan(plan, context);
@@ -102,17 +102,20 @@ async function checkIdlePlan(plan: Plan, context: LiveContext): Promise<void> {
   if (check !== undefined && !(await isForkliftHere(context.hub))) await check(plan, context);
 }
 
-/** How a plan is looked at of which no run is under way; undefined: it is not. */
+/** Returns the check for a plan that has no run under way; undefined if there is none to do. */
 function checkOf(plan: Plan): ((plan: Plan, context: LiveContext) => Promise<unknown>) | undefined {
   if (isArchived(plan)) return writeArchived;
   if (needsCheck(plan)) return checkPlan;
   return isOverQuota(plan) ? checkMoved : undefined;
 }
 
-/** A late call may hold it, which read the Migration before another one released everything: then nobody else releases it. */
+/**
+ * Removes the finalizers of a deleted Plan. A late call, which read the Migration before another one removed them, may have added one
+ * again, and no other call removes it.
+ */
 async function releaseDeletedPlan(plan: Plan, context: LiveContext): Promise<void> {
   const { items } = await context.hub.list(OPEN_MIGRATIONS, {});
-  // One whose finalizer a user took off goes on all the same.
+  // A run whose finalizer a user removed goes on all the same.
   if (items.some((migration) => isOfPlan(migration, plan) && hasOpenRun(migration))) return;
   const providers = providersIn(await readProviders(plan, context));
   await removeFinalizers({ migration: undefined, plan, providers }, context);
@@ -128,7 +131,7 @@ async function afterPlanEvent(
     return openMigrations(context.hub, (migration) => isOfPlan(migration, { metadata: at }));
   if ((plan.spec.type !== 'live' && !hasFinalizer(plan)) || (isChange && isRunningPlanObserved(plan)))
     return [];
-  // What `live` itself says of the plan comes back as an event too.
+  // `live`'s own writes to the plan come back as events too.
   const isNew = !isChange || !isPlanObserved(plan);
   if (isNew) await checkIdlePlan(plan, context);
   const mayGoOn = isNew || has(plan.status, LIVE_CONDITION.ready);
@@ -143,15 +146,15 @@ async function checkOrReleaseProvider(at: MigrationAt, context: LiveContext): Pr
   await releaseDeletedProvider(await checkProvider(at, context), context);
 }
 
-/** No run needs it any more, or the last one releases it. */
+/** Removes the finalizers of a deleted Provider that no run needs any more; otherwise its last run does. */
 async function releaseDeletedProvider(read: FoundProvider | undefined, context: LiveContext): Promise<void> {
   if (read !== undefined && isTerminating(read.provider))
     await removeFinalizers({ migration: undefined, plan: undefined, providers: [read] }, context);
 }
 
 /**
- * A provider, a map or a hook: checked by itself, then with each plan that names it. Not again where only its status has changed: what a
- * server answers goes there, so one that answers differently each time would be asked without end.
+ * Handles a provider, a map or a hook: checks it by itself, then with each plan that names it. A change of the status alone is ignored: a
+ * server's answer goes there, so a server with a different answer each time would cause checks without end.
  */
 async function afterReferredEvent(
   { namespace, name, isChange }: LiveRequest,
@@ -163,7 +166,7 @@ async function afterReferredEvent(
   if (await isForkliftHere(hub)) return [];
   const object = isChange ? await getOrUndefined(hub.get(type, at)) : undefined;
   if (object !== undefined && isObserved(object)) {
-    // A Provider that a call has checked, and has not come to release.
+    // A call may have checked a Provider, and ended before it removed the finalizers.
     if (isTerminating(object)) await releaseDeletedProvider(await readProvider(at, context), context);
     return [];
   }
@@ -171,13 +174,16 @@ async function afterReferredEvent(
   const { items: plans } = await hub.list(plansThatName(at), {});
   for (const { metadata } of plans) {
     const plan = await getOrUndefined(hub.get(PLANS, metadata));
-    // Its type may have changed since it was listed: then it is Forklift's.
+    // The plan's type may have changed since it was listed: then Forklift runs it.
     if (plan?.spec.type === 'live' && canStillRun(plan)) await checkPlan(plan, context);
   }
   return openMigrations(hub, (migration) => plans.some((plan) => isOfPlan(migration, plan)));
 }
 
-/** What a run makes is named after its Migration's uid; the VM, its VMI and its volumes after the VM. */
+/**
+ * Whether the object belongs to the Migration. The run names its objects after its Migration's uid; the VM, its VMI and its volumes have
+ * the VM's name.
+ */
 function isAffected({ metadata, status }: PlanMigration, { kind, name }: LiveRequest): boolean {
   if (name.startsWith(`live-${metadata.uid}-`)) return true;
   const isNamedByVm =
@@ -186,7 +192,7 @@ function isAffected({ metadata, status }: PlanMigration, { kind, name }: LiveReq
   return isNamedByVm || kind === LIVE_KIND.dataVolume.kind;
 }
 
-/** Those that run, or wait for their turn. */
+/** Returns the Migrations that run, or wait to begin. */
 async function openMigrations(
   hub: Reader,
   isMeant: (migration: PlanMigration) => boolean,

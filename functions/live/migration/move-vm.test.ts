@@ -24,7 +24,7 @@ import { ApiError } from '../../kubernetes/errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { moveVm, type RunContext } from './move-vm.ts';
 
-/** A round of reading, deciding and writing takes longer than one event may. */
+/** A clock by which one round of reading, deciding and writing takes longer than one event may. */
 function slowRounds(): Clock {
   let elapsed = 0;
   return { elapsed: () => (elapsed += 9_000) } as unknown as Clock;
@@ -44,7 +44,9 @@ interface Review extends KubernetesObject {
   spec: { resourceAttributes: Right };
 }
 
-/** An API server with these objects, by kind and name; `refuses`: what it says to every write; `lacks`: rights that the user has not. */
+/**
+ * An API server with these objects, by kind and name; `refuses`: its answer to every write; `lacks`: rights that the user does not have.
+ */
 class Stored {
   readonly writes: string[] = [];
   readonly #objects: readonly KubernetesObject[];
@@ -52,7 +54,7 @@ class Stored {
   /** Kinds that may not be read. */
   readonly #hidden: readonly string[];
   readonly #lacks: readonly string[];
-  /** What is there from the second reading on. */
+  /** An object that is there from the second reading on. */
   readonly #later: KubernetesObject | undefined;
   #isLater = false;
 
@@ -124,11 +126,11 @@ interface Given {
   readonly lacks?: readonly string[];
   readonly entry?: PlanVm;
   readonly hosts?: Partial<Hosts>;
-  /** On the target. */
+  /** Namespaces on the target. */
   readonly namespaces?: readonly string[];
   readonly hidden?: readonly string[];
   readonly hiddenOnSource?: readonly string[];
-  /** On the target, and still there after it was deleted. */
+  /** The VM on the target, still there after it was deleted. */
   readonly receiver?: VirtualMachine;
   /** The VM on the source, from the second reading on. */
   readonly later?: VirtualMachine | undefined;
@@ -140,7 +142,7 @@ const DEFAULTS = {
   ...{ hosts: {}, hidden: [], hiddenOnSource: [], lacks: [] },
 };
 
-/** What comes of one event, and what was written on the source and the target before. */
+/** Returns the result of one event, and the writes on the source and the target before it. */
 async function moved(given: Given): Promise<unknown[]> {
   const all = { ...DEFAULTS, ...given };
   const { vm, now, shown, stop, refuses, hosts, namespaces, hidden, hiddenOnSource, lacks, entry } = all;

@@ -46,7 +46,7 @@ import { readRun, type ClusterIds } from '../read/run.ts';
 import { BEGINNING, COPYING } from '../steps/itinerary.ts';
 import { withdrawLateRecord } from './withdraw-late-record.ts';
 
-/** What the VMs of a Migration have in common. */
+/** The context that the VMs of a Migration share. */
 export interface RunContext {
   readonly plan: Plan;
   readonly migration: PlanMigration;
@@ -54,43 +54,43 @@ export interface RunContext {
   readonly networks: NetworkMap;
   readonly settings: RunSettings;
   readonly blockers: readonly string[];
-  /** Which of the two clusters is the hub's own, where `live` has rights of its own. */
+  /** The clusters among the two that are the hub itself, where `live` has rights of its own. */
   readonly hosts: Hosts;
-  /** What the clusters were when the run began. */
+  /** The ids of the clusters when the run began. */
   readonly ids: ClusterIds;
-  /** The hub's, and its clock's milliseconds when the Migration was read. */
+  /** The id of the hub, and its clock's milliseconds when the Migration was read. */
   readonly hubId: string;
   readonly now: number;
   readonly clusters: Readonly<Record<Side, ApiServer>>;
 }
 
-/** One of its VMs, found on the source. */
+/** A VM of the run, found on the source. */
 export interface RunVm {
-  /** As in the plan, with id, namespace and name. */
+  /** The plan's entry, with id, namespace and name. */
   readonly entry: PlanVm;
   readonly shown: VmStatus | undefined;
-  /** Why it is to end; left out: it is not. */
+  /** The reason to end; left out if there is none. */
   readonly stop?: Stop | undefined;
 }
 
 export interface MoveResult {
   readonly entry: PlanVm;
-  /** undefined: nothing is known. */
+  /** The snapshot; undefined if the VM could not be read. */
   readonly snapshot?: RunSnapshot;
   readonly decision: RunDecision;
-  /** The time was over before the VM had to wait. */
+  /** Whether the time was over before the VM had to wait. */
   readonly requeue: boolean;
 }
 
-/** Of a VM that has not begun. */
+/** The step of a VM that has not begun. */
 export const FIRST_STEP = 'Validate';
 
 /**
- * For so long one VM goes on in one event, milliseconds: the answer to the Broker must come in time. What was read is written however long
- * that took, because each write has its precondition: a slow cluster would else never get one.
+ * Milliseconds for which one VM goes on in one event: the answer to the Broker must come in time. `live` writes the decision however long
+ * the reading took, because each write has its precondition: otherwise a slow cluster would never get one.
  */
 const BUDGET_MS = 8_000;
-/** Readings in a row after which others still write the same object. */
+/** Number of readings in a row after which others still write the same object. */
 const MAX_CHANGES = 5;
 
 /** Reads, decides and writes, until the VM has to wait or is at its end. Never rejects: a cluster that does not answer is a wait. */
@@ -104,7 +104,7 @@ export async function moveVm(vm: RunVm, run: RunContext, clock: Clock): Promise<
   }
 }
 
-/** Nothing is done, on either side. The step that is shown stays. */
+/** The decision to do nothing, on either side. The step in the status stays. */
 export const clusterUnknown = (message: string, migration: PlanMigration): RunDecision => ({
   ...wait(
     LIVE_REASON.clusterUnknown,
@@ -123,7 +123,7 @@ async function moveUntilWait(vm: RunVm, run: RunContext, clock: Clock): Promise<
     const decision = decide(snapshot);
     if (decision.kind !== 'write') return { entry, snapshot, decision, requeue: false };
     const applied = await writeDecided({ snapshot, decision }, run);
-    // What is shown is about the first write.
+    // The wait in the status is about the first write.
     const isLong = isFirst && isRefusedForLong(snapshot);
     isFirst = false;
     const before = refused;
@@ -137,13 +137,13 @@ async function moveUntilWait(vm: RunVm, run: RunContext, clock: Clock): Promise<
     }
     changes = applied.kind === 'changed' ? changes + 1 : 0;
     if (changes > MAX_CHANGES) return { entry, snapshot, decision, requeue: false };
-    // What has been refused for long is decided by the next reading of this event.
+    // The next reading of this event decides about a write that has been refused for long.
     const isLate = refused === undefined && clock.elapsed() - began > BUDGET_MS;
     if (isLate) return { entry, snapshot, decision, requeue: true };
   }
 }
 
-/** `before`: the write that the run ends because of. Its record cannot be written either then. */
+/** `before`: the refused write for which the run ends. Its record cannot be written either then. */
 const refusalMessage = (
   { refused, before }: { readonly refused: string; readonly before: string | undefined },
   { migration }: RunContext,
@@ -161,8 +161,8 @@ interface DecidedWrites {
 }
 
 /**
- * Rejects where the Migration has changed and the VM has no record: its end is shown before its record is taken off, so the Migration
- * may have been read before that end, and the VM after it.
+ * Rejects if the Migration has changed and the VM has no record. The end of the VM is written to the status before its record is removed,
+ * so the Migration may have been read before that end, and the VM after it.
  */
 async function writeDecided({ snapshot, decision }: DecidedWrites, run: RunContext): Promise<Applied> {
   const { migration, clusters } = run;
@@ -172,7 +172,7 @@ async function writeDecided({ snapshot, decision }: DecidedWrites, run: RunConte
   const isUnrecorded = recordIn(snapshot) === undefined;
   if (isUnrecorded && !(await isUnchanged(migration, PLAN_MIGRATIONS, clusters.hub))) throw hasChanged();
   const isDeleting = decision.writes.some(({ verb }) => verb === 'delete');
-  // What is to be deleted was read after the record: by now it may be of a new run, and have the guest.
+  // The object was read after the record: by now it may belong to a new run, and have the guest.
   if (isDeleting && vm !== undefined && !(await isUnchanged(vm, VIRTUAL_MACHINES, clusters.source)))
     return { kind: 'changed' };
   const applied = await apply(decision.writes, clusters);
@@ -195,8 +195,8 @@ async function isUnchanged<T extends KubernetesObject>(
 }
 
 /**
- * Why what is due must not be written; undefined: it may. The user had the rights when the run began: by now the VM may name more, its
- * record may say another namespace, and the Plan may be another one of its name.
+ * Returns why the writes must not be done; undefined if they may. The user had the rights when the run began: by now the VM may name more,
+ * its record may name another namespace, and the Plan may be another one of its name.
  */
 async function writeBlocker(due: DecidedWrites, run: RunContext): Promise<string | undefined> {
   const elsewhere = wrongNamespace(due.decision.writes, run.plan);
@@ -209,7 +209,7 @@ async function writeBlocker(due: DecidedWrites, run: RunContext): Promise<string
   return missing.length === 0 ? undefined : describeMissingRights(requester.user, missing);
 }
 
-/** For what begins or is made. A run that only goes back needs none. */
+/** Returns the rights for a begin and for new objects. A run that only goes back needs none. */
 function rightsDue({ snapshot, decision }: DecidedWrites, { hosts, plan }: RunContext): Right[] {
   const { entry } = snapshot.hub;
   const { vm } = snapshot.source;
@@ -226,12 +226,12 @@ function rightsDue({ snapshot, decision }: DecidedWrites, { hosts, plan }: RunCo
   ];
 }
 
-/** What is left are the rights of hooks. */
+/** Hosts that leave only the rights of hooks. */
 const NO_HOSTS: Hosts = { isSource: false, isTarget: false };
 
 /**
- * Whether the VM has shown for long that a write is refused; time in which a cluster did not answer counts. Past its cut-over, as long as
- * the source has to be proved off.
+ * Whether the status of the VM has said for long that a write is refused; time in which a cluster did not answer counts. Past its cut-over
+ * the limit is the one for the proof that the source is off.
  */
 function isRefusedForLong(snapshot: RunSnapshot): boolean {
   const { hub } = snapshot;
@@ -256,7 +256,7 @@ async function readSnapshot(
     storage: run.storage,
     networks: run.networks,
     settings: run.settings,
-    // Before the record (hook-step.ts).
+    // The hooks are read before the record (hook.ts).
     hooks: await readHooks(clusters.hub, { entry, run: runId, plan }),
     stop,
     status: shown,

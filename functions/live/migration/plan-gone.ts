@@ -17,8 +17,8 @@ import { transitionsOf, type Change } from '../status/transitions.ts';
 import { nextVmStatus, timeText } from '../status/vm.ts';
 
 /**
- * A Migration whose Plan is not there. A run holds its Plan, so somebody took the finalizer off: then nothing says any more which clusters
- * its VMs are on. It waits for the Plan, or until a user gives it up.
+ * Reconciles a Migration whose Plan is gone. During a run the Plan has a finalizer, so a user removed that: then nothing says any more
+ * which clusters its VMs are on. The Migration waits for the Plan, or until a user gives it up.
  */
 export async function reconcileWithoutPlan(
   migration: PlanMigration,
@@ -73,7 +73,7 @@ function abandonedStatus(migration: PlanMigration, now: number): StatusUpdate {
   };
 }
 
-/** The Plan named the Providers, so all that are held are looked at. */
+/** Removes the finalizers of all Providers that no other run needs: only the Plan named the ones of this run. */
 export async function releaseWithoutPlan(migration: PlanMigration, context: LiveContext): Promise<void> {
   const { items } = await context.hub.list(HELD_PROVIDERS, {});
   const providers = await Promise.all(items.map(({ metadata }) => readProvider(metadata, context)));

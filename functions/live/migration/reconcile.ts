@@ -47,10 +47,10 @@ export interface MigrationAt {
   readonly name: string;
 }
 
-/** Another process writes the same Migration. */
+/** Retries after a conflict: another process writes the same Migration. */
 const MAX_CONFLICTS = 3;
 
-/** Brings a Migration on as far as it goes now. Rejects where the hub does not answer: the Broker brings the event again. */
+/** Reconciles a Migration as far as it goes now. Rejects if the hub does not answer: the Broker sends the event again. */
 export async function reconcileMigration(at: MigrationAt, context: LiveContext): Promise<ReconcileResult> {
   for (let conflicts = 0; ; conflicts += 1) {
     try {
@@ -83,12 +83,12 @@ async function reconcileEnded(migration: PlanMigration, context: LiveContext): P
   return reconciled('the Migration has ended');
 }
 
-/** The process that has closed it did not come to release all, or has not come to it yet. */
+/** Removes the finalizers of a closed Migration: the process that closed it ended before it had removed all, or is about to. */
 async function reconcileClosed(
   { migration, plan }: { readonly migration: PlanMigration; readonly plan: Plan | undefined },
   context: LiveContext,
 ): Promise<ReconcileResult> {
-  // One that is being deleted goes with the last finalizer.
+  // A Migration that is being deleted goes with the last finalizer.
   if (hasOutbox(migration)) await postOutbox(migration, context);
   await (plan === undefined
     ? releaseWithoutPlan(migration, context)
@@ -96,15 +96,15 @@ async function reconcileClosed(
   return reconciled('the Migration has ended');
 }
 
-/** One that was created with the finalizer, from a copy, would never go. */
+/** Removes the finalizer of a Migration of another type. A copy that was created with it would never go. */
 async function releaseOtherType(migration: PlanMigration, context: LiveContext): Promise<ReconcileResult> {
   if (hasFinalizer(migration)) await removeFinalizers({ migration, plan: undefined, providers: [] }, context);
   return reconciled('the plan is not for live migrations');
 }
 
 /**
- * The plan shows the run too, and its VMs cannot change from then on: before, it may be another one than was checked. One that is to end
- * follows no plan.
+ * Whether the run has begun. The plan's status has the run too, and its VMs cannot change from then on: before, the plan may be another one
+ * than was checked. A run that must end does not follow the plan.
  */
 function hasBegun(pair: MigrationWithPlan): boolean {
   const { migration, plan } = pair;
@@ -120,7 +120,7 @@ const mustEnd = ({ migration, plan }: MigrationWithPlan): boolean =>
   plan.spec.archived === true ||
   plan.spec.type !== 'live';
 
-/** Moves every VM as far as it goes, shows it, and at the end of all lets go of everything. */
+/** Moves every VM as far as it goes, writes the statuses, and at the end of all VMs removes the finalizers. */
 async function continueRun(
   { migration, plan: read }: MigrationWithPlan,
   context: LiveContext,
@@ -155,7 +155,7 @@ async function continueRun(
     ({ decision }) => decision.kind === 'ended' && (isGivenUp(migration) || decision.leftovers.length === 0),
   );
   const isUnrecorded = decided.some((one) => !ended.has(one.entry) && isUnrecordedEnd(one));
-  // What is refused is listed by the next pass.
+  // The next reconcile lists the refused removals.
   if ([...first.values()].some(({ kind }) => kind !== 'written') || isAnyRemoved(again) || isUnrecorded)
     return { message: 'the records of the VMs are to be looked at again', requeue: true };
   if (!isOver) return resultOfOpen(moved, migration);
@@ -170,7 +170,10 @@ async function continueRun(
   return reconciled('the Migration has ended');
 }
 
-/** Another call may have begun it before the end was shown. After that, none does that looks at the Migration (docs/adr/0031). */
+/**
+ * Whether a VM ends without a record. Another call may have begun it before the end was written. After that no call that reads the
+ * Migration begins it (withdraw-late-record.ts).
+ */
 const isUnrecordedEnd = ({ decision, snapshot }: MoveResult): boolean =>
   decision.kind === 'ended' && snapshot?.source.vm !== undefined && recordIn(snapshot) === undefined;
 
@@ -182,7 +185,7 @@ function vmsOf(held: HeldObjects): (RunVm & { readonly shown: VmStatus })[] {
   });
 }
 
-/** While VMs move, no event has the plan checked: a cluster that did not answer may do so now, by a renewed token too. */
+/** Checks the plan again if a cluster did not answer. While VMs move no event triggers the check, and a renewed token may have helped. */
 async function recheckPlan(plan: Plan, context: LiveContext): Promise<Plan> {
   const { executing, sourceProviderNotReady, destinationProviderNotReady } = LIVE_CONDITION;
   const isBlind = [sourceProviderNotReady, destinationProviderNotReady].some((type) =>
@@ -191,11 +194,14 @@ async function recheckPlan(plan: Plan, context: LiveContext): Promise<Plan> {
   return isBlind && has(plan.status, executing) ? checkUnlessForkliftRuns(plan, context) : plan;
 }
 
-/** Forklift, where it was installed during the run, checks its plans itself: the two would undo each other's conditions. */
+/**
+ * Checks the plan, unless Forklift was installed during the run: it checks its plans itself, and the two would undo each other's
+ * conditions.
+ */
 const checkUnlessForkliftRuns = async (plan: Plan, context: LiveContext): Promise<Plan> =>
   (await isForkliftHere(context.hub)) ? plan : (await checkPlan(plan, context)).plan;
 
-/** Why no VM begins now. Forklift, which may be there since the run began, would run the plan too. */
+/** Returns why no VM begins now. Forklift, if it was installed since the run began, would run the plan too. */
 async function blockersOf({ migration, plan }: HeldObjects, hub: ApiServer): Promise<string[]> {
   const mayBegin = (migration.status?.vms ?? []).some(({ started }) => started === undefined);
   const forklift = mayBegin && (await isForkliftHere(hub)) ? [FORKLIFT_IS_HERE] : [];
@@ -207,11 +213,11 @@ async function blockersOf({ migration, plan }: HeldObjects, hub: ApiServer): Pro
 
 const FORKLIFT_IS_HERE = 'Forklift was installed, so it runs the live plans: mtq begins no VM';
 
-/** Whether Providers and Plan are to say what is wrong. */
+/** Whether Providers and Plan need a check, so that their conditions name the problem. */
 const isBlocked = ({ decision }: MoveResult): boolean =>
   isUnknown(decision) || (decision.kind === 'wait' && decision.reason === LIVE_REASON.planNotReady);
 
-/** A VM that has ended makes room for one that waits for its turn. */
+/** Returns the result of an open run. A VM that has ended makes room for one that waits for its turn. */
 function resultOfOpen(moved: readonly MoveResult[], { status }: PlanMigration): ReconcileResult {
   const isWaitingForTurn = moved.some(
     ({ decision }) => decision.kind === 'wait' && decision.reason === LIVE_REASON.waitingToStart,
@@ -227,14 +233,14 @@ function resultOfOpen(moved: readonly MoveResult[], { status }: PlanMigration): 
   };
 }
 
-/** The plan's entry, with what was found on the source when the run began. */
+/** Returns the plan's entry, with the VM that was found on the source when the run began. */
 const entryOf = (shown: VmStatus, { spec }: Plan): PlanVm => {
   const entry = spec.vms.find((each) => isSameVm(each, shown)) ?? {};
   const { id, namespace, name } = shown;
   return { ...entry, ...(id && { id }), ...(namespace && { namespace }), ...(name && { name }) };
 };
 
-/** What a cluster that does not answer keeps open ends where a user has given it up. */
+/** Moves the VMs. A VM that waits for a cluster that does not answer ends if a user has given the run up. */
 async function moveVms(
   vms: readonly RunVm[],
   held: HeldObjects,
@@ -252,7 +258,7 @@ async function moveVms(
   });
 }
 
-/** A VM that has begun goes on whatever the limit is; one that is not to begin any more needs no turn. */
+/** Moves the VMs within the limit. A VM that has begun goes on whatever the limit is; one that must not begin any more does not count. */
 async function moveWithinLimit(
   vms: readonly RunVm[],
   run: RunContext,
@@ -273,7 +279,7 @@ async function moveWithinLimit(
   );
 }
 
-/** A text: why the clusters are not asked. */
+/** Reads the context of the run; resolves with a text if the clusters cannot be read, which says why. */
 async function readRunContext(held: HeldObjects, { hub }: LiveContext): Promise<RunContext | string> {
   const { migration, plan, providers } = held;
   const clusters = clustersOf(held, hub);
@@ -299,13 +305,13 @@ async function readRunContext(held: HeldObjects, { hub }: LiveContext): Promise<
   };
 }
 
-/** What the clusters were when the run began. */
+/** Returns the ids of the clusters when the run began. */
 function clusterIdsOf({ metadata }: PlanMigration): ClusterIds | undefined {
   const [source, target] = metadata.annotations?.[LIVE_ANNOTATION.clusters]?.split(' ') ?? [];
   return source === undefined || target === undefined ? undefined : { source, target };
 }
 
-/** A map that is gone maps nothing: what needs it says so. */
+/** Reads the maps. A map that is gone maps nothing: the steps that need it say so. */
 async function readMaps(
   { metadata, spec }: Plan,
   hub: ApiServer,

@@ -12,7 +12,7 @@ import { getOrUndefined } from '../read/get.ts';
 import type { HeldObjects } from './finalizers.ts';
 import type { MoveResult } from './move-vm.ts';
 
-/** undefined: one of them cannot be asked. */
+/** Returns the API servers; undefined if one of them cannot be reached. */
 export function clustersOf(
   { providers: { source, destination } }: HeldObjects,
   hub: ApiServer,
@@ -23,7 +23,7 @@ export function clustersOf(
 
 type Removals = ReadonlyMap<MoveResult, Applied>;
 
-/** Once the end of a VM is in the status, its record goes. What became of each that had one. */
+/** Removes the records of VMs whose end is in the status. Resolves with the result for each VM that had one. */
 export async function removeRecords(
   moved: readonly MoveResult[],
   held: HeldObjects,
@@ -56,7 +56,7 @@ async function removeRecord(
   }
 }
 
-/** By another call: a policy may refuse a write before the API server looks at its version. */
+/** Whether another call removed the record: a policy may refuse a write before the API server looks at its version. */
 async function isRecordGone(removal: readonly LiveWrite[], source: ApiServer): Promise<boolean> {
   const vms = await Promise.all(
     removal.map(({ object: { metadata } }) =>
@@ -68,7 +68,10 @@ async function isRecordGone(removal: readonly LiveWrite[], source: ApiServer): P
   return vms.every((vm) => vm?.metadata.annotations?.[LIVE_ANNOTATION.run] === undefined);
 }
 
-/** A record that cannot be taken off is left over as long as that is so. With what was said first, or the status would never be quiet. */
+/**
+ * Adds a record that cannot be removed to the leftovers, for as long as that is so. It keeps the first message, or the status would never
+ * be quiet.
+ */
 export function withKeptRecord(
   one: MoveResult,
   released: Applied | undefined,
@@ -81,6 +84,6 @@ export function withKeptRecord(
   return { ...one, decision: { ...decision, leftovers: [...decision.leftovers, left] } };
 }
 
-/** What of the run is left is to be read again: another call that read before may be writing a record. */
+/** Whether the leftovers are to be read again: a call that read before the removal may be writing a record. */
 export const isAnyRemoved = (released: Removals): boolean =>
   [...released.values()].some(({ kind }) => kind !== 'refused');

@@ -24,7 +24,7 @@ class Hub {
   version = 1;
   migration: PlanMigration | undefined = running;
   readonly warnings: string[] = [];
-  /** What others do between the last reading and the write, once. */
+  /** Changes by others between the last reading and the write, once. */
   meanwhile = (): void => undefined;
 
   scale(replicas: number): void {

@@ -6,12 +6,12 @@ import { LIVE_WATCHER, PLAN_MIGRATIONS } from '../../kubernetes/live-resources.t
 import type { Log } from '../../runtime/log.ts';
 import { getOrUndefined } from '../read/get.ts';
 
-/** Others scale it at the same time, or its status changes. */
+/** Retries after a conflict: others scale the Deployment at the same time, or its status changes. */
 const MAX_CONFLICTS = 3;
 
 /**
- * Scales the watcher up, which brings the clusters' events; true: it was down. The guard scales it down after the last run. Never rejects:
- * without the watcher the guard's sweeps bring a run on.
+ * Scales the watcher up, which brings the clusters' events; true if it was down. The guard scales it down after the last run. Never
+ * rejects: without the watcher the guard's resyncs bring a run on.
  */
 export async function scaleUpWatcher(
   migration: PlanMigration,
@@ -29,8 +29,8 @@ export async function scaleUpWatcher(
 }
 
 /**
- * A call may stand still until the guard has scaled the watcher down, which nobody does again then. So the run is read after the Deployment,
- * and a Deployment that has changed since is a conflict.
+ * Scales the watcher up once. A call may be delayed until the guard has scaled the watcher down, and no later call would scale it down
+ * again. So the run is read after the Deployment, and a Deployment that has changed since is a conflict.
  */
 async function scaleUpOnce(
   { metadata: { namespace = '', name } }: PlanMigration,

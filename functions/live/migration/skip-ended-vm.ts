@@ -8,8 +8,8 @@ import { getOrUndefined } from '../read/get.ts';
 import type { RunContext, RunVm } from './move-vm.ts';
 
 /**
- * The decision about a VM whose end is shown with nothing left over; undefined: it is to be read whole. Its record is taken off
- * after that is shown, so it may be there still: the VM on the source alone is read, 1 request where the whole is 21. Never rejects.
+ * Returns the decision about a VM whose end is in the status with nothing left over; undefined if the VM is to be read whole. Its record is
+ * removed after that status, so it may still be there: only the VM on the source is read, 1 request instead of 21. Never rejects.
  */
 export async function skipEndedVm({ entry, shown }: RunVm, run: RunContext): Promise<Ended | undefined> {
   if (!hasNothingLeft(shown)) return undefined;
@@ -22,7 +22,7 @@ export async function skipEndedVm({ entry, shown }: RunVm, run: RunContext): Pro
       vm?.metadata.uid === id ? recordOf(vm, runId).kind === 'none' : has(shown, LIVE_CONDITION.succeeded);
     return isAsShown ? shownEnd(shown) : undefined;
   } catch {
-    // The whole reading says why.
+    // Reading the whole VM gives the reason.
     return undefined;
   }
 }

@@ -41,16 +41,16 @@ import { shownVmStatus } from '../status/report.ts';
 import type { DecidedVm } from '../status/vm.ts';
 import { isHost } from '../findings/providers.ts';
 
-/** What one event brought about. */
+/** The result of one event. */
 export interface ReconcileResult {
   readonly message: string;
-  /** The next event is to come at once. */
+  /** Whether the next event is to come at once. */
   readonly requeue: boolean;
 }
 
 export const reconciled = (message: string): ReconcileResult => ({ message, requeue: false });
 
-/** Checks the plan, holds what the run needs, and then writes which VMs move: before anything is written on their clusters. */
+/** Checks the plan, adds the finalizers, and then writes the list of the VMs: before anything is written on their clusters. */
 export async function startRun(pair: MigrationWithPlan, context: LiveContext): Promise<ReconcileResult> {
   const { migration, plan } = pair;
   const cannot = await startBlocker(pair, context);
@@ -76,7 +76,7 @@ export async function startRun(pair: MigrationWithPlan, context: LiveContext): P
   return { message: `the run of ${String(runs.length)} VMs begins`, requeue: true };
 }
 
-/** The VMs that have not moved yet, in an earlier run. */
+/** Returns the VMs that have not moved yet, in an earlier run. */
 const vmsToStart = ({ migration, plan }: MigrationWithPlan, { vms }: SourceView): DecidedVm[] =>
   plan.spec.vms.flatMap((entry, index) => {
     const hasMoved = shownVmStatus(plan, migration, entry) !== undefined;
@@ -85,11 +85,11 @@ const vmsToStart = ({ migration, plan }: MigrationWithPlan, { vms }: SourceView)
 
 interface Requested extends MigrationWithPlan {
   readonly providers: PlanProviders;
-  /** On the source. */
+  /** VMs on the source. */
   readonly vms: readonly VirtualMachine[];
 }
 
-/** What the user who created the Migration may not do: the run would do it with rights that the user lacks. */
+/** Refuses a run that needs rights which the user who created the Migration lacks: the run would use `live`'s own. */
 async function requesterRefusal(
   { migration, plan, providers, vms }: Requested,
   { hub }: LiveContext,
@@ -117,7 +117,9 @@ async function requesterRefusal(
   );
 }
 
-/** Before the webhook was there, every creator of a Migration could name another user in its annotation. */
+/**
+ * Whether the Migration was created after the webhook. Before that every creator of a Migration could name another user in its annotation.
+ */
 async function isReviewed({ metadata }: PlanMigration, hub: Reader): Promise<boolean> {
   const reviews = await getOrUndefined(hub.get(REVIEWS.type, REVIEWS.at));
   return (
@@ -149,19 +151,19 @@ async function reportNotReady(
   return reconciled('the plan is not Ready');
 }
 
-/** A provider that leads to another cluster later would make all objects seem gone. */
+/** Adds the ids of the clusters. If a provider leads to another cluster later, all objects would seem gone. */
 function withClusterIds(migration: PlanMigration, { source, target }: ClusterIds): PlanMigration {
   const annotations = {
     ...migration.metadata.annotations,
     [LIVE_ANNOTATION.clusters]: `${source} ${target}`,
   };
   const { finalizers = [] } = migration.metadata;
-  // One that was created with the finalizer, from a copy, would not be written.
+  // A Migration that was created with the finalizer, from a copy, would not be written.
   const others = finalizers.filter((finalizer) => finalizer !== LIVE_FINALIZER);
   return { ...migration, metadata: { ...migration.metadata, annotations, finalizers: others } };
 }
 
-/** With the uid, by which the VM is known from here on. */
+/** Returns the first decision about a VM, with the uid, by which the VM is known from here on. */
 function vmToStart(
   entry: PlanVm,
   vm: { readonly uid: string; readonly namespace?: string; readonly name: string } | undefined,
@@ -171,20 +173,20 @@ function vmToStart(
   return { entry: { ...entry, ...known }, decision: notStarted('the run begins') };
 }
 
-/** Of a VM that does not move yet. */
+/** The decision about a VM that does not move yet. */
 export const notStarted = (message: string): RunDecision => ({
   ...wait(LIVE_REASON.waitingToStart, message),
   step: FIRST_STEP,
 });
 
-/** It is being deleted, or its plan is; or it has failed before it began. */
+/** Whether the Migration or its Plan is being deleted, or the Migration failed before it began. */
 const isEnding = ({ migration, plan }: MigrationWithPlan): boolean =>
   migration.status?.completed !== undefined ||
   [migration, plan].some(({ metadata }) => metadata.deletionTimestamp !== undefined);
 
 /**
- * What an interrupted beginning holds. First the Migration loses its clusters, by the version that was read: another call may be about to
- * show that the run has begun, and one of the two has a conflict then. Rejects with it.
+ * Undoes an interrupted start. First the Migration loses its clusters, by the version that was read: another call may be about to write
+ * that the run has begun, and one of the two has a conflict then. Rejects with it.
  */
 async function undoStart({ migration, plan }: MigrationWithPlan, context: LiveContext): Promise<void> {
   if (!hasFinalizer(migration)) return;
@@ -194,7 +196,7 @@ async function undoStart({ migration, plan }: MigrationWithPlan, context: LiveCo
   await releaseRun({ migration: object, plan }, context);
 }
 
-/** What holds the Migration, its Plan and its Providers, if no other run needs it. */
+/** Removes the finalizers of the Migration, its Plan and its Providers that no other run needs. */
 export async function releaseRun(
   { migration, plan }: MigrationWithPlan,
   context: LiveContext,
@@ -204,7 +206,7 @@ export async function releaseRun(
   await removeFinalizers({ migration, plan, providers }, context);
 }
 
-/** Why no run of the plan begins any more; undefined: one may. */
+/** Returns why no run of the plan begins any more; undefined if one may. */
 function planEnd({ spec, status }: Plan): Finding | undefined {
   if (spec.archived === true)
     return critical(LIVE_CONDITION.planNotReady, 'Archived', {
@@ -218,7 +220,7 @@ function planEnd({ spec, status }: Plan): Finding | undefined {
   });
 }
 
-/** Why the run does not begin. Where it never will, what an interrupted beginning holds is released. */
+/** Returns why the run does not begin. If it never will, an interrupted start is undone. */
 async function startBlocker(
   { migration, plan }: MigrationWithPlan,
   context: LiveContext,
@@ -239,13 +241,13 @@ async function startBlocker(
   const { items } = await hub.list(OPEN_MIGRATIONS, {});
   const first = migrationBefore(migration, plan, items);
   if (first === undefined) return undefined;
-  // What it leaves over is not in the list.
+  // The list has no leftovers.
   const whole = await getOrUndefined(hub.get(PLAN_MIGRATIONS, first.metadata));
   await writeProblem(migration, waitingForMigration(whole ?? first), context);
   return reconciled(`waiting for the end of Migration ${first.metadata.name}`);
 }
 
-/** Says so once, where an admin looks. */
+/** Writes an Event once, where an admin looks. */
 async function leaveToForklift(
   { metadata: { namespace = '', name, uid } }: KubernetesObject,
   { hub: cluster, clock, log }: LiveContext,
@@ -262,7 +264,7 @@ async function leaveToForklift(
   return reconciled('Forklift runs the plans');
 }
 
-/** Each as it is now; undefined: it is gone. */
+/** Reads each provider as it is now; undefined if it is gone. */
 export async function readProviders({ spec, metadata }: Plan, context: LiveContext): Promise<PlanProviders> {
   const { namespace = '' } = metadata;
   const [source, destination] = await Promise.all([

@@ -16,7 +16,7 @@ const BY_ANOTHER = withRecord(
   aRecord((record) => ({ ...record, attempt: 1 })),
 );
 
-/** A Migration whose one VM shows its end with these left over; undefined: it shows none. */
+/** A Migration whose one VM has an end in its status with these leftovers; undefined: it has no end. */
 const showing = (leftovers?: readonly string[]): PlanMigration =>
   aPlanMigration((one) => ({
     ...one,
@@ -38,7 +38,7 @@ const OVER = annotated(
 
 const conflict = (): ApiError => new ApiError('replace', { code: 409, reason: 'Conflict' }, new Date());
 
-/** `conflicts`: so many writes come too late. */
+/** An API server of which so many writes (`conflicts`) come too late. */
 const apiWith = (object: object | undefined, written: object[], conflicts = 0): ApiServer =>
   ({
     get: (_type: ResourceType, { name }: { readonly name: string }) =>

@@ -16,14 +16,14 @@ const ATTEMPTS = 5;
 interface Recorded {
   readonly migration: PlanMigration;
   readonly entry: PlanVm;
-  /** What was written, where there was no record. */
+  /** The writes to a VM that had no record. */
   readonly writes: readonly LiveWrite[];
 }
 
 /**
- * Takes the first record of a run off its VM where the end was shown before it was written: nothing would go on with it. Who begins looks at
- * the Migration after its record, and who ends without a record looks at the VM after that end, so that one of them sees both
- * (docs/adr/0031). Resolves with whether it was too late.
+ * Removes the first record of a run from its VM if the end was written to the status before it: nothing would go on with it. A call that
+ * begins reads the Migration after it wrote the record. A call that ends a VM without a record reads the VM after it wrote that end. So one
+ * of them sees both. Resolves with whether it was too late.
  */
 export async function withdrawLateRecord(
   { migration, entry, writes }: Recorded,
@@ -41,7 +41,10 @@ export async function withdrawLateRecord(
   return true;
 }
 
-/** The end of the VM is shown, or the run is over, or the Migration is gone. One of its name may have replaced it. */
+/**
+ * Whether the status has the end of the VM, or the run is over, or the Migration is gone. Another Migration of its name may have replaced
+ * it.
+ */
 async function hasEndedMeanwhile(
   { migration, entry }: Pick<Recorded, 'migration' | 'entry'>,
   hub: Reader,

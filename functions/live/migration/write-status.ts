@@ -18,8 +18,8 @@ export interface MigrationWithPlan {
 }
 
 /**
- * Shows the run, with the events of what is new. The Migration first: it is the log of the run, and what the plan shows is derived from
- * it. Resolves with both as written; rejects with a conflict where one has changed.
+ * Writes the statuses of the run, with the events of the changes. The Migration comes first: it is the log of the run, and the plan's
+ * status is derived from it. Resolves with both as written; rejects with a conflict if one has changed.
  */
 export async function writeRunStatus(
   { migration, plan, refers }: MigrationWithPlan & { readonly refers?: Referred | undefined },
@@ -35,7 +35,7 @@ export async function writeRunStatus(
   };
 }
 
-/** With its events, and with those that no Broker has taken before. */
+/** Posts the new events, and those that no Broker has taken before, then writes the status. */
 export async function writeMigrationStatus(
   migration: PlanMigration,
   { status, transitions }: StatusUpdate,
@@ -50,11 +50,11 @@ export interface StatusUpdate {
   readonly transitions: readonly MoveEvent[];
 }
 
-/** The events that a run has left over after its end. */
+/** Posts the events that a run has left over after its end. */
 export const postOutbox = (migration: PlanMigration, context: LiveContext): Promise<PlanMigration> =>
   writeMigrationStatus(migration, { status: migration.status ?? {}, transitions: [] }, context);
 
-/** Shows why a Migration does not begin; resolves with it. */
+/** Writes why a Migration does not begin; resolves with it. */
 export function writeProblem(
   migration: PlanMigration,
   finding: Finding,

@@ -2,15 +2,15 @@ import type { LiveWrite } from '../run/decision.ts';
 import type { Plan } from '../../domain/live/forklift.ts';
 
 /**
- * Which of these writes would make something on the target outside the Plan's namespace; undefined: none. The record says where a run goes
- * on, and who may edit the VM may edit its record.
+ * Returns the problem of a write that would make an object on the target outside the Plan's namespace; undefined if there is none. The
+ * record says where a run goes on, and a user who may edit the VM may edit its record.
  */
 export function wrongNamespace(
   writes: readonly LiveWrite[],
   { spec: { targetNamespace } }: Plan,
 ): string | undefined {
   for (const { verb, on, object } of writes) {
-    // What has no namespace is one.
+    // An object without a namespace is a Namespace.
     const { name, namespace = name } = object.metadata;
     if (verb === 'create' && on === 'target' && namespace !== targetNamespace)
       return (

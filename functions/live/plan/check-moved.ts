@@ -2,7 +2,7 @@ import { has } from '../../domain/live/conditions.ts';
 import type { Plan, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import { named } from '../../domain/live/reference.ts';
-import { overQuota } from '../target/quota.ts';
+import { overQuota } from '../on-target/quota.ts';
 import type { Reader } from '../../kubernetes/cluster.ts';
 import { PLANS, VIRTUAL_MACHINES } from '../../kubernetes/live-resources.ts';
 import { RESOURCE_QUOTAS } from '../../kubernetes/resources.ts';
@@ -13,8 +13,8 @@ import { getOrUndefined } from '../read/get.ts';
 import { overFinding } from '../status/vm.ts';
 
 /**
- * Shows of each VM that has moved, and was over its quota then, whether it is still, and by how much: as long as that is so it would not
- * start again (L8). The Migration shows what it was at its end.
+ * Writes for each VM that has moved, and was over its quota then, whether it still is, and by how much: as long as that is so it would not
+ * start again (L8). The Migration's status keeps the amount at its end.
  */
 export async function checkMoved(plan: Plan, context: LiveContext): Promise<void> {
   const { metadata, spec, status } = plan;
@@ -27,7 +27,7 @@ export async function checkMoved(plan: Plan, context: LiveContext): Promise<void
   await putStatus(context.hub, PLANS, { object: plan, status: { ...status, migration: { ...shown, vms } } });
 }
 
-/** undefined: the cluster does not answer, so what was known stays. */
+/** Reads the quotas again; undefined if the cluster does not answer, so that the known amounts stay. */
 async function readAgain(
   vms: readonly VmStatus[],
   namespace: string,
@@ -49,7 +49,7 @@ async function readAgain(
   }
 }
 
-/** Empty: it is over no more. */
+/** Returns the status with this amount; if it is empty, the VM is no longer over its quota. */
 const withOver = (vm: VmStatus, over: string): VmStatus => ({
   ...vm,
   conditions: (vm.conditions ?? []).flatMap((condition) => {

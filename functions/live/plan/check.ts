@@ -38,11 +38,11 @@ import {
 import { ARCHIVED, planFindings } from '../findings/plan.ts';
 import { phaseOf, providerFindings } from '../findings/providers.ts';
 
-/** Whether Forklift itself runs the plans of this cluster: two that do would undo each other's conditions. */
+/** Whether Forklift itself runs the plans of this cluster: two controllers would undo each other's conditions. */
 export const isForkliftHere = async (hub: Reader): Promise<boolean> =>
   (await forkliftControllers(hub)).length > 0;
 
-/** Forklift's own objects; none: it is not installed. */
+/** Forklift's own objects; none if it is not installed. */
 export const forkliftControllers = (hub: Reader): Promise<KubernetesObject[]> =>
   listIfServed(hub.list(FORKLIFT_CONTROLLERS, {}));
 
@@ -50,7 +50,7 @@ interface WithStatus extends KubernetesObject {
   status?: { conditions?: LiveCondition[]; observedGeneration?: number };
 }
 
-/** Writes the status where it says something else. Rejects with a conflict where the object has changed. */
+/** Writes the status if it has changed. Rejects with a conflict if the object has changed. */
 export async function putStatus<T extends KubernetesObject & { status?: object }>(
   hub: Cluster,
   type: ResourceType<T>,
@@ -77,7 +77,7 @@ async function writeFindings<T extends WithStatus>(
   return putStatus(hub, type, { object, status });
 }
 
-/** Asks the provider's cluster, and writes what holds of it. The cluster is left out where it does not answer. */
+/** Connects to the provider's cluster, and writes the provider's findings. The result has no cluster if it does not answer. */
 export async function checkProvider(
   reference: NamedReference,
   checking: Checking,
@@ -95,7 +95,7 @@ export async function checkProvider(
   return { ...read, provider, cluster: answer?.kind === 'ok' ? cluster : undefined };
 }
 
-/** Names of a cluster's objects, `namespace/name` where they have one; undefined: not known. */
+/** Names of a cluster's objects, `namespace/name` for those in a namespace; undefined if they are not known. */
 async function namesIn(cluster: Reader | undefined, type: ResourceType): Promise<Known> {
   if (cluster === undefined) return undefined;
   try {
@@ -108,7 +108,7 @@ async function namesIn(cluster: Reader | undefined, type: ResourceType): Promise
   }
 }
 
-/** `providers`: those of the plan; left out, the map's own. */
+/** Checks a storage map. `providers`: those of the plan; the map's own if left out. */
 export async function checkStorageMap(
   at: NamedReference,
   checking: Checking,
@@ -159,15 +159,15 @@ async function readProviders(
   return { source, destination };
 }
 
-/** A plan, and whether it can run. */
+/** A plan, with whether it can run. */
 export interface CheckedPlan {
   readonly plan: Plan;
   readonly isReady: boolean;
-  /** undefined: a cluster does not answer. */
+  /** The view; undefined if a cluster does not answer. */
   readonly view: PlanView | undefined;
 }
 
-/** Checks all that the plan refers to, then the plan, and writes what holds of each. */
+/** Checks all objects that the plan refers to, then the plan, and writes the findings of each. */
 export async function checkPlan(plan: Plan, checking: Checking): Promise<CheckedPlan> {
   const { namespace = '' } = plan.metadata;
   const { provider, map, vms } = plan.spec as Partial<Plan['spec']>;
@@ -185,11 +185,11 @@ export async function checkPlan(plan: Plan, checking: Checking): Promise<Checked
   return { plan: checked, view, isReady: findings.some(({ type }) => type === LIVE_CONDITION.ready) };
 }
 
-/** What the runs of the plan came to stays. */
+/** Writes the findings of an archived plan. The results of its runs stay. */
 export const writeArchived = (plan: Plan, checking: Checking): Promise<Plan> =>
   writeFindings(PLANS, { object: plan, findings: ARCHIVED }, checking);
 
-/** A reference without a namespace is to an object of the plan's. */
+/** Checks an object that the plan names. A reference without a namespace is to an object in the plan's. */
 async function checkNamed<T>(
   reference: NamedReference | undefined,
   check: (at: Required<NamedReference>) => Promise<T>,

@@ -17,8 +17,8 @@ const REVIEWS: ResourceType<AccessReview> = {
 };
 
 /**
- * The rights that the user lacks. A right to every object of a kind is asked for first, where there are several: most users have it,
- * and a plan may name 200 VMs.
+ * Returns the rights that the user lacks. A right to every object of a kind is reviewed first if there are several: most users have it, and
+ * a plan may name 200 VMs.
  */
 export async function missingRights(
   cluster: Pick<Cluster, 'create'>,
@@ -35,7 +35,7 @@ export async function missingRights(
   return missing.flat();
 }
 
-/** Of rights that differ in their names. */
+/** Returns the missing ones of rights that differ in their names. */
 async function missingOf(
   rights: readonly Right[],
   has: (right: Right) => Promise<boolean>,

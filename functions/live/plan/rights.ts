@@ -3,16 +3,16 @@ import { KIND } from '../../domain/names.ts';
 import type { NewObject } from '../run/decision.ts';
 import { FORKLIFT_KIND, LIVE_KIND } from '../../domain/live/names.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
-import { isClusterWide, resourcesOf } from '../target/resources.ts';
+import { isClusterWide, resourcesOf } from '../on-target/resources.ts';
 import { named } from '../../domain/live/reference.ts';
 
-/** One verb on one kind, as in a SubjectAccessReview. */
+/** A verb on a kind, as in a SubjectAccessReview. */
 export interface Right {
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
   readonly namespace: string;
-  /** Left out: every object. */
+  /** The object; every object if left out. */
   readonly name?: string;
 }
 
@@ -25,16 +25,16 @@ const rightTo = (verb: string, { apiVersion, kind }: Kind, at: Pick<Right, 'name
   ...at,
 });
 
-/** To run a plan, it must be readable. */
+/** The right to read the plan: a user must have it to run the plan. */
 export const rightToRead = (at: Required<NamedReference>): Right => rightTo('get', FORKLIFT_KIND.plan, at);
 
 /**
- * A user who may use a provider acts with its token there. It is what an admin gives for migrations to other clusters, in place of
- * KubeVirt's role `kubevirt.io:migrate`: no right to create VMIMs is asked for.
+ * The right to use a provider: its user acts with its token there. An admin gives this right for migrations to other clusters, in place of
+ * KubeVirt's role `kubevirt.io:migrate`: no right to create VMIMs is needed.
  */
 export const rightToUse = (at: Required<NamedReference>): Right => rightTo('use', FORKLIFT_KIND.provider, at);
 
-/** To use both providers of the plan, each once. */
+/** Rights to use both providers of the plan, each once. */
 export function rightsToUse({ spec: { provider }, metadata }: Plan): Right[] {
   const { namespace = '' } = metadata;
   return eachOnce(
@@ -45,13 +45,15 @@ export function rightsToUse({ spec: { provider }, metadata }: Plan): Right[] {
 }
 
 export interface Hosts {
-  /** The VMs leave the cluster of the plan. */
+  /** Whether the VMs leave the cluster of the plan. */
   readonly isSource: boolean;
-  /** They come to it. */
+  /** Whether the VMs move to the cluster of the plan. */
   readonly isTarget: boolean;
 }
 
-/** What a run does in the cluster of its plan, which `live` may do for anybody: the user must be allowed to do it too. */
+/**
+ * Rights to the actions of a run in the cluster of its plan. `live` may do them for any user, so the user must be allowed to do them too.
+ */
 export function rightsToMove({ spec, metadata }: Plan, { isSource, isTarget }: Hosts): Right[] {
   const { namespace = '' } = metadata;
   const hooks = spec.vms.flatMap((vm) => vm.hooks ?? []).map(({ hook }) => ({ namespace, ...named(hook) }));
@@ -66,15 +68,15 @@ export function rightsToMove({ spec, metadata }: Plan, { isSource, isTarget }: H
 const POD: Kind = { apiVersion: 'v1', kind: 'Pod' };
 const MADE: readonly Kind[] = [LIVE_KIND.vm, LIVE_KIND.dataVolume, LIVE_KIND.claim];
 
-/** A VM that leaves is read, halted, and its VMI deleted. A VM that is given by its id only may be any. */
+/** Rights on a VM that leaves: the run reads and halts it, and deletes its VMI. A reference with an id only may mean any VM. */
 const rightsToTake = ({ namespace = '', name }: NamedReference): Right[] =>
   ['get', 'update', 'delete'].map((verb) =>
     rightTo(verb, LIVE_KIND.vm, { namespace, ...(name === undefined ? {} : { name }) }),
   );
 
 /**
- * To copy what a VM of the plan's cluster names: known when the VM is read, at the start of its run. Of an instance type, to read what is
- * copied: the ControllerRevision, where there is one.
+ * Rights to copy the objects that a VM of the plan's cluster names; they are known when the VM is read, at the start of its run. The right
+ * for an instance type is to read the copied object: the ControllerRevision, if there is one.
  */
 export const rightsToCopy = (vm: VirtualMachine): Right[] =>
   resourcesOf(vm)
@@ -86,7 +88,7 @@ export const rightsToCopy = (vm: VirtualMachine): Right[] =>
         : rightTo('get', LIVE_KIND.revision, { namespace, name: revision });
     });
 
-/** To make what VMs name in their target namespace, in the plan's cluster. */
+/** Rights to make the objects that VMs name in their target namespace, in the plan's cluster. */
 export const rightsToMake = (vms: readonly VirtualMachine[], namespace: string): Right[] => {
   const kinds = vms.flatMap(resourcesOf).filter((each) => !isClusterWide(each));
   return [...new Map(kinds.map((each) => [each.kind, each])).values()].map((kind) =>
@@ -94,7 +96,7 @@ export const rightsToMake = (vms: readonly VirtualMachine[], namespace: string):
   );
 };
 
-/** To make these objects, each kind once. Without the rest a VMIM moves nothing, so that takes no right. */
+/** Rights to make these objects, each kind once. A VMIM needs none: it moves nothing without the other objects. */
 export const rightsToCreate = (objects: readonly NewObject[]): Right[] =>
   eachOnce(
     objects
@@ -104,20 +106,20 @@ export const rightsToCreate = (objects: readonly NewObject[]): Right[] =>
       ),
   );
 
-/** To make the target namespace in the plan's cluster. */
+/** The right to make the target namespace in the plan's cluster. */
 export const RIGHT_TO_MAKE_NAMESPACE: Right = rightTo('create', LIVE_KIND.namespace, { namespace: '' });
 
 const eachOnce = (rights: readonly Right[]): Right[] => [
   ...new Map(rights.map((right) => [describeRight(right), right])).values(),
 ];
 
-/** As in `kubectl auth can-i`. */
+/** Describes the right as `kubectl auth can-i` does. */
 export function describeRight({ verb, group, resource, namespace, name }: Right): string {
   const of = `${resource}${group === '' ? '' : `.${group}`}${name === undefined ? '' : `/${name}`}`;
   if (resource === 'namespaces') return `${verb} ${of}`;
   return `${verb} ${of} ${namespace === '' ? 'in all namespaces' : `in namespace ${namespace}`}`;
 }
 
-/** Which rights the user lacks, in words. */
+/** Describes the rights that the user lacks. */
 export const describeMissingRights = (user: string, missing: readonly Right[]): string =>
   `User "${user}" cannot ${missing.map(describeRight).join(', ')}.`;

@@ -7,7 +7,7 @@ import { readCpus } from './cpus.ts';
 
 const HOST = 'host-model-cpu.node.kubevirt.io/Skylake';
 
-/** Has the node `s-node` with these labels, or this refusal in its place. */
+/** A source that has the node `s-node` with these labels, or answers with this refusal. */
 const aSource = (node: Record<string, string> | number): Reader =>
   ({
     get: (_type: ResourceType, { name }: Address) =>
@@ -16,7 +16,7 @@ const aSource = (node: Record<string, string> | number): Reader =>
         : Promise.resolve({ object: { metadata: { ...metadata(name), labels: node } } }),
   }) as unknown as Reader;
 
-/** Has so many nodes, whatever labels are asked for. */
+/** A target that has so many nodes, for any label selector. */
 const aTarget = (nodes: number): Reader =>
   ({
     list: () => Promise.resolve({ items: Array.from({ length: nodes }, () => ({})) }),

@@ -8,7 +8,7 @@ import { NODES } from '../../kubernetes/resources.ts';
 import { getOrUndefined, unlessForbidden } from './get.ts';
 import { orUnknown } from './unknown-cluster.ts';
 
-/** A VM that runs, by its uid. */
+/** A VM that runs, with its uid. */
 export interface Running {
   readonly uid: string;
   readonly vmi: Vmi;
@@ -20,8 +20,8 @@ export const runningIn = (vms: readonly VmView[]): Running[] =>
   );
 
 /**
- * Whose CPUs no node of the target has, and whose nodes do not say which CPU it is. Where a token may not read nodes, nothing counts as
- * missing. Rejects with UnknownCluster.
+ * Finds the VMs whose CPUs no node of the target has, and those whose nodes have no labels about their CPU. If a token may not read nodes,
+ * nothing counts as missing. Rejects with UnknownCluster.
  */
 export async function readCpus(
   running: readonly Running[],
@@ -61,7 +61,7 @@ const unlabelledNodes = (
 
 const nodeNameOf = ({ status }: Vmi): string => status?.nodeName ?? '';
 
-/** By name: each once, however many VMs run there. */
+/** Reads the nodes by name: each once, however many VMs run there. */
 async function readNodes(
   names: ReadonlySet<string>,
   source: Reader,
@@ -75,7 +75,7 @@ async function readNodes(
   return new Map(await Promise.all(reads));
 }
 
-/** Of nodes with all these labels; '': any. */
+/** Returns the selector of nodes with all these labels; '' selects any. */
 const selectorOf = (labels: Readonly<Record<string, string>>): string =>
   Object.entries(labels)
     .map((label) => label.join('='))

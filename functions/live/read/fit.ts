@@ -1,9 +1,9 @@
-import { fillingOf, fitAtLaunch } from '../target/filling.ts';
+import { fillingOf, fitAtLaunch } from '../on-target/filling.ts';
 import type { DataVolume, VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import type { RunId } from '../run/names.ts';
 import type { Fit, SourceSide, TargetSide } from '../run/snapshot.ts';
-import { podsOnTarget, runningPodsOf, type Needed } from '../target/quota.ts';
-import { neededVolumes } from '../target/volumes.ts';
+import { podsOnTarget, runningPodsOf, type Needed } from '../on-target/quota.ts';
+import { neededVolumes } from '../on-target/volumes.ts';
 import type { KubeVirt, Namespace, Pod, ResourceQuota } from '../../domain/objects.ts';
 import { inForce } from '../../domain/policy/policy.ts';
 import { keepsState, STATE_CLAIM } from '../../domain/sizing/claims.ts';
@@ -15,7 +15,7 @@ import { ofRun, type VmAt } from './vmims.ts';
 
 type FoundFit = Pick<TargetSide, 'fit' | 'launched'>;
 
-/** Where no launcher is to come, or no quota counts. */
+/** The fit if no launcher is to come, or no quota counts. */
 export const FITS: FoundFit = { fit: { missing: undefined, isLetIn: false }, launched: undefined };
 
 const UNKNOWN: Fit = {
@@ -25,9 +25,9 @@ const UNKNOWN: Fit = {
 
 /** A launcher that is to come on the target. */
 export interface LauncherToCome {
-  /** Of the VM there. */
+  /** The VM on the target. */
   readonly at: VmAt;
-  /** Its volumes that CDI fills once the launcher is on a node. */
+  /** The VM's volumes that CDI fills once the launcher is on a node. */
   readonly unfilled: readonly DataVolume[];
   readonly namespace: Namespace;
   readonly source: SourceSide;
@@ -35,7 +35,7 @@ export interface LauncherToCome {
   readonly launched: ReadonlySet<string>;
 }
 
-/** Whether it fits in the quotas of its namespace. */
+/** Reads whether the launcher fits in the quotas of its namespace. */
 export async function readFit(
   reader: Reader,
   { source, launched, ...request }: LauncherToCome,
@@ -49,11 +49,11 @@ export async function readFit(
   return { fit, launched };
 }
 
-/** What runs on the source. */
+/** The pods and the VMI on the source. */
 interface Running {
   readonly vmi: Vmi;
   readonly pods: readonly Pod[];
-  /** What comes besides the pods may be there by now. */
+  /** Whether the source's VMIM is there. The objects that come besides the pods may be there by then. */
   readonly isSent: boolean;
 }
 
@@ -76,7 +76,7 @@ async function fitIn(
   return fitAtLaunch({ launch, filling }, { quotas, vmmrqs });
 }
 
-/** What CDI will take for each of these volumes. */
+/** Returns the demands of CDI for each of these volumes. */
 const readFilling = (reader: Reader, unfilled: readonly DataVolume[]): Promise<readonly Needed[]> =>
   Promise.all(
     unfilled.map(async ({ metadata: { namespace = '', name } }) => {
@@ -85,7 +85,7 @@ const readFilling = (reader: Reader, unfilled: readonly DataVolume[]): Promise<r
     }),
   );
 
-/** Those of the VM on the target. */
+/** Reads the DataVolumes of the VM on the target. */
 export async function readDataVolumes(
   reader: Reader,
   run: RunId,

@@ -2,7 +2,7 @@ import { ignoreNotFound, isForbidden, isNotFound } from '../../kubernetes/errors
 import type { KubernetesObject } from '../../domain/objects.ts';
 import type { Read, ReadList } from '../../kubernetes/cluster.ts';
 
-/** undefined: the API server says that there is no object of the name. That it does not serve the kind is no such answer: rejects. */
+/** Resolves with undefined if the API server answers that there is no object of the name. Rejects if it does not serve the kind. */
 export async function getOrUndefined<T>(read: Promise<Read<T>>): Promise<T | undefined> {
   try {
     return (await read).object;
@@ -12,16 +12,16 @@ export async function getOrUndefined<T>(read: Promise<Read<T>>): Promise<T | und
   }
 }
 
-/** As `found`, of a kind that a cluster may do without, such as CDI's. */
+/** Resolves with undefined also if the cluster does not serve the kind, such as CDI's. */
 export const getIfServed = async <T>(read: Promise<Read<T>>): Promise<T | undefined> =>
   (await ignoreNotFound(read))?.object;
 
-/** The objects; none of a kind that the cluster does not serve. */
+/** Resolves with the objects; none if the cluster does not serve the kind. */
 export async function listIfServed<T extends KubernetesObject>(list: Promise<ReadList<T>>): Promise<T[]> {
   return (await ignoreNotFound(list))?.items ?? [];
 }
 
-/** `otherwise` where the account may not read it. */
+/** Resolves with `otherwise` if the account may not read it. */
 export const unlessForbidden = async <T, F>(read: Promise<T>, otherwise: F): Promise<T | F> =>
   read.catch((error: unknown) => {
     if (isForbidden(error)) return otherwise;

@@ -98,7 +98,7 @@ test('those that name one elsewhere, or are not live, are not', () => {
   expect([listed(plan, ELSEWHERE), listed(cold, AT)]).toEqual([[], []]);
 });
 
-test('of the Providers the held ones are listed, by name', () => {
+test('of the Providers those with the finalizer are listed, by name', () => {
   const free = aProvider('free');
   const own = aProvider('own', held);
   const { namespace, uid } = own.metadata;

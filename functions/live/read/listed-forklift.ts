@@ -9,7 +9,8 @@ import { PLAN_MIGRATIONS, PLANS, PROVIDERS } from '../../kubernetes/live-resourc
 import { PARSED, trimmed, type Keep } from '../../kubernetes/trim.ts';
 
 /*
- * Lists of the whole cluster: any tenant may make any number of these, each as long as a request, and the runs of all others need the lists.
+ * Lists of the whole cluster. Any tenant may make any number of these objects, each as long as a request, and the runs of all others need
+ * the lists.
  */
 
 const OPEN_MIGRATION: Keep<PlanMigration> = {
@@ -33,10 +34,10 @@ const OPEN_MIGRATION: Keep<PlanMigration> = {
   },
 };
 
-/** Only `live` writes them, so their number is limited by the size of its own status. */
+/** Keeps the names of a VM. Only `live` writes them, so their number is limited by the size of its own status. */
 const namesOf = ({ name, targetName }: VmStatus): VmStatus => ({ name, targetName }) as VmStatus;
 
-/** Migrations that run or may still begin: whose turn it is, what each needs, and of its VMs the names. */
+/** Migrations that run or may still begin: their order, their needs, and the names of their VMs. */
 export const OPEN_MIGRATIONS: ListedType<PlanMigration> = {
   ...PLAN_MIGRATIONS,
   trim: (whole) => {

@@ -8,8 +8,8 @@ import { trimmed, type Keep } from '../../kubernetes/trim.ts';
 import { NAMED, OBJECT } from '../../cluster/listed.ts';
 
 /*
- * Forklift's kinds as the guard and the watcher of other clusters keep them: which runs are under way, and what they move where. A
- * tenant may make any number, each as long as a request.
+ * Forklift's kinds as the guard and the watcher of other clusters keep them: the runs under way, with their VMs and clusters. A tenant may
+ * make any number, each as long as a request.
  */
 
 const MAX_BYTES = 16 * 1024;
@@ -67,7 +67,7 @@ const PLAN: Keep<Plan> = {
   },
 };
 
-/** Its conditions; of its VMs those that are over their quota. */
+/** Plans with their conditions, and with those of their VMs that are over their quota. */
 export const LISTED_PLANS: ListedType<Plan> = {
   ...PLANS,
   trim: (whole) => {
@@ -102,7 +102,7 @@ const PLAN_MIGRATION: Keep<PlanMigration> = {
   },
 };
 
-/** Of its VMs those under way, with the stages that run now. */
+/** Migrations with their VMs under way, and the stages of these that run now. */
 export const LISTED_PLAN_MIGRATIONS: ListedType<PlanMigration> = {
   ...PLAN_MIGRATIONS,
   trim: (whole) => {

@@ -4,10 +4,10 @@ import type { ListedType } from '../../kubernetes/cluster.ts';
 import { VIRTUAL_MACHINES } from '../../kubernetes/live-resources.ts';
 import { PARSED } from '../../kubernetes/trim.ts';
 
-/** About how many bytes the identity of a VM takes. */
+/** Approximate bytes of the identity of a VM. */
 const NAMED_BYTES = 500;
 
-/** With the one label that is looked at: all labels may be as long as a request. */
+/** Returns the VM's identity with the one label that is read: all labels may be as long as a request. */
 function identityOf({ metadata }: VirtualMachine): VirtualMachine {
   const { name, namespace = '', uid } = metadata;
   const plan = metadata.labels?.[LIVE_LABEL.plan];

@@ -7,7 +7,7 @@ import type { Address, Reader, ResourceType } from '../../kubernetes/cluster.ts'
 import { ApiError } from '../../kubernetes/errors.ts';
 import { readDetails } from './plan-details.ts';
 
-/** Has every object, but answers so for a ControllerRevision. */
+/** A cluster that has every object, but answers so for a ControllerRevision. */
 const aCluster = (revision?: number): Reader =>
   ({
     get: ({ apiVersion, kind }: ResourceType, { name }: Address) =>

@@ -1,8 +1,8 @@
 import { has } from '../../domain/live/conditions.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import type { PlanView, VmView } from '../findings/plan-view.ts';
-import { accountsOf, isNoSecret, resourcesOf } from '../target/resources.ts';
-import { runningPodsOf } from '../target/quota.ts';
+import { accountsOf, isNoSecret, resourcesOf } from '../on-target/resources.ts';
+import { runningPodsOf } from '../on-target/quota.ts';
 import { LISTED_PODS } from '../../cluster/listed.ts';
 import { PODS_OF_VMS } from '../../cluster/snapshot.ts';
 import type { Reader } from '../../kubernetes/cluster.ts';
@@ -14,7 +14,7 @@ import { orUnknown } from './unknown-cluster.ts';
 
 type Details = Pick<PlanView, 'pods' | 'instanceTypes' | 'missingMounts' | 'missingCpus' | 'unlabelledNodes'>;
 
-/** What is read about a plan's VMs only where both clusters answer, and only while they do not move. Rejects with UnknownCluster. */
+/** Reads the details of a plan's VMs: only if both clusters answer, and only while the VMs do not move. Rejects with UnknownCluster. */
 export async function readDetails(
   { plan, sourceCluster, targetCluster }: Pick<PlanView, 'plan' | 'sourceCluster' | 'targetCluster'>,
   { source, target }: Readonly<Record<'source' | 'target', Reader | undefined>>,
@@ -35,7 +35,10 @@ export async function readDetails(
   return { pods, instanceTypes, missingMounts, ...cpus };
 }
 
-/** What the account may not read of the source is about these VMs, as in their run: the rest of the plan is known. */
+/**
+ * Reads the objects that the VMs name. A refusal on the source is a finding about these VMs, as in their run: the rest of the plan is
+ * known.
+ */
 async function readNamed(
   vms: readonly VmView[],
   {
@@ -61,7 +64,7 @@ async function readNamed(
 
 const HIDDEN = 'hidden' as const;
 
-/** Where the account may not look, nothing is known to be missing. */
+/** Reads the service accounts that are missing. If the account may not look, none counts as missing. */
 async function readMissingMounts(
   vms: readonly VmView[],
   target: Reader,
@@ -81,7 +84,7 @@ async function readMissingMounts(
   return new Map(missing.map(([uid]) => [uid, missing.flatMap(([of, name]) => (of === uid ? [name] : []))]));
 }
 
-/** Of the VMs that run. */
+/** Reads the pods of the VMs that run. */
 async function readPods(vms: readonly VmView[], cluster: Reader): Promise<Details['pods']> {
   const running = runningIn(vms);
   const namespaces = [...new Set(running.map(({ vmi }) => vmi.metadata.namespace ?? ''))];

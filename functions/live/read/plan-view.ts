@@ -1,8 +1,8 @@
 import type { Plan, PlanVm, VmReference } from '../../domain/live/forklift.ts';
-import { accountOf } from '../steps/hook-job.ts';
+import { accountOf } from '../run/hook-job.ts';
 import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import type { PlanView, SourceView, TargetView, VmView } from '../findings/plan-view.ts';
-import { neededVolumes } from '../target/volumes.ts';
+import { neededVolumes } from '../on-target/volumes.ts';
 import { named } from '../../domain/live/reference.ts';
 import type { ApiServer, Reader } from '../../kubernetes/cluster.ts';
 import {
@@ -23,13 +23,13 @@ import { keyed } from './source.ts';
 import { readKubeVirt, readVmmrqs } from './fit.ts';
 import { orUnknown } from './unknown-cluster.ts';
 
-/** The providers of a plan; a cluster that cannot be asked now is undefined. */
+/** The providers of a plan; a cluster that cannot be reached now is undefined. */
 export interface PlanProviders {
   readonly source: FoundProvider | undefined;
   readonly destination: FoundProvider | undefined;
 }
 
-/** What the plan refers to. Rejects with UnknownCluster, or where the hub does not answer. */
+/** Reads the objects that the plan refers to. Rejects with UnknownCluster, or if the hub does not answer. */
 export async function readPlanView(
   plan: Plan,
   { source, destination }: PlanProviders,
@@ -142,7 +142,7 @@ async function readVm(entry: PlanVm, cluster: Reader): Promise<VmView> {
   return { found: all, vmi, claims: new Map(claims.flatMap((claim) => keyed(claim))) };
 }
 
-/** By namespace and name where both are given; else all VMs are looked through. */
+/** Finds VMs by namespace and name if both are given; else among all VMs. */
 async function findVms({ id, namespace, name }: VmReference, cluster: Reader): Promise<VirtualMachine[]> {
   if (!id && !name) return [];
   if (namespace && name) {

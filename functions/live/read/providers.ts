@@ -12,11 +12,11 @@ import type { Reach } from './remote.ts';
 /** A provider, as read with its Secret. */
 export interface FoundProvider extends Pick<ProviderView, 'provider' | 'secret' | 'allowLoopback'> {
   readonly secretObject: Secret | undefined;
-  /** undefined: something of the provider or its Secret is wrong, so nothing is asked. */
+  /** The cluster; undefined if something of the provider or its Secret is wrong, so that no request is sent. */
   readonly cluster: ApiServer | undefined;
 }
 
-/** undefined: there is no such provider. Rejects where the hub does not answer. */
+/** Reads the provider; undefined if there is none. Rejects if the hub does not answer. */
 export async function readProvider(
   { namespace, name = '' }: NamedReference,
   { hub, remotes }: Reach,
@@ -28,7 +28,7 @@ export async function readProvider(
   const { allowLoopback } = remotes;
   const secret = secretObject && secretViewOf(secretObject);
   const view = { provider, secret, allowLoopback };
-  // The stored conditions may be old, and anybody with the right may have written them.
+  // The stored conditions may be old, and any user with the right may have written them.
   const isUsable = providerFindings({ ...view, answer: { kind: 'ok' } }).some(
     ({ type }) => type === LIVE_CONDITION.ready,
   );
@@ -36,11 +36,11 @@ export async function readProvider(
   return { ...view, secretObject, cluster };
 }
 
-/** Only of the provider's own namespace. */
+/** Reads the Secret, only from the provider's own namespace. */
 async function readSecret({ metadata, spec }: Provider, hub: Cluster): Promise<Secret | undefined> {
   const { name, namespace = metadata.namespace } = named(spec.secret ?? {});
   if (name === '' || namespace === undefined || namespace !== metadata.namespace) return undefined;
-  // The Role of a namespace that is being deleted is gone: then the cluster cannot be asked, and the run says so.
+  // The Role of a namespace that is being deleted is gone: then the cluster cannot be reached, and the run reports it.
   return unlessForbidden(getOrUndefined(hub.get(SECRETS, { namespace, name })), undefined);
 }
 
@@ -71,7 +71,7 @@ export type ClusterIdentity =
   | { readonly answer: Extract<Answer, { kind: 'ok' }>; readonly id: string }
   | { readonly answer: Exclude<Answer, { kind: 'ok' }> };
 
-/** Asks the API server which cluster it is. Never rejects. */
+/** Reads the id of the API server's cluster. Never rejects. */
 export async function identifyCluster(cluster: Cluster): Promise<ClusterIdentity> {
   try {
     const { object } = await cluster.get(NAMESPACES, { name: 'kube-system' });

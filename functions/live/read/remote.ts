@@ -11,20 +11,20 @@ export interface Remote {
   /** https. */
   readonly url: string;
   readonly token: string;
-  /** PEM; undefined: what Node trusts. */
+  /** PEM; undefined for the certificates that Node trusts. */
   readonly ca: string | undefined;
-  /** Its certificate is not checked. */
+  /** Whether the certificate is not checked. */
   readonly isInsecure: boolean;
 }
 
 export interface RemoteOptions {
-  /** Also addresses of this machine: only for clusters that are on it, and never by what a tenant writes. */
+  /** Whether addresses of this machine are allowed: only for clusters that are on it, and never by a tenant's input. */
   readonly allowLoopback: boolean;
   /** See Client. */
   readonly maxKeptBytes: number;
 }
 
-/** The client of another cluster; connections are kept. A redirect is an error, so the token goes to this address only. */
+/** Creates the client of another cluster; connections are kept. A redirect is an error, so the token goes to this address only. */
 export function connectRemote(
   { url, token, ca, isInsecure }: Remote,
   { allowLoopback, maxKeptBytes }: RemoteOptions,
@@ -41,7 +41,7 @@ export function connectRemote(
 
 const MAX_REMOTES = 100;
 
-/** Clients by what they were made of, so that connections are kept from one event to the next. Another token is another client. */
+/** Clients by their connection and token, so that connections are kept from one event to the next. Another token is another client. */
 export class Remotes {
   readonly #options: RemoteOptions;
   readonly #known = new Map<string, ApiServer>();

@@ -1,14 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { metadata } from '../../../test/support/builders/object.ts';
 import { LIVE_KIND } from '../../domain/live/names.ts';
-import type { Resource } from '../target/resources.ts';
+import type { Resource } from '../on-target/resources.ts';
 import type { Address, Reader, ResourceType } from '../../kubernetes/cluster.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import { readResources, readSourceResources } from './resources.ts';
 
 const ofSize = (guest: number): object => ({ ...LIVE_KIND.instancetype, spec: { cpu: { guest } } });
 
-/** Has the instance type `large` as it is now, and this as ControllerRevision `web-large-1`. */
+/** A cluster that has the instance type `large` as it is now, and this as ControllerRevision `web-large-1`. */
 const aReader = (revision: object | number): Reader =>
   ({
     get: ({ kind }: ResourceType, { name }: Address) => {

@@ -1,5 +1,5 @@
 import { LIVE_KIND } from '../../domain/live/names.ts';
-import { storedIn, type Resource } from '../target/resources.ts';
+import { storedIn, type Resource } from '../on-target/resources.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import type { Reader, ResourceType } from '../../kubernetes/cluster.ts';
 import {
@@ -13,7 +13,7 @@ import {
 } from '../../kubernetes/live-resources.ts';
 import { getOrUndefined, getIfServed } from './get.ts';
 
-/** The kinds that VMs name, which runs copy. */
+/** The kinds of the objects that VMs name, which runs copy. */
 export const COPIED: readonly ResourceType[] = [SECRETS, CONFIG_MAPS, INSTANCETYPES, PREFERENCES];
 
 const TYPES: Readonly<Record<string, ResourceType>> = {
@@ -25,7 +25,7 @@ const TYPES: Readonly<Record<string, ResourceType>> = {
   [LIVE_KIND.clusterPreference.kind]: CLUSTER_PREFERENCES,
 };
 
-/** Those that are there, each by its name: nobody needs the right to list Secrets. */
+/** Reads the objects that are there, each by its name: no account needs the right to list Secrets. */
 export async function readResources(
   reader: Reader,
   namespace: string,
@@ -38,7 +38,10 @@ export async function readResources(
   return (await Promise.all(read)).filter((object) => object !== undefined);
 }
 
-/** As the VM runs with them: KubeVirt stores an instance type for a VM, and it may be changed afterwards (facts/kubevirt.md §6.3). */
+/**
+ * Reads the objects as the VM runs with them: KubeVirt stores an instance type for a VM, and users may change it afterwards
+ * (facts/kubevirt.md §6.3).
+ */
 export async function readSourceResources(
   reader: Reader,
   namespace: string,

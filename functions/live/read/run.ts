@@ -5,7 +5,7 @@ import { readSourceCore, readSourceSide } from './source.ts';
 import { type VmAt } from './vmims.ts';
 import { readTargetSide } from './target.ts';
 
-/** Of the two clusters: uids of their namespaces kube-system. */
+/** The two clusters by the uids of their namespaces kube-system. */
 export interface ClusterIds {
   readonly source: string;
   readonly target: string;
@@ -13,17 +13,17 @@ export interface ClusterIds {
 
 export interface RunRequest {
   readonly run: RunId;
-  /** Of the VM on the source. */
+  /** The VM on the source. */
   readonly at: VmAt;
   readonly hub: HubSide;
-  /** What they are, if the providers lead to the same clusters still. */
+  /** Ids of the clusters that the providers must still lead to. */
   readonly ids: ClusterIds;
   readonly clusters: { readonly source: Reader; readonly target: Reader };
 }
 
 /**
- * One VM of a run on both clusters. The source is read first: from what is seen there the guest can only go to the target, which is seen
- * after it. Rejects unless every read was answered: then nothing is known, and nothing may be written.
+ * Reads one VM of a run on both clusters. The source is read first: after that reading the guest can only go to the target, which is read
+ * later. Rejects unless every read was answered: then nothing is known, and nothing may be written.
  */
 export async function readRun({ run, at, hub, ids, clusters }: RunRequest): Promise<RunSnapshot> {
   const core = await readSourceCore(clusters.source, at, run);
@@ -41,7 +41,7 @@ export async function readRun({ run, at, hub, ids, clusters }: RunRequest): Prom
   return { run, hub, source: sourceSide, target: targetSide };
 }
 
-/** On another cluster everything would seem to be gone. */
+/** Rejects another cluster, where everything would seem to be gone. */
 function expectSame(side: string, found: string, wanted: string): void {
   if (found !== wanted)
     throw new Error(`the provider of the ${side} leads to another cluster than at the start`);

@@ -62,6 +62,6 @@ test.each<[string, Case]>([
   for (const each of all) cluster.put(MIGRATIONS, each);
 
   expect(await readIsQueued(cluster.asCluster(), vmim, now)).toBe(want);
-  // Only where it is late: the list has the migrations of the whole cluster.
+  // The read happens only if the launcher is late: the list has the migrations of the whole cluster.
   expect(cluster.asked.length > 0).toBe(vmim === OLD && now >= LATE);
 });

@@ -7,9 +7,9 @@ import type { Reader } from '../../kubernetes/cluster.ts';
 import { readKubeVirt } from './fit.ts';
 
 /**
- * Whether KubeVirt on the target creates no launcher because it is at its limit of migrations at once, which it says nowhere
- * (facts/cross-cluster.md §C5). Asked only where the launcher is late: the list has the migrations of the whole cluster. A receiver
- * whose launcher is on no node yet counts as one that leaves the node "".
+ * Whether KubeVirt on the target creates no launcher because it is at its limit of migrations at once, which it reports nowhere
+ * (facts/cross-cluster.md §C5). Read only if the launcher is late: the list has the migrations of the whole cluster. A receiver whose
+ * launcher is on no node yet counts as one that leaves the node "".
  */
 export async function readIsQueued(
   reader: Reader,

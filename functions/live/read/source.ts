@@ -1,9 +1,9 @@
 import type { Claim, VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
-import { isNoSecret, resourcesOf } from '../target/resources.ts';
+import { isNoSecret, resourcesOf } from '../on-target/resources.ts';
 import type { RunId } from '../run/names.ts';
 import { isPastCutOver, recordIn, type RunRecord } from '../run/record.ts';
 import type { SourceSetup, SourceSide } from '../run/snapshot.ts';
-import { neededVolumes } from '../target/volumes.ts';
+import { neededVolumes } from '../on-target/volumes.ts';
 import { isFinal } from '../../domain/migration.ts';
 import { KUBEVIRT } from '../../domain/names.ts';
 import type { Pod } from '../../domain/objects.ts';
@@ -15,17 +15,17 @@ import { getOrUndefined, unlessForbidden } from './get.ts';
 import { readSourceResources } from './resources.ts';
 import { readVmims, type VmAt } from './vmims.ts';
 
-/** What decides which of the other objects are read. */
+/** The part of the source that decides which other objects are read. */
 export interface SourceCore extends Omit<SourceSide, 'setup' | 'pods' | 'attachments'> {
   readonly record: RunRecord | undefined;
 }
 
-/** KubeVirt's label of a VMIM: its VMI. */
+/** KubeVirt's label of a VMIM with the name of its VMI. */
 const OF_VMI = 'kubevirt.io/vmi-name';
 
 /**
- * The VM, its VMI and its VMIMs. The VM comes first, because its version is the precondition of what is written to it: then its VMI was
- * as seen while the VM was as seen. Another VM that has its name by now is its successor.
+ * Reads the VM, its VMI and its VMIMs. The VM comes first, because its version is the precondition of writes to it: its VMI was as read
+ * while the VM was as read. Another VM that has its name by now is its successor.
  */
 export async function readSourceCore(reader: Reader, at: VmAt, run: RunId): Promise<SourceCore> {
   const [system, named] = await Promise.all([
@@ -71,13 +71,13 @@ export async function readSourceSide(reader: Reader, { record, ...core }: Source
   return { ...core, pods, attachments, setup };
 }
 
-/** Whether volumes were plugged in while it ran: a pod of its own attaches these. */
+/** Whether volumes were plugged in while the VMI ran: a pod of its own attaches these. */
 const hasHotplugged = ({ spec }: Vmi): boolean =>
   (spec.volumes ?? []).some(
     ({ dataVolume, persistentVolumeClaim }) => (dataVolume ?? persistentVolumeClaim)?.hotpluggable === true,
   );
 
-/** Of all VMs of the namespace: only its owner tells whose one is. */
+/** Reads the pods for all VMs of the namespace: only the owner of a pod names its VM. */
 async function readAttachments(
   reader: Reader,
   { namespace = '' }: { readonly namespace?: string },
@@ -86,7 +86,7 @@ async function readAttachments(
   return (await reader.list(LISTED_PODS, { namespace, labelSelector })).items;
 }
 
-/** The VMI's launchers. KubeVirt sets the label after it has copied the VMI's own. */
+/** Reads the VMI's launchers. KubeVirt sets the label after it has copied the VMI's own. */
 async function readLaunchers(
   reader: Reader,
   { namespace = '', uid }: { readonly namespace?: string; readonly uid: string },
@@ -95,7 +95,7 @@ async function readLaunchers(
   return (await reader.list(LISTED_PODS, { namespace, labelSelector })).items;
 }
 
-/** What may not be read does not hide the rest: a run says what to do, and can be canceled. */
+/** Reads the objects that the VM uses. A refusal does not hide the rest: the run says what to do, and can be canceled. */
 async function readSetup(reader: Reader, vm: VirtualMachine): Promise<SourceSetup> {
   const { namespace = '' } = vm.metadata;
   const names = [...new Set(neededVolumes(vm).map(({ name }) => name))];

@@ -1,14 +1,14 @@
 import type { StorageMap } from '../../domain/live/forklift.ts';
 import type { ClaimProperties, DataVolume, VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { LIVE_LABEL } from '../../domain/live/names.ts';
-import { isMadeBy, isNoSecret, keyOf, keyOfObject, resourcesOf } from '../target/resources.ts';
+import { isMadeBy, isNoSecret, keyOf, keyOfObject, resourcesOf } from '../on-target/resources.ts';
 import type { RunId } from '../run/names.ts';
 import { isPastCutOver, type RunRecord } from '../run/record.ts';
 import type { MadeObjects, SourceSide, TargetSetup, TargetSide } from '../run/snapshot.ts';
-import { isUnfilled } from '../target/filling.ts';
+import { isUnfilled } from '../on-target/filling.ts';
 import { hasTargetPod, vmimOf } from '../guest/proofs.ts';
-import { overQuota } from '../target/quota.ts';
-import { neededVolumes } from '../target/volumes.ts';
+import { overQuota } from '../on-target/quota.ts';
+import { neededVolumes } from '../on-target/volumes.ts';
 import { KIND, KUBEVIRT } from '../../domain/names.ts';
 import type { KubernetesObject, Namespace, Pod } from '../../domain/objects.ts';
 import { LISTED_PODS } from '../../cluster/listed.ts';
@@ -28,10 +28,10 @@ import { readIsQueued } from './slots.ts';
 import { isLauncherToCome, isSettingUp } from './source.ts';
 import { ofRun, readVmims, type VmAt } from './vmims.ts';
 
-/** What the target's part depends on. */
+/** The input for reading the target. */
 export interface TargetRequest {
   readonly run: RunId;
-  /** Of the VM there. */
+  /** The VM on the target. */
   readonly at: VmAt;
   readonly record: RunRecord | undefined;
   /** The VM on the source. */
@@ -44,7 +44,7 @@ type TargetCore = Omit<
   'setup' | 'fit' | 'launched' | 'isFilledLate' | 'isQueued' | 'over' | 'made'
 >;
 
-/** Everything on the target; what depends on the source's pods last. */
+/** Reads the target; the parts that depend on the source's pods come last. */
 export async function readTargetSide(
   reader: Reader,
   request: TargetRequest,
@@ -81,11 +81,11 @@ export async function readTargetSide(
 interface Launching {
   readonly request: TargetRequest;
   readonly core: TargetCore;
-  /** Of the whole namespace. */
+  /** Launchers of the whole namespace. */
   readonly launchers: readonly Pod[];
 }
 
-/** What the launcher waits for. */
+/** Reads the conditions that the launcher waits for. */
 async function readLaunching(
   reader: Reader,
   { request: { run, at, record }, core, launchers }: Launching,
@@ -94,7 +94,7 @@ async function readLaunching(
   const { namespace, vm, vmims, now } = core;
   const isQueued = await readIsQueued(reader, vmimOf(vmims, run, record?.attempt ?? 0), now);
   const unfilled = await readUnfilled(reader, { run, record, vm, vmims }, source);
-  // A launcher is on a node once its volumes are bound, and filled where they waited for it: before, CDI may take more.
+  // A launcher is on a node once its volumes are bound, and filled if they waited for it: before, CDI may take more.
   const scheduled = launchers.filter(({ spec }) => spec.nodeName !== undefined);
   const launched = new Set(scheduled.flatMap(vmiNamesOf));
   const fit =
@@ -104,7 +104,7 @@ async function readLaunching(
   return { ...fit, isFilledLate: unfilled.length > 0, isQueued };
 }
 
-/** A namespace that is not there has nothing, and nobody can give the right to look. */
+/** Reads the objects that the run has made. A namespace that is not there has none, and no Role there can give the right to look. */
 const readMadeIn = async (
   namespace: Namespace | undefined,
   reader: Reader,
@@ -112,7 +112,7 @@ const readMadeIn = async (
 ): Promise<MadeObjects> =>
   namespace === undefined ? { volumes: [], unused: [] } : readMade(reader, request);
 
-/** The volumes that wait for the launcher, until both VMIMs that bring it are made. */
+/** Reads the volumes that wait for the launcher, until both VMIMs that bring it are made. */
 async function readUnfilled(
   reader: Reader,
   { run, record, vm, vmims }: Pick<TargetRequest, 'run' | 'record'> & Pick<TargetCore, 'vm' | 'vmims'>,
@@ -130,8 +130,8 @@ async function readLaunchers(reader: Reader, { namespace }: VmAt): Promise<reado
 }
 
 /**
- * The VMI that a launcher is of, also one that is gone: that none is there is a proof. Its owner is not the pod's to choose, its labels
- * may have been.
+ * Names of the VMI that a launcher is of, also one that is gone: the absence of a launcher is a proof. A pod cannot choose its owner, but
+ * may have chosen its labels.
  */
 const vmiNamesOf = ({ metadata }: Pod): string[] =>
   (metadata.ownerReferences ?? []).filter(({ kind }) => kind === KIND.vmi.kind).map(({ name }) => name);
@@ -169,7 +169,7 @@ async function readSetup(
   };
 }
 
-/** What the VM names. The right to read Secrets and ConfigMaps is given in each namespace. */
+/** Reads the objects that the VM names. The right to read Secrets and ConfigMaps is given in each namespace. */
 async function readNamed(
   reader: Reader,
   namespace: string,
@@ -186,14 +186,17 @@ async function readNamed(
     : { resources: [...types, ...copies] };
 }
 
-/** Without a record it is unknown whether the run made anything: somebody may have removed it. */
+/** Whether the run may have made something. Without a record that is unknown: a user may have removed it. */
 const mayHaveMade = (record: RunRecord | undefined): boolean =>
   record === undefined || (record.end !== undefined && !isPastCutOver(record));
 
 const readOver = async (reader: Reader, namespace: string): Promise<string> =>
   overQuota((await reader.list(RESOURCE_QUOTAS, { namespace })).items);
 
-/** What the run has made for this VM, and what of it no other VM uses. The Plan may be another one of its name than when it was made. */
+/**
+ * Reads the objects that the run has made for this VM, and those that no other VM uses. The Plan may be another one of its name than when
+ * they were made.
+ */
 async function readMade(
   reader: Reader,
   { run, at: { namespace, name }, record, vm }: TargetRequest,
@@ -217,11 +220,11 @@ async function readMade(
   };
 }
 
-/** Whether Secrets were surely readable in the namespace when they were copied, so that a refusal now says nothing of them. */
+/** Whether Secrets were surely readable in the namespace when they were copied, so that a refusal now does not mean that there are none. */
 const mayHaveCopied = (record: RunRecord | undefined, vm: VirtualMachine | undefined): boolean =>
   (record?.attempt ?? 0) > 0 && (vm === undefined || !resourcesOf(vm).every(isNoSecret));
 
-/** What other VMs of the namespace refer to. */
+/** Keys of the objects that other VMs of the namespace refer to. */
 async function readUsed(reader: Reader, { namespace, name }: VmAt): Promise<ReadonlySet<unknown>> {
   const { items } = await reader.list(VIRTUAL_MACHINES, { namespace });
   const others = items.filter(({ metadata }) => metadata.name !== name);

@@ -1,6 +1,6 @@
 import { describeError } from '../../kubernetes/errors.ts';
 
-/** A cluster that can be asked refused something, or broke off: nothing can be said about the plan. */
+/** The error of a cluster that refused something, or broke off: nothing can be concluded about the plan. */
 export class UnknownCluster extends Error {
   override readonly name = 'UnknownCluster';
   readonly side: 'source' | 'destination';
@@ -11,7 +11,7 @@ export class UnknownCluster extends Error {
   }
 }
 
-/** Rejects with UnknownCluster. */
+/** Rejects with UnknownCluster instead. */
 export const orUnknown = async <T>(side: 'source' | 'destination', read: Promise<T>): Promise<T> =>
   read.catch((error: unknown) => {
     throw new UnknownCluster(side, error);

@@ -6,13 +6,13 @@ import type { Reader } from '../../kubernetes/cluster.ts';
 import { VMIMS } from '../../kubernetes/live-resources.ts';
 import { getOrUndefined } from './get.ts';
 
-/** Selects what belongs to this VM of the run alone. */
+/** Selects the objects of this VM of the run alone. */
 export const ofRun = ({ migration, vm }: RunId): string =>
   `${LIVE_LABEL.migration}=${migration},${LIVE_LABEL.vm}=${vm}`;
 
 /**
- * The run's VMIMs of one side. A tenant may take labels away, and a VMIM that seems to be gone is a proof that its migration is over: so
- * the present one is also asked for by its name.
+ * Reads the run's VMIMs of one side. A tenant may remove labels, and a VMIM that seems to be gone is a proof that its migration is over: so
+ * the present one is also read by its name.
  */
 export async function readVmims(
   reader: Reader,

@@ -5,7 +5,7 @@ import { LIVE_ANNOTATION } from '../../domain/live/names.ts';
 export const isGivenUp = ({ metadata }: Pick<PlanMigration, 'metadata'>): boolean =>
   metadata.annotations?.[LIVE_ANNOTATION.breakGlass] === metadata.uid;
 
-/** What a user types to give it up. */
+/** Returns the command by which a user gives the run up. */
 export const breakGlassCommand = ({ metadata }: Pick<PlanMigration, 'metadata'>): string =>
   [
     `kubectl annotate migrations.forklift.konveyor.io ${metadata.name} -n ${metadata.namespace ?? ''}`,

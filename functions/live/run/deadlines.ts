@@ -3,38 +3,38 @@ import { type Claim, sizeOf, type Vmi } from '../../domain/live/kubevirt.ts';
 
 const MINUTE = 60_000;
 
-/** How long a run waits for each thing, milliseconds. KubeVirt itself waits for ever until there is a pod (facts/cross-cluster.md §C7). */
+/** Milliseconds for which a run waits for each thing. KubeVirt itself waits for ever until there is a pod (facts/cross-cluster.md §C7). */
 export const LIMIT_MS = {
-  /** Until a Migration may begin, and until its plan is Ready for a VM that has not begun. */
+  /** The wait until a Migration may begin, and until its plan is Ready for a VM that has not begun. */
   begin: 60 * MINUTE,
-  /** Until a target namespace that is being deleted is gone. */
+  /** The wait until a target namespace that is being deleted is gone. */
   namespace: 15 * MINUTE,
-  /** A hook without a deadline of its own. */
+  /** The wait for a hook without a deadline of its own. */
   hook: 60 * MINUTE,
   volumes: 30 * MINUTE,
-  /** While the source moves the VM itself, and until an attempt that was withdrawn is gone. */
+  /** The wait while the source moves the VM itself, and until an attempt that was withdrawn is gone. */
   busy: 60 * MINUTE,
-  /** Until the VMI on the target waits for its guest. */
+  /** The wait until the VMI on the target waits for its guest. */
   receiver: 5 * MINUTE,
-  /** Until the target's synchronization controller has an address. */
+  /** The wait until the target's synchronization controller has an address. */
   address: 5 * MINUTE,
-  /** Until the launcher fits, and until both clusters have met and the target's launcher is created. */
+  /** The wait until the launcher fits, and until both clusters have met and the target's launcher is created. */
   meeting: 15 * MINUTE,
-  /** While other migrations take all that KubeVirt runs at once on the target. */
+  /** The wait while other migrations use all that KubeVirt runs at once on the target. */
   queued: 24 * 60 * MINUTE,
-  /** Until KubeVirt is made to look again, where the source does not hear of the launcher (facts/cross-cluster.md §C7). */
+  /** The wait until KubeVirt is made to look again, if the source does not hear of the launcher (facts/cross-cluster.md §C7). */
   silence: MINUTE,
-  /** Until a migration whose guest was seen on the target has ended. */
+  /** The wait until a migration whose guest was seen on the target has ended. */
   undecided: 10 * MINUTE,
-  /** For so long a source VM stays off, once an owner has started it again: tools that reconcile every few minutes are seen. */
+  /** The time for which a source VM must stay off, once an owner has started it again: tools that reconcile every few minutes are seen. */
   staysOff: 10 * MINUTE,
-  /** Between two times that it is halted again, so that two writers make no storm. */
+  /** The time between two halts of the source VM, so that two writers make no storm. */
   haltAgain: 10_000,
-  /** Until all is undone; then what is left over is listed. */
+  /** The wait until all is undone; then the leftovers are listed. */
   undo: 10 * MINUTE,
-  /** Until a write is not refused any more. */
+  /** The wait until a write is not refused any more. */
   refused: 15 * MINUTE,
-  /** A source VMIM that is being deleted and never goes, because no target pod exists (facts/cross-cluster.md §C7). */
+  /** The wait for a source VMIM that is being deleted and never goes, because no target pod exists (facts/cross-cluster.md §C7). */
   stuckVmim: 10_000,
 } as const;
 
@@ -63,8 +63,8 @@ function amount(list: unknown, key: string): Amount | undefined {
   return typeof text === 'string' || typeof text === 'number' ? parseQuantity(String(text)) : undefined;
 }
 
-/** Whether a run that ends since `at` (RFC 3339) may no longer wait until all is undone. `now`: milliseconds. */
+/** Whether a run that ends since `at` (RFC 3339) is too late to wait until all is undone. `now`: milliseconds. */
 export const isUndoLate = (now: number, at: string): boolean => now > timeOf(at) + LIMIT_MS.undo;
 
-/** Of a time as objects have it, milliseconds. */
+/** Returns the milliseconds of a time as objects have it. */
 export const timeOf = (text: string | null | undefined): number => Date.parse(text ?? '');

@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../../domain/objects.ts';
 import type { LiveReason } from '../../domain/live/names.ts';
 
-/** Which API server: of the Plan, of the cluster that the VM leaves, or of the one that it moves to. */
+/** The API server of the Plan (`hub`), of the cluster that the VM leaves, or of the one that it moves to. */
 export type Side = 'hub' | 'source' | 'target';
 
 /** An object to be created: the server adds the rest of its metadata. */
@@ -9,9 +9,9 @@ export type NewObject<T extends KubernetesObject = KubernetesObject> = Omit<T, '
   metadata: Partial<T['metadata']> & { name: string; namespace?: string };
 };
 
-/** One request. Each can be repeated: a second one finds the first, or fails its precondition. */
+/** A request that can be repeated: a second one finds the first, or fails its precondition. */
 export type LiveWrite =
-  /** AlreadyExists: the next reading decides whether the object is this run's. */
+  /** Create. After AlreadyExists the next reading decides whether the object is this run's. */
   | { readonly verb: 'create'; readonly on: Side; readonly object: NewObject }
   /** PUT of an object as it was read, with its resourceVersion. */
   | {
@@ -19,10 +19,10 @@ export type LiveWrite =
       readonly on: Side;
       readonly object: KubernetesObject;
       readonly subresource?: 'status';
-      /** What follows it goes on where it is refused. */
+      /** Whether the writes after it go on if this one is refused. */
       readonly isOptional?: true;
     }
-  /** Of exactly this object, and where `asRead` of exactly this version. */
+  /** Delete of exactly this object, and if `asRead` of exactly this version. */
   | {
       readonly verb: 'delete';
       readonly on: Side;
@@ -30,7 +30,7 @@ export type LiveWrite =
       readonly asRead?: true;
     };
 
-/** What a step does next. `message` says what is waited for, or what to do. */
+/** The next action of a step. `message`: the reason to wait, or the user's next action. */
 export type StepDecision =
   | { readonly kind: 'done' }
   | Wait
@@ -63,12 +63,12 @@ export const write = (message: string, ...writes: readonly LiveWrite[]): StepDec
 });
 
 export interface Deadline {
-  /** Both in milliseconds, by the same API server's clock. */
+  /** The present time and the limit in milliseconds, both by the same API server's clock. */
   readonly now: number;
   readonly until: number;
 }
 
-/** Waits, and fails with the same message once it is too late. */
+/** Waits until the deadline, then fails with the same message. */
 export const waitUntil = (
   { now, until }: Deadline,
   waiting: Pick<Wait, 'reason' | 'message'>,

@@ -1,13 +1,13 @@
 import type { KubernetesObject } from '../../domain/objects.ts';
 
-/** An object in a message: namespace/name. */
+/** Names an object in a message: namespace/name. */
 export const describeName = ({ metadata }: KubernetesObject): string =>
   `${metadata.namespace ?? ''}/${metadata.name}`;
 
-/** The same with its kind. */
+/** Names an object with its kind. */
 export const describe = (object: KubernetesObject): string => `${object.kind ?? ''} ${describeName(object)}`;
 
-/** The record of a run on a VM of the source, where it is left over. */
+/** Names the record of a run on a VM of the source, if it is left over. */
 export const describeRecord = ({
   namespace = '',
   name = '',

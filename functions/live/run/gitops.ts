@@ -1,8 +1,8 @@
 import type { KubernetesObject } from '../../domain/objects.ts';
 
 /**
- * What GitOps tools write on the objects that they apply: Argo CD, then Flux. `app.kubernetes.io/instance` is none of them: Helm charts
- * and users set it too.
+ * Marks that GitOps tools write on the objects that they apply: Argo CD, then Flux. `app.kubernetes.io/instance` is none of them: Helm
+ * charts and users set it too.
  */
 const MARKS: readonly (readonly [where: 'annotation' | 'label', key: string])[] = [
   ['annotation', 'argocd.argoproj.io/tracking-id'],
@@ -14,10 +14,13 @@ const MARKS: readonly (readonly [where: 'annotation' | 'label', key: string])[] 
 const keysOn = (what: 'annotation' | 'label'): string[] =>
   MARKS.flatMap(([where, key]) => (where === what ? [key] : []));
 
-/** A copy on the target has none of them: a tool there with an application of that name would delete what it does not know. */
+/**
+ * The keys of these marks. A copy on the target has none: a tool there with an application of that name would delete objects that it does
+ * not know.
+ */
 export const GITOPS = { annotations: keysOn('annotation'), labels: keysOn('label') } as const;
 
-/** By which of them a tool owns the object, in words. */
+/** Returns the marks by which a tool owns the object, in words. */
 export const gitOpsMarks = ({ metadata }: KubernetesObject): string[] =>
   MARKS.flatMap(([where, key]) => {
     const value = metadata[`${where}s`]?.[key];

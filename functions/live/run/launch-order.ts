@@ -5,8 +5,8 @@ import type { RecordedRun } from './snapshot.ts';
 import { isSameVm } from './stop.ts';
 
 /**
- * The VM of the same run, of those before this one, whose launcher is about to come: where quotas count, only what is there can be
- * counted. undefined: it is this one's turn, or nothing counts. What the others wait for is as it was last shown.
+ * Returns the VM of the same run, among those before this one, whose launcher is about to come: a quota can only count pods that are there.
+ * Returns undefined if it is this VM's turn, or if no quota counts. The waits of the other VMs are those in the status.
  */
 export function launchesBefore({ hub, target: { launched } }: RecordedRun): string | undefined {
   if (launched === undefined) return undefined;
@@ -22,16 +22,16 @@ const isAboutToLaunch = (vm: VmStatus, launched: ReadonlySet<string>): boolean =
   !launched.has(vm.targetName || (vm.name ?? '')) &&
   SHORT.includes(waitOf(vm));
 
-/** What a VM waits for by its status; undefined: nothing was seen. */
+/** Returns what a VM waits for by its status; undefined if the status has no wait. */
 const waitOf = ({ conditions = [] }: VmStatus): string | undefined => conditions.find(saysWait)?.reason;
 
-/** What lasts a moment. A VM that waits for anything else, such as a quota or a hook, is not waited for. */
+/** Waits that last a moment. A VM that waits for anything else, such as a quota or a hook, does not hold up the others. */
 const SHORT: readonly (string | undefined)[] = [
   undefined,
   LIVE_REASON.inTurn,
   LIVE_REASON.noAddress,
   LIVE_REASON.receiverPending,
   LIVE_REASON.targetPending,
-  // Those before this one begin before it, or in this very moment.
+  // VMs before this one begin before it, or in this very moment.
   LIVE_REASON.waitingToStart,
 ];

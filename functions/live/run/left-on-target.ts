@@ -4,8 +4,8 @@ import type { RunSnapshot } from './snapshot.ts';
 import { describe } from './describe.ts';
 
 /**
- * What a VM that goes back leaves on the target on purpose, and what holds nothing (L3): copies that other VMs use by now, and the
- * namespace, in which others may have put something. Past the cut-over the VM there uses both.
+ * Objects that a VM that goes back leaves on the target on purpose, and that hold nothing up (L3): copies that other VMs use by now, and
+ * the namespace, in which others may have put something. Past the cut-over the VM there uses both.
  */
 export function leftOnTarget(snapshot: RunSnapshot): string[] {
   const { made, namespace } = snapshot.target;

@@ -4,13 +4,13 @@ import { LIVE_CONDITION } from '../../domain/live/names.ts';
 const ENDS: readonly string[] = [LIVE_CONDITION.succeeded, LIVE_CONDITION.failed, LIVE_CONDITION.canceled];
 
 /**
- * What the run made of the VM and could not take away, or must not: `Kind namespace/name`. It is in the items of the condition that shows
- * the end, because a CRD of Forklift's own keeps those, and drops fields that only this project has.
+ * Objects that the run made for the VM and could not delete, or must not: `Kind namespace/name`. They are in the items of the condition of
+ * the VM's end, because a CRD of Forklift's own keeps those, and drops fields that only this project has.
  */
 export const leftoversOf = ({ conditions = [] }: Pick<VmStatus, 'conditions'>): readonly string[] =>
   conditions.find(({ type }) => ENDS.includes(type))?.items ?? [];
 
-/** The VM with these instead, if it shows its end. */
+/** Returns the VM's status with these leftovers, if it has its end. */
 export const withLeftovers = (vm: VmStatus, leftovers: readonly string[]): VmStatus => ({
   ...vm,
   ...(vm.conditions && {
@@ -22,6 +22,6 @@ export const withLeftovers = (vm: VmStatus, leftovers: readonly string[]): VmSta
   }),
 });
 
-/** Of all VMs of a run. */
+/** The leftovers of all VMs of a run. */
 export const allLeftovers = ({ vms = [] }: Pick<MigrationStatus, 'vms'>): string[] =>
   vms.flatMap(leftoversOf);

@@ -3,19 +3,19 @@ import type { RunEnd, RunRecord } from './record.ts';
 
 type Ending = Pick<RunRecord, 'end' | 'arrivedAt'>;
 
-/** What is wrong however the VM came to the target. */
+/** Reasons that stay an end however the VM came to the target. */
 const LASTING: readonly string[] = [LIVE_REASON.hookFailed, LIVE_REASON.recordLost];
 
 /**
- * The end that the run goes to; undefined: none, so it goes on. A cancel or a deadline may be recorded while the guest arrives, which
- * nothing takes back: then it came too late.
+ * Returns the end that the run goes to; undefined if it goes on. A cancel or a deadline may be recorded while the guest arrives, and
+ * nothing undoes an arrival: then the end came too late.
  */
 export function finalOutcome({ end, arrivedAt }: Ending = {}): RunEnd | undefined {
   const isLate = arrivedAt !== undefined && end !== undefined && !LASTING.includes(end.reason);
   return isLate ? undefined : end;
 }
 
-/** What came too late, in words; undefined: nothing. */
+/** Returns the end that came too late, in words; undefined if there is none. */
 export function overruledEnd(record: Ending = {}): string | undefined {
   const { end } = record;
   if (end === undefined || finalOutcome(record) !== undefined) return undefined;

@@ -13,7 +13,7 @@ const isBefore = (one: PlanMigration, other: PlanMigration): boolean => orderOf(
 
 const orderOf = ({ metadata }: PlanMigration): string => `${metadata.creationTimestamp} ${metadata.name}`;
 
-/** Another Migration of the plan that runs, or that may begin first; undefined: it is this one's turn. */
+/** Returns the Migration of the plan that runs, or that may begin first; undefined if it is this one's turn. */
 export function migrationBefore(
   migration: PlanMigration,
   plan: Plan,
@@ -25,17 +25,17 @@ export function migrationBefore(
   return others.find((other) => isRunning(other) || (mayBegin(other) && isBefore(other, migration)));
 }
 
-/** The finalizer alone may be a copy of another one's. */
+/** Whether the Migration runs. The finalizer alone may be a copy of another one's. */
 const isRunning = (migration: PlanMigration): boolean =>
   hasFinalizer(migration) && migration.status?.started !== undefined;
 
-/** One whose user may not run it holds up no other one. */
+/** Whether the Migration may begin. One whose user may not run it blocks no other one. */
 const mayBegin = ({ status, metadata }: PlanMigration): boolean =>
   status?.completed === undefined &&
   metadata.deletionTimestamp === undefined &&
   !has(status, LIVE_CONDITION.notAllowed);
 
-/** What a Migration shows that waits for this one. One that has ended may never go, and nobody waits for it. */
+/** Returns the finding of a Migration that waits for this one. A Migration that has ended may stay for ever, and then none waits for it. */
 export const waitingForMigration = (first: PlanMigration): Finding =>
   hasLeftovers(first)
     ? critical(LIVE_CONDITION.planNotReady, 'LeftOver', {

@@ -8,7 +8,7 @@ const VERSION = 1;
 const text = z.string().check(z.minLength(1));
 const time = z.iso.datetime({ offset: true });
 
-/** Run strategies of a VM that runs; `running` is `spec.running: true`, which stands for Always. */
+/** Run strategies of a VM that runs; `running` is `spec.running: true`, which means Always. */
 const STRATEGIES = ['Always', 'RerunOnFailure', 'Manual', 'Once', 'running'] as const;
 
 const recordSchema = z.object({
@@ -16,62 +16,62 @@ const recordSchema = z.object({
   migration: z.object({ namespace: text, name: text, uid: text }),
   /** The cluster of the Migration, by the uid of its namespace kube-system. */
   hub: text,
-  /** The VM, and the VMI that moves. A record that was copied to another VM is none. */
+  /** The VM, and the VMI that moves. A record that was copied to another VM does not count. */
   vm: text,
   vmi: text,
   /** The migration that the VMI had before the run (cut-over.ts). */
   before: z.optional(text),
   runStrategy: z.enum(STRATEGIES),
-  /** Of the VM when the run saw it on last: KubeVirt may halt it next, and an owner may undo that (end-source.ts). */
+  /** The generation of the VM when the run saw it on last: KubeVirt may halt it next, and an owner may undo that (end-source.ts). */
   generation: z.optional(z.int()),
   target: z.object({ cluster: text, namespace: text, name: text }),
   startedAt: time,
-  /** How long its transfer may take. */
+  /** The limit of its transfer, in seconds. */
   transferSeconds: z.number().check(z.positive()),
-  /** Counts the pairs of VMIMs; 0: there was none yet, so nothing of KubeVirt's can have moved the guest. */
+  /** The number of pairs of VMIMs; 0: there was none yet, so KubeVirt cannot have moved the guest. */
   attempt: z.int().check(z.nonnegative()),
-  /** The VM on the target of the first pair. Another one of its name, which a call that stood still has made, proves nothing. */
+  /** The VM on the target of the first pair. Another one of its name, which a delayed call has made, proves nothing. */
   receiver: z.optional(text),
-  /** The attempt was withdrawn: its VMIMs go, and another one follows. */
+  /** The attempt was withdrawn: its VMIMs are deleted, and another one follows. */
   withdrawn: z.optional(z.literal(true)),
   /** Hooks that have succeeded. */
   hooks: z.array(z.enum(['PreHook', 'PostHook'])).check(z.maxLength(2)),
-  /** What showed the cut-over, when it was seen first. Never taken back. */
+  /** Marks of the cut-over, each with the time when it was seen first. They are never removed. */
   marks: shortList(z.object({ mark: z.enum(Object.values(MARK)), at: time })),
   /** The guest has arrived: the source's disks are out of date for good. */
   arrivedAt: z.optional(time),
-  /** The run has halted the source VM; if it is not Halted later, an owner of it has undone that. */
+  /** The run has halted the source VM; if it is not Halted later, an owner has undone that. */
   halted: z.optional(z.literal(true)),
-  /** An owner of it has undone that: when that was seen last, by the clock of the source, and whose change it was. */
+  /** An owner has undone the halt: when that was seen last, by the clock of the source, and by which field manager. */
   undone: z.optional(z.object({ at: time, by: text })),
-  /** How the run ends for this VM; it goes back from there unless the VM is past its cut-over. */
+  /** The end of the run for this VM; the run goes back from there unless the VM is past its cut-over. */
   end: z.optional(
     z.object({
       as: z.enum(['Failed', 'Canceled']),
       reason: text,
       message: z.string(),
       at: time,
-      /** It was proved that the guest is not on the target, and cannot get there any more: what is there may go. */
+      /** The proof that the guest is not on the target, and cannot get there any more: the objects there may be deleted. */
       proved: z.optional(z.literal(true)),
     }),
   ),
 });
 
 /**
- * What a run must remember of a VM, in an annotation of the VM on the source. It is written before anything else, and is the lock
- * too: a VM with a record belongs to that run. Everything else is derived from the objects.
+ * The state of a run that it must remember of a VM, in an annotation of the VM on the source. It is written before anything else, and is
+ * the lock too: a VM with a record belongs to that run. Everything else is derived from the objects.
  */
 export type RunRecord = z.infer<typeof recordSchema>;
 export type RunEnd = NonNullable<RunRecord['end']>;
 
 export type RecordState =
   | { readonly kind: 'none' }
-  /** Of this run. */
+  /** The record of this run. */
   | { readonly kind: 'ours'; readonly record: RunRecord }
-  /** Of another run, or unreadable: nothing of the VM may be touched. */
+  /** A record of another run, or one that cannot be read: nothing of the VM may be changed. */
   | { readonly kind: 'foreign'; readonly message: string };
 
-/** What a user does about a record whose run never ends: `kubectl apply` of an old manifest writes one again. */
+/** Advice about a record whose run never ends: `kubectl apply` of an old manifest writes one again. */
 const howToRemove = ({ metadata: { name, namespace = '' } }: VirtualMachine): string =>
   `see that the VM runs on the source alone, then there: kubectl annotate vm ${name} -n ${namespace} ${LIVE_ANNOTATION.run}-`;
 
@@ -94,13 +94,13 @@ export function recordOf(vm: VirtualMachine, run: RunId): RecordState {
   return { kind: 'foreign', message };
 }
 
-/** Who moves the VM, and what a user does where that is no more; undefined: no run has a record on it. */
+/** Names the run that moves the VM, and what a user does if that run is gone; undefined if no run has a record on the VM. */
 export function movedBy(vm: VirtualMachine): string | undefined {
   const state = recordOf(vm, { plan: '', migration: '', vm: vm.metadata.uid });
   return state.kind === 'foreign' ? state.message : undefined;
 }
 
-/** The record of this run on the VM; undefined: there is none. */
+/** Returns the record of this run on the VM; undefined if there is none. */
 export function recordIn({ source, run }: SourceOfRun): RunRecord | undefined {
   const state = source.vm === undefined ? undefined : recordOf(source.vm, run);
   return state?.kind === 'ours' ? state.record : undefined;
@@ -111,7 +111,7 @@ interface SourceOfRun {
   readonly run: RunId;
 }
 
-/** The VM with the record. */
+/** Returns the VM with the record. */
 export const withRecord = (vm: VirtualMachine, record: RunRecord): VirtualMachine => ({
   ...vm,
   metadata: {
@@ -120,15 +120,15 @@ export const withRecord = (vm: VirtualMachine, record: RunRecord): VirtualMachin
   },
 });
 
-/** The VM without a record: free for another run. */
+/** Returns the VM without a record: free for another run. */
 export function withoutRecord(vm: VirtualMachine): VirtualMachine {
   const { [LIVE_ANNOTATION.run]: _record, ...annotations } = vm.metadata.annotations ?? {};
   return { ...vm, metadata: { ...vm.metadata, annotations } };
 }
 
 /**
- * The record with the marks that are seen, or with the arrival; undefined: it says so already. One mark is enough, so later ones are
- * not added. `at`: RFC 3339.
+ * Returns the record with the marks that are seen, or with the arrival; undefined if it has them already. One mark is enough, so later ones
+ * are not added. `at`: RFC 3339.
  */
 export function withMarks(
   record: RunRecord,
@@ -145,11 +145,11 @@ export function withMarks(
   };
 }
 
-/** Whether the guest may run on the target. From here on the VM there is never deleted. */
+/** Whether the guest may run on the target. From then on the VM there is never deleted. */
 export const isPastCutOver = ({ marks, arrivedAt }: RunRecord): boolean =>
   marks.length > 0 || arrivedAt !== undefined;
 
-/** The run strategy as the record has it; undefined: a VM that is stopped, or waits for a guest itself. */
+/** Returns the run strategy as the record has it; undefined for a VM that is stopped, or waits for a guest itself. */
 export function strategyOf({ spec }: VirtualMachine): RunRecord['runStrategy'] | undefined {
   if (spec.running === true) return 'running';
   return strategyNamed(spec.runStrategy);
@@ -158,7 +158,7 @@ export function strategyOf({ spec }: VirtualMachine): RunRecord['runStrategy'] |
 export const strategyNamed = (name: string | undefined): RunRecord['runStrategy'] | undefined =>
   STRATEGIES.find((strategy) => strategy === name);
 
-/** The VM with this strategy, in the field that it had it in. */
+/** Returns the VM with this strategy, in the field that had the old one. */
 export function withStrategy(
   vm: VirtualMachine,
   strategy: RunRecord['runStrategy'] | 'Halted',
@@ -168,6 +168,6 @@ export function withStrategy(
   return { ...vm, spec: { ...spec, ...how } };
 }
 
-/** What KubeVirt gives the VM on the target when its guest has arrived. */
+/** Returns the strategy that KubeVirt gives the VM on the target when its guest has arrived. */
 export const restoredStrategyOf = ({ runStrategy }: Pick<RunRecord, 'runStrategy'>): RunStrategy =>
   runStrategy === 'running' ? 'Always' : runStrategy;

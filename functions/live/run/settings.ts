@@ -1,12 +1,12 @@
 import type { Provider } from '../../domain/live/forklift.ts';
 import type { RunSettings } from './snapshot.ts';
 
-/** How long the source VM may take to be proved off, after its guest has arrived. */
+/** The default limit for the proof that the source VM is off, after its guest has arrived. */
 const SOURCE_MS = 24 * 3_600_000;
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
 
-/** `90s`, `30m` or `24h`, in milliseconds; undefined: not set, or no such text. */
+/** Parses `90s`, `30m` or `24h` into milliseconds; undefined if the text is unset or different. */
 function durationOf(text = ''): number | undefined {
   const [, amount, unit = ''] = /^([1-9]\d{0,5})([smh])$/.exec(text) ?? [];
   return amount === undefined ? undefined : Number(amount) * (UNITS[unit] ?? NaN);
@@ -17,7 +17,7 @@ type Settings = Provider['spec']['settings'];
 const isDuration = (text: string): boolean => durationOf(text) !== undefined;
 const isSwitch = (text: string): boolean => ['true', 'false'].includes(text);
 
-/** Settings that are used, or that Forklift uses, and what they may be. */
+/** Settings that `live` uses, or that Forklift uses, with their valid values. */
 const SETTINGS: Readonly<
   Record<string, { readonly isGood: (text: string) => boolean; readonly wanted: string }>
 > = {
@@ -30,14 +30,14 @@ const SETTINGS: Readonly<
   },
 };
 
-/** What is wrong with a provider's settings, in words. Others are Forklift's, for other types of plans. */
+/** Returns the problems of a provider's settings, in words. Other settings are Forklift's, for other types of plans. */
 export const settingProblems = (settings: Settings = {}): string[] =>
   Object.entries(SETTINGS).flatMap(([name, { isGood, wanted }]) => {
     const text = settings[name];
     return text === undefined || isGood(text) ? [] : [`${name} ${wanted}`];
   });
 
-/** By the settings of both providers: the destination's admin says what its clusters take. */
+/** Returns the settings of the run by those of both providers: the destination's admin says what its clusters accept. */
 export function runSettings({
   source = {},
   destination = {},

@@ -22,8 +22,8 @@ import type { RunId } from './names.ts';
 import type { RunRecord } from './record.ts';
 
 /**
- * One VM of a run, as read from all API servers. Every read was answered: `undefined` is an object that does not exist. Where an API
- * server did not answer, or refused, there is no snapshot, and nothing is written.
+ * A VM of a run, as read from all API servers. Every read was answered: `undefined` is an object that does not exist. If an API server did
+ * not answer, or refused, there is no snapshot, and nothing is written.
  */
 export interface RunSnapshot {
   readonly run: RunId;
@@ -35,7 +35,7 @@ export interface RunSnapshot {
 interface OneSide {
   /** The API server's clock, milliseconds. */
   readonly now: number;
-  /** Which cluster it is: the uid of its namespace kube-system. */
+  /** The id of the cluster: the uid of its namespace kube-system. */
   readonly cluster: string;
 }
 
@@ -48,23 +48,23 @@ export interface HubSide extends OneSide {
   readonly networks: NetworkMap;
   readonly hooks: readonly HookView[];
   readonly settings: RunSettings;
-  /** A user has canceled it; undefined: none has. */
+  /** The user's stop of the VM; undefined if there is none. */
   readonly stop: Stop | undefined;
-  /** What the Migration shows of the VM. */
+  /** The Migration's status of the VM. */
   readonly status: VmStatus | undefined;
-  /** A write has been refused for long, so that none is tried any more: what the API server said. */
+  /** The API server's refusal of a write that has been refused for long, so that none is tried any more. */
   readonly refused?: string | undefined;
-  /** What keeps the plan from being Ready: no new VM starts. */
+  /** Conditions that keep the plan from being Ready: no new VM starts. */
   readonly blockers: readonly string[];
 }
 
-/** From the providers' settings (docs/reference.md). */
+/** The settings of a run, from those of the providers (docs/reference.md). */
 export interface RunSettings {
-  /** Milliseconds; undefined: by the size of the VM. */
+  /** Milliseconds; undefined for a limit by the size of the VM. */
   readonly transferMs: number | undefined;
-  /** How long after its arrival the source VM must be proved off, milliseconds. */
+  /** Milliseconds after its guest's arrival within which the source VM must be proved off. */
   readonly sourceMs: number;
-  /** A VM moves although it fits in its quota only while it is let in. */
+  /** Whether a VM moves although it fits in its quota only while a VMMRQ lets it in. */
   readonly allowOverQuota: boolean;
 }
 
@@ -77,40 +77,40 @@ export interface HookView {
   readonly step: 'PreHook' | 'PostHook';
   readonly hook: Hook | undefined;
   readonly job: Job | undefined;
-  /** What the Job mounts, read until the Job is started. */
+  /** The ConfigMap that the Job mounts, read until the Job is started. */
   readonly files?: ConfigMap | undefined;
 }
 
-/** Of one side. */
+/** The VMIMs of one side. */
 export interface OwnVmims {
-  /** Those of this run, of every attempt. */
+  /** VMIMs of this run, of every attempt. */
   readonly vmims: readonly Vmim[];
-  /** It has the name of the attempt's, and is another one's. */
+  /** A VMIM with the name of the attempt's that is not of this run. */
   readonly taken?: Vmim | undefined;
 }
 
 export interface SourceSide extends OneSide, OwnVmims {
   readonly vm: VirtualMachine | undefined;
-  /** Another VM that has its name by now. */
+  /** A different VM that has the VM's name by now. */
   readonly successor?: VirtualMachine | undefined;
   readonly vmi: Vmi | undefined;
-  /** Unfinished ones of others for the same VMI. */
+  /** Unfinished VMIMs of others for the same VMI. */
   readonly others: readonly Vmim[];
   /** The VMI's launchers. */
   readonly pods: readonly Pod[];
   /** The pods of the namespace that attach hotplugged volumes; empty where this VMI has none. */
   readonly attachments: readonly Pod[];
-  /** Read until the standby VM is there. */
+  /** The setup, read until the standby VM is there. */
   readonly setup: SourceSetup | undefined;
 }
 
-/** What the VM uses on the source. */
+/** The objects that the VM uses on the source. */
 export interface SourceSetup {
   /** The claims of its volumes by name; one that does not exist is left out. */
   readonly claims: ReadonlyMap<string, Claim>;
-  /** Secrets, ConfigMaps, instance types and preferences that it names (resources.ts), as it runs with them. */
+  /** Secrets, ConfigMaps, instance types and preferences that the VM names (resources.ts), as it runs with them. */
   readonly resources: readonly KubernetesObject[];
-  /** Those of them that the account may not read: what each namespace gives the right to, or what the cluster does. */
+  /** The groups of them that the account may not read: those whose right each namespace gives, or the cluster. */
   readonly forbidden?: readonly ('of namespace' | 'of cluster')[];
 }
 
@@ -121,19 +121,19 @@ export interface TargetSide extends OneSide, OwnVmims {
   readonly vmi: Vmi | undefined;
   /** The VMI's launchers. */
   readonly pods: readonly Pod[];
-  /** Read until the standby VM is there. */
+  /** The setup, read until the standby VM is there. */
   readonly setup: TargetSetup | undefined;
   /** Whether the VM's pods fit in the quotas of its namespace. */
   readonly fit: Fit;
-  /** Names of the VMIs whose launcher in the namespace is on a node; undefined: it has no quota that counts them. */
+  /** Names of the VMIs whose launcher in the namespace is on a node; undefined if it has no quota that counts them. */
   readonly launched: ReadonlySet<string> | undefined;
-  /** A volume is filled only once the launcher is on a node; read until both VMIMs of an attempt are made. */
+  /** Whether a volume is filled only once the launcher is on a node; read until both VMIMs of an attempt are made. */
   readonly isFilledLate?: boolean;
-  /** KubeVirt is at its limit of migrations at once, so that no launcher comes; read where it is late. */
+  /** Whether KubeVirt is at its limit of migrations at once, so that no launcher comes; read if the launcher is late. */
   readonly isQueued?: boolean;
-  /** By how much the namespace is over its quotas, in words, read once the guest has arrived; empty: it is not. */
+  /** The excess of the namespace over its quotas, in words, read once the guest has arrived; empty if there is none. */
   readonly over: string;
-  /** What the run has made, read when it goes back, or when the source VM or its record is not there. */
+  /** The objects that the run has made, read when it goes back, or when the source VM or its record is not there. */
   readonly made: MadeObjects | undefined;
 }
 
@@ -142,18 +142,18 @@ export interface TargetSetup {
   readonly volumes: readonly KubernetesObject[];
   /** Secrets, ConfigMaps, instance types and preferences of the names that are needed. */
   readonly resources: readonly KubernetesObject[];
-  /** The account may not read Secrets or ConfigMaps of the namespace, and the VM names some. */
+  /** Whether the account may not read Secrets or ConfigMaps of the namespace, and the VM names some. */
   readonly isForbidden?: true;
-  /** Of the namespace. */
+  /** Quotas of the namespace. */
   readonly quotas: readonly ResourceQuota[];
-  /** Of each storage class, by its StorageProfile. */
+  /** Modes that each storage class offers, by its StorageProfile. */
   readonly claimProperties: ReadonlyMap<string, readonly ClaimProperties[]>;
 }
 
 export interface Fit {
-  /** What is missing in words; undefined: it fits. */
+  /** The missing amounts in words; undefined if the launcher fits. */
   readonly missing: string | undefined;
-  /** VMMRQs that allow it would let the launcher in. */
+  /** Whether VMMRQs that allow it would let the launcher in. */
   readonly isLetIn: boolean;
 }
 
@@ -162,7 +162,7 @@ export interface MadeObjects {
   readonly volumes: readonly KubernetesObject[];
   /** Secrets and the like that this run made, and that no VM of the namespace refers to but its own. */
   readonly unused: readonly KubernetesObject[];
-  /** The same that other VMs refer to by now; left out: none. */
+  /** Secrets and the like that other VMs refer to by now; left out if there are none. */
   readonly used?: readonly KubernetesObject[];
 }
 

@@ -50,7 +50,7 @@ test('a change of a Migration says something new once it is given up', () => {
   expect(isMigrationObserved(annotated(LIVE_ANNOTATION.breakGlass, 'uid-of-migration')(running))).toBe(false);
 });
 
-/** Of a known user, and held. */
+/** A Migration of a known user, with the finalizer. */
 const held = (status: MigrationStatus): PlanMigration => {
   const one = annotated(
     LIVE_ANNOTATION.requester,
@@ -63,7 +63,7 @@ test.each<[string, MigrationStatus, boolean]>([
   ['while it runs', { started: TIME }, true],
   ['once its end is shown', { started: TIME, completed: TIME }, true],
   ['not before it began', {}, false],
-])('a run that is held needs its Plan %s', (_what, status, wanted) => {
+])('a run with the finalizer needs its Plan %s', (_what, status, wanted) => {
   const running = held(status);
   expect(needsPlan(running)).toBe(wanted);
   expect(needsPlan(annotated(LIVE_ANNOTATION.breakGlass, 'uid-of-migration')(running))).toBe(false);

@@ -22,7 +22,7 @@ const running =
     ...migration,
     status: { vms: vms.map((vm) => ({ ...vm, phase: 'Started', pipeline: [] })) },
   });
-/** Held, as one that has begun; `uid`: of the Plan that it had then. */
+/** A Migration that has begun, with the finalizer; `uid`: of the Plan that it had then. */
 const heldBy =
   (uid: string): Change<PlanMigration> =>
   (migration) => ({
@@ -67,7 +67,7 @@ const CASES: Record<string, Case> = {
     migration: aPlanMigration(canceling({ namespace: 'vms', name: 'web' }), running(VM, OTHER)),
     want: 'UserRequested',
   },
-  'its Plan holds it': { migration: aPlanMigration(heldBy('uid-of-plan')), want: undefined },
+  'its Plan is its owner': { migration: aPlanMigration(heldBy('uid-of-plan')), want: undefined },
   'its Plan was replaced': { migration: aPlanMigration(heldBy('uid-of-another')), want: 'Modified' },
   'its Plan is in another namespace': {
     migration: aPlanMigration(heldBy('uid-of-another')),

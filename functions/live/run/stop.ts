@@ -9,13 +9,13 @@ import { describe } from './describe.ts';
 interface StopView {
   readonly migration: PlanMigration;
   readonly plan: Plan;
-  /** The Providers with their Secrets: who deletes one takes back that it is used. */
+  /** The Providers with their Secrets: a user who deletes one withdraws its use. */
   readonly access?: readonly KubernetesObject[];
 }
 
 /**
- * Why the run of this VM is to end; undefined: it is not. The texts are Forklift's (facts/cross-cluster.md §A1). What the status of a Migration
- * names beside the plan's VMs does not move.
+ * Returns why the run of this VM is to end; undefined if it is not. The texts are Forklift's (facts/cross-cluster.md §A1). VMs in the
+ * status of a Migration that are not in the plan do not move.
  */
 export function stopOf(vm: VmReference, { migration, plan, access = [] }: StopView): Stop | undefined {
   if ([migration, plan].some(({ metadata }) => metadata.deletionTimestamp !== undefined))
@@ -41,7 +41,10 @@ export function stopOf(vm: VmReference, { migration, plan, access = [] }: StopVi
     : undefined;
 }
 
-/** A Migration gets its Plan as owner when its run begins, if both are in one namespace (hold.ts). */
+/**
+ * Whether the Plan has replaced the Migration's own. A Migration gets its Plan as owner when its run begins, if both are in one namespace
+ * (finalizers.ts).
+ */
 const isReplaced = ({ metadata: { uid, namespace } }: Plan, migration: PlanMigration): boolean =>
   hasFinalizer(migration) &&
   migration.metadata.namespace === namespace &&
@@ -54,11 +57,13 @@ function isCanceled(vm: VmReference, { migration, plan }: StopView): boolean {
   );
 }
 
-/** Several VMs fit the reference: which one its user means is not known. */
+/** Whether several VMs fit the reference, so that the intended one is not known. */
 export const isAmbiguous = (reference: VmReference, vms: readonly VmReference[]): boolean =>
   vms.filter((vm) => isSameVm(reference, vm)).length > 1;
 
-/** By uid where both have one; else by name, in the same namespace unless one of them leaves it out. */
+/**
+ * Whether two references name the same VM: by uid if both have one; else by name, in the same namespace unless one of them leaves it out.
+ */
 export function isSameVm(one: VmReference, other: VmReference): boolean {
   if (one.id && other.id) return one.id === other.id;
   if (!one.name || one.name !== other.name) return false;

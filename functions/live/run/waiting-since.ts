@@ -6,15 +6,18 @@ import type { HubSide } from './snapshot.ts';
 
 type HubStatus = Pick<HubSide, 'status' | 'now'>;
 
-/** Since when the Migration shows that the VM waits for this, milliseconds by the hub's clock; not yet: now. */
+/**
+ * Returns the time since which the Migration's status has the VM wait for this, milliseconds by the hub's clock; now if it has no such
+ * wait.
+ */
 export function waitingSince({ status, now }: HubStatus, reason: LiveReason): number {
   const shown = waitFor(status?.conditions, reason);
   return shown === undefined ? now : timeOf(shown.lastTransitionTime);
 }
 
 /**
- * Waits for so many milliseconds since it was shown, and fails with the same message then. What the VM waited for before, such as its
- * turn or a hook, does not count.
+ * Waits for so many milliseconds since the wait came into the status, then fails with the same message. Earlier waits of the VM, such as
+ * for its turn or a hook, do not count.
  */
 export const waitAtMost = (
   limitMs: number,

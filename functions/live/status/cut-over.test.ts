@@ -28,7 +28,7 @@ const LEFT: RunDecision = {
   ...({ kind: 'ended', as: 'Failed', reason: 'CutOverUndecided', message: 'look at both' } as const),
   ...{ leftovers: ['the record of VirtualMachine vms/web'], recordRemoval: [] },
 };
-/** Its record is about to go. */
+/** The decision by which the record is removed. */
 const SETTLED: RunDecision = {
   ...LEFT,
   leftovers: [],

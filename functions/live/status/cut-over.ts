@@ -7,15 +7,15 @@ import type { RunSnapshot } from '../run/snapshot.ts';
 import type { RunDecision } from '../steps/decide.ts';
 
 interface Decided {
-  /** Left out: a cluster could not be read. */
+  /** The snapshot; left out if a cluster could not be read. */
   readonly snapshot?: RunSnapshot | undefined;
   readonly decision: RunDecision;
 }
 
-/** What is shown of where the VM belongs. */
+/** The findings about where the VM belongs. */
 export interface CutOverReport {
   readonly findings: readonly Finding[];
-  /** Whether a condition that was shown before still holds. */
+  /** Whether a condition of the earlier status still holds. */
   readonly stays: (condition: LiveCondition) => boolean;
 }
 
@@ -30,14 +30,17 @@ export function cutOverOf({ snapshot, decision }: Decided, record: RunRecord | u
   return { findings: isThere ? [finding] : [], stays: () => true };
 }
 
-/** The migration did not succeed, and a user has deleted the VM on the target, as CutOverUndecided asks: its place is the source again. */
+/**
+ * Whether the place of the VM is the source again: the migration did not succeed, and a user has deleted the VM on the target, as
+ * CutOverUndecided says.
+ */
 const isBackOnSource = ({ arrivedAt }: RunRecord, { snapshot, decision }: Decided): boolean =>
   arrivedAt === undefined &&
   snapshot?.target.vm === undefined &&
   decision.kind === 'ended' &&
   decision.recordRemoval.length > 0;
 
-/** Of a VM whose end is shown. */
+/** Returns the status of a VM that has ended, with where it belongs. */
 export function withCutOver(known: VmStatus, { findings, stays }: CutOverReport, time: string): VmStatus {
   const isNew = findings.length > 0 && !hasMoved(known);
   const { conditions } = known;

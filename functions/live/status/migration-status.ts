@@ -6,7 +6,7 @@ import { isAmbiguous, isSameVm } from '../run/stop.ts';
 import { defined } from './defined.ts';
 import type { RunSummary } from './run.ts';
 
-/** The status of a Migration with this run. What keeps it from starting is not said here. `time`: RFC 3339. */
+/** Returns the status of a Migration with this run, without the problem that keeps it from starting. `time`: RFC 3339. */
 export function migrationStatusOf(
   { status, spec, metadata }: PlanMigration,
   run: RunSummary,
@@ -26,7 +26,7 @@ export function migrationStatusOf(
   };
 }
 
-/** Forklift's texts. */
+/** Findings about the run, with Forklift's texts. */
 function standingFindings({ end }: RunSummary): Finding[] {
   const ready: Finding = {
     type: LIVE_CONDITION.ready,
@@ -52,7 +52,7 @@ const END = {
 
 const END_TEXT = { Succeeded: 'SUCCEEDED', Failed: 'FAILED', Canceled: 'been CANCELED' } as const;
 
-/** What is to be canceled, and is no VM of the run, or no single one. */
+/** Findings about cancels of entries that are no VM of the run, or no single one. */
 const cancelFindings = (cancel: readonly VmReference[], vms: readonly VmStatus[]): Finding[] => [
   ...findingOf(cancel.filter((one) => !vms.some((vm) => isSameVm(vm, one))).map(labelOf), {
     ...{ type: LIVE_CONDITION.vmNotFound, category: 'Warn', reason: 'NotFound' },

@@ -2,7 +2,7 @@ import type { PipelineStage, PlanVm, RunTimes, StageError } from '../../domain/l
 import { defined } from './defined.ts';
 import { COMPLETED, ITINERARY, type Stage } from '../steps/itinerary.ts';
 
-/** What Forklift's UI says of each stage (facts/cross-cluster.md §A1). */
+/** Forklift's text for each stage, which its UI has (facts/cross-cluster.md §A1). */
 const DESCRIPTION: Readonly<Record<Stage, string>> = {
   Initialize: 'Initialize migration.',
   PreHook: 'Run pre-migration hook.',
@@ -16,7 +16,7 @@ interface StepInStage {
   readonly stage: Stage;
 }
 
-/** The steps of a VM: without a hook, its stage is left out, and the last step belongs to the one before. */
+/** The steps of a VM. Without a hook its stage is left out, and the last step belongs to the one before. */
 export function stepsOf({ hooks = [] }: Pick<PlanVm, 'hooks'>): readonly StepInStage[] {
   const isLeftOut = (stage: Stage): boolean =>
     (stage === 'PreHook' || stage === 'PostHook') && !hooks.some(({ step }) => step === stage);
@@ -26,29 +26,29 @@ export function stepsOf({ hooks = [] }: Pick<PlanVm, 'hooks'>): readonly StepInS
   });
 }
 
-/** How many steps a pipeline shows as done. */
+/** The number of steps that a pipeline has as done. */
 export const doneIn = (pipeline: readonly PipelineStage[]): number =>
   pipeline.reduce((sum, { progress }) => sum + progress.completed, 0);
 
-/** Of a pipeline, in percent. */
+/** The progress of a pipeline, in percent. */
 export function percentOf(pipeline: readonly PipelineStage[]): number {
   const total = pipeline.reduce((sum, { progress }) => sum + progress.total, 0);
   return total === 0 ? 0 : Math.floor((doneIn(pipeline) * 100) / total);
 }
 
 export interface Position {
-  /** Steps that are done. */
+  /** Number of steps that are done. */
   readonly done: number;
-  /** Of the VM. */
+  /** Times of the VM. */
   readonly times: RunTimes;
-  /** What the stage waits for. */
+  /** The reason for which the stage waits. */
   readonly reason?: string | undefined;
   readonly error?: StageError | undefined;
   /** RFC 3339. */
   readonly time: string;
 }
 
-/** The pipeline at a position. Times that are there stay. */
+/** Returns the pipeline at a position. Times that are there stay. */
 export function pipelineAt(
   steps: readonly StepInStage[],
   before: readonly PipelineStage[],
@@ -67,7 +67,7 @@ export function pipelineAt(
   });
 }
 
-/** Of a stage that has begun. */
+/** Returns the state of a stage that has begun. */
 function stateOf(
   { total, completed }: PipelineStage['progress'],
   known: PipelineStage | undefined,

@@ -15,7 +15,7 @@ import type { KubernetesObject } from '../../domain/objects.ts';
 import { defined } from './defined.ts';
 import type { RunSummary } from './run.ts';
 
-/** What the plan refers to, as it is at the start of a run. */
+/** The objects that the plan refers to, as they are at the start of a run. */
 export type Referred = Pick<PlanView, 'source' | 'destination' | 'networks' | 'storage'>;
 
 interface About {
@@ -24,10 +24,10 @@ interface About {
   readonly refers: Referred | undefined;
 }
 
-/** Runs that are remembered. */
+/** Number of runs in the history. */
 const HISTORY = 20;
 
-/** The plan's status with its newest run. Before a run has started, and once there is a newer one, it is as it was. */
+/** Returns the plan's status with its newest run. Before a run has started, and once there is a newer one, the status stays. */
 export function withRun(of: About, run: RunSummary, time: string): PlanStatus {
   const { plan, migration } = of;
   const before = plan.status ?? {};
@@ -52,14 +52,14 @@ export function withRun(of: About, run: RunSummary, time: string): PlanStatus {
   };
 }
 
-/** A plan whose VMs have all moved is not looked at again: what was said of them before would stay for ever. */
+/** Removes the findings about VMs. A plan whose VMs have all moved is not checked again: they would stay for ever. */
 const withoutVmFindings = (
   conditions: readonly LiveCondition[],
   { end }: RunSummary,
 ): readonly LiveCondition[] =>
   end === 'Succeeded' ? conditions.filter(({ type }) => !ABOUT_VMS.some((one) => one === type)) : conditions;
 
-/** Forklift's texts. */
+/** Findings about the run, with Forklift's texts. */
 function findingsOf({ end }: RunSummary): Finding[] {
   const of = (type: LiveConditionType, message: string): Finding[] => [
     { type, category: 'Advisory', durable: true, message: `The plan ${message}.` },
@@ -83,7 +83,7 @@ const OF_RUNS: readonly string[] = [
   LIVE_CONDITION.canceled,
 ];
 
-/** The conditions of the run are replaced; those of the plan's validation stay, behind the durable ones as its check has them. */
+/** Replaces the conditions of the run. Those of the plan's validation stay, behind the durable ones as its check has them. */
 function withFindings(
   before: readonly LiveCondition[],
   findings: readonly Finding[],

@@ -11,7 +11,7 @@ const QUEUED: Finding = { type: 'Waiting', category: 'Advisory', message: 'Waiti
 
 type Found = readonly [minute: number, finding: Finding];
 
-/** What the Migration shows after this was found, minutes after NOW. */
+/** Returns the Migration's conditions after these findings, minutes after NOW. */
 function after(found: readonly Found[]): string {
   const status = found.reduce<MigrationStatus | undefined>(
     (before, [minute, finding]) => problemStatus(before, finding, NOW + minute * 60_000),

@@ -10,8 +10,8 @@ const FAILED: Finding = {
 };
 
 /**
- * The status of a Migration that does not begin by what was found. When that has been so for too long it has failed, so that no VM moves
- * at a time that its user does not expect. Not while it only waits for another one that moves VMs: that is expected, and may take hours.
+ * Returns the status of a Migration that does not begin, by the finding. After too long it has failed, so that no VM moves at a time that
+ * its user does not expect. A Migration that only waits for another one that moves VMs does not fail: that is expected, and may take hours.
  * `now`: milliseconds.
  */
 export function problemStatus(

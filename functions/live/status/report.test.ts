@@ -33,7 +33,7 @@ const HOOKED: PlanVm = {
     { step: 'PostHook', hook: { namespace: 'tenant', name: 'hook' } },
   ],
 };
-/** Of a VM, by kubev2v/forklift's forklift.konveyor.io_migrations.yaml; the API server drops the others where that is installed. */
+/** The fields of a VM by kubev2v/forklift's forklift.konveyor.io_migrations.yaml; with it installed, the API server drops the others. */
 const FORKLIFT_KEEPS = [
   ...['id', 'name', 'namespace', 'newName', 'targetName', 'hooks'],
   ...['phase', 'pipeline', 'started', 'completed', 'error', 'conditions'],
@@ -51,15 +51,15 @@ const ended = (as: Ended['as'], different: Partial<Ended> = {}): RunDecision => 
   ...different,
 });
 
-/** A pass: what is decided of the only VM, so many seconds after NOW. */
+/** A reconcile: the decision about the only VM, so many seconds after NOW. */
 interface Pass {
   readonly decision: RunDecision;
   readonly after?: number;
-  /** null: a cluster does not answer. */
+  /** The snapshot; null if a cluster does not answer. */
   readonly snapshot?: RunSnapshot | null;
 }
 
-/** The reports of passes one after another, each with the statuses that the last one wrote. */
+/** Returns the reports of reconciles one after another, each with the statuses that the last one wrote. */
 function reports(passes: readonly (Pass | RunDecision)[], entry: PlanVm = WEB): RunReport[] {
   let plan = aPlan((one) => ({ ...one, spec: { ...one.spec, vms: [entry] } }));
   let migration = aPlanMigration();
@@ -504,7 +504,7 @@ describe('several VMs', () => {
       observedGeneration: 3,
       conditions: [{ type: 'Executing' }, ready],
     });
-    // Else both would write the plan in each pass.
+    // Otherwise the run and the check would both write the plan in each reconcile.
     const { conditions = [] } = report.planStatus;
     const checked = nextConditions(
       conditions,

@@ -19,24 +19,24 @@ import { newVmStatus, nextVmStatus, timeText, type DecidedVm } from './vm.ts';
 export interface RunInput {
   readonly plan: Plan;
   readonly migration: PlanMigration;
-  /** VMs of the plan; one that is left out stays as it is shown. */
+  /** VMs of the plan; the status of a VM that is left out stays. */
   readonly runs: readonly DecidedVm[];
   /** Milliseconds. */
   readonly now: number;
-  /** What the plan refers to, for its history. */
+  /** The objects that the plan refers to, for its history. */
   readonly refers?: Referred | undefined;
 }
 
 export interface RunReport {
   readonly migrationStatus: MigrationStatus;
   readonly planStatus: PlanStatus;
-  /** To be posted before the statuses are written, so that none is lost. */
+  /** Events to post before the statuses are written, so that none is lost. */
   readonly transitions: readonly MoveEvent[];
 }
 
 /**
- * The statuses of a Migration and its Plan as users of Forklift know them (facts/cross-cluster.md §A), by the decisions about its
- * VMs, and the events of what is new. The same input gives the statuses that are there already.
+ * Returns the statuses of a Migration and its Plan as users of Forklift know them (facts/cross-cluster.md §A), by the decisions about its
+ * VMs, and the events of the changes. The same input gives the statuses that are there already.
  */
 export function reportRun({ plan, migration, runs, now, refers }: RunInput): RunReport {
   const time = timeText(now);
@@ -51,16 +51,18 @@ export function reportRun({ plan, migration, runs, now, refers }: RunInput): Run
   };
 }
 
-/** What is shown of a VM of a run: by the Migration, or by the Plan of a VM that an earlier one has moved. Undefined: nothing. */
+/**
+ * Returns the status of a VM of a run: the Migration's, or the Plan's for a VM that an earlier run has moved; undefined if there is none.
+ */
 export function shownVmStatus(plan: Plan, migration: PlanMigration, entry: PlanVm): VmStatus | undefined {
   return migration.status?.vms?.find((vm) => isSameVm(vm, entry)) ?? movedIn(plan, entry);
 }
 
-/** A run that has started has the VMs that it had then, whatever becomes of the plan. */
+/** The VMs of the run. A run that has started has the VMs that it had then, however the plan changes. */
 const entriesOf = ({ spec }: Plan, { status }: PlanMigration): readonly PlanVm[] =>
   status?.started === undefined ? spec.vms : (status.vms ?? []);
 
-/** Until the plan is Ready it can be changed, so its run has not started. */
+/** Whether the VM has started. Until the plan is Ready it can be changed, so its run has not started. */
 const hasStarted = ({ decision }: DecidedVm): boolean =>
   decision.kind !== 'wait' || decision.reason !== LIVE_REASON.planNotReady;
 

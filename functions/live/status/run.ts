@@ -16,13 +16,13 @@ export interface RunSummary extends RunProgress {
 }
 
 interface RunStart {
-  /** A VM may start. */
+  /** Whether a VM may have started. */
   readonly mayHaveStarted: boolean;
   /** RFC 3339. */
   readonly time: string;
 }
 
-/** The run as its VMs are. */
+/** Returns the run's summary by its VMs. */
 export function summaryOf(
   { status }: PlanMigration,
   vms: VmStatus[],
@@ -46,7 +46,7 @@ function endOfAll(vms: readonly VmStatus[]): NonNullable<RunSummary['end']> {
 
 const MAX_MESSAGE = 300;
 
-/** The VM that needs attention first, else the first one that is under way; at the end what became of all. */
+/** Returns the message of the VM that needs attention first, else of the first one that is under way; at the end the results of all. */
 function runMessage(vms: readonly VmStatus[], end: RunSummary['end']): string {
   const problem = vms.find((vm) => endOf(vm) === 'Failed') ?? vms.find((vm) => leftoversOf(vm).length > 0);
   const left = (problem === undefined ? [] : leftoversOf(problem)).join(', ');
@@ -64,7 +64,7 @@ function runMessage(vms: readonly VmStatus[], end: RunSummary['end']): string {
 const movedOf = (vms: readonly VmStatus[]): number =>
   vms.filter((vm) => hasMoved(vm) && !isUndecided(vm)).length;
 
-/** Its guest was seen on the target, and perhaps not for good. */
+/** Whether the VM's guest was seen on the target, and perhaps not for good. */
 const isUndecided = ({ conditions = [] }: VmStatus): boolean =>
   conditions.some(({ reason }) => reason === LIVE_REASON.cutOverUndecided);
 

@@ -8,7 +8,7 @@ import { defined } from './defined.ts';
 import { doneIn, percentOf } from './pipeline.ts';
 import { endOf, isGoingBack } from './vm.ts';
 
-/** A VM before and after, with the words of the decision between. */
+/** A VM's status before and after, with the message of the decision between. */
 export interface Change {
   readonly before: VmStatus | undefined;
   readonly next: VmStatus;
@@ -16,18 +16,18 @@ export interface Change {
 }
 
 interface About {
-  /** undefined: it is gone. */
+  /** The Plan; undefined if it was deleted. */
   readonly plan: Plan | undefined;
   readonly migration: PlanMigration;
-  /** VMs that have not ended. */
+  /** Number of VMs that have not ended. */
   readonly left: number;
   /** RFC 3339. */
   readonly time: string;
 }
 
 /**
- * The events of a change. They are posted before the status is written: what was not posted, or not written, is found again by the
- * next run, with the same ids.
+ * Returns the events of a change. They are posted before the status is written. The next reconcile finds events that were not posted, or a
+ * status that was not written, and makes them again with the same ids.
  */
 export function transitionsOf(change: Change, { plan, migration, left, time }: About): MoveEvent[] {
   const { next, message } = change;
@@ -59,7 +59,7 @@ const ENDS: Readonly<Record<Ended['as'], MoveEventType>> = {
 
 const isEnd = (type: string): boolean => Object.hasOwn(ENDS, type);
 
-/** `detail` is what makes one of several events of a type for a VM. */
+/** A transition; `detail` tells several events of a type for a VM apart. */
 interface Transition {
   readonly type: MoveEventType;
   readonly detail: readonly string[];
@@ -82,14 +82,14 @@ function transitions({ before, next }: Change): Transition[] {
   ];
 }
 
-/** A step that is due again is no news, and the end has an event of its own. */
+/** Whether the VM has come further. A step that is due again is no news, and the end has an event of its own. */
 function isFurther(before: VmStatus | undefined, next: VmStatus): boolean {
   if (next.completed !== undefined) return false;
   const isBack = isGoingBack(next) && (before === undefined || !isGoingBack(before));
   return isBack || doneIn(next.pipeline) > doneIn(before?.pipeline ?? []);
 }
 
-/** Where it is blocked, and by what. */
+/** Returns the step at which the VM is blocked, and the reason. */
 function blockOf(vm: VmStatus | undefined): readonly string[] | undefined {
   const block = vm?.conditions?.find(({ type }) => type === LIVE_CONDITION.blocked);
   return vm === undefined || block === undefined ? undefined : [vm.phase, block.reason ?? ''];

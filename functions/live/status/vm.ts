@@ -14,11 +14,11 @@ import { doneIn, pipelineAt, stepsOf } from './pipeline.ts';
 import { cutOverOf, withCutOver } from './cut-over.ts';
 import { waitingFinding } from './waiting.ts';
 
-/** One VM of a run, as decided now. */
+/** A VM of a run, with the present decision. */
 export interface DecidedVm {
-  /** As in the plan. */
+  /** The VM's entry in the plan. */
   readonly entry: PlanVm;
-  /** Left out: a cluster could not be read. */
+  /** The snapshot; left out if a cluster could not be read. */
   readonly snapshot?: RunSnapshot | undefined;
   readonly decision: RunDecision;
 }
@@ -32,7 +32,7 @@ export const isGoingBack = ({ phase }: VmStatus): boolean => phase === UNDO;
 /** The phase of a VM that has not begun. */
 const FIRST = 'Validate';
 
-/** A VM of which nothing is known yet. */
+/** Returns the status of a VM of which nothing is known yet. */
 export const newVmStatus = (entry: PlanVm): VmStatus => ({
   ...entry,
   ...(entry.targetName ? { newName: entry.targetName } : {}),
@@ -41,15 +41,15 @@ export const newVmStatus = (entry: PlanVm): VmStatus => ({
 });
 
 /**
- * What is shown of a VM by the decision about it. Its pipeline and its times never go back, and one that has ended is never reopened:
- * only what it has left over changes then. `clockNow`: milliseconds, where the hub's API server gave no time.
+ * Returns the status of a VM by the decision about it. Its pipeline and its times never go back, and a VM that has ended is never reopened:
+ * only its leftovers change then. `clockNow`: milliseconds, used if the hub's API server gave no time.
  */
 export function nextVmStatus(
   { entry, snapshot, decision }: DecidedVm,
   before: VmStatus | undefined,
   clockNow: number,
 ): VmStatus {
-  // Deadlines count from what is shown (shown-wait.ts), so both are of one clock.
+  // Deadlines count from times in the status (waiting-since.ts), so both are of one clock.
   const now = snapshot?.hub.now ?? clockNow;
   const known = before ?? newVmStatus(entry);
   const time = timeText(now);
@@ -79,7 +79,7 @@ export function nextVmStatus(
   return withDecidedLeftovers(next, decision);
 }
 
-/** A wait at the first step has not begun. */
+/** Returns the times of the VM. A VM that waits at the first step has not begun. */
 function timesOf({ started }: VmStatus, decision: RunDecision, time: string): RunTimes {
   const isToBegin = decision.kind === 'wait' && decision.step === FIRST;
   return {
@@ -92,8 +92,8 @@ function timesOf({ started }: VmStatus, decision: RunDecision, time: string): Ru
 export const timeText = (now: number): string => new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
 
 /**
- * Without a snapshot nothing is known, and a write to the record has the transfer's name wherever the VM is: it is still where it
- * was.
+ * Returns the step of the VM. Without a snapshot nothing is known, and a write to the record has the transfer's name wherever the VM is:
+ * then the VM is still where it was.
  */
 function phaseOf({ snapshot, decision }: DecidedVm, before: VmStatus | undefined): string {
   if (decision.kind === 'ended') return ENDED;
@@ -108,7 +108,7 @@ function doneOf({ entry, decision }: DecidedVm, known: VmStatus, phase: string):
   return Math.max(due, doneIn(known.pipeline));
 }
 
-/** Where a VM failed, and why: known when it begins to go back. */
+/** Returns where a VM failed, and why: known when it begins to go back. */
 function errorOf(
   known: VmStatus,
   decision: RunDecision,
@@ -119,11 +119,14 @@ function errorOf(
     return decision.as === 'Failed' ? { phase, reasons: [decision.message] } : undefined;
   const end = finalOutcome(record);
   if (end?.as === 'Failed') return { phase, reasons: [end.message] };
-  // One that came too late.
+  // The end came too late.
   return record?.end === undefined ? known.error : undefined;
 }
 
-/** `record`: of this run, while the VM has it. What holds of a VM that is on the target, however its run ended, does not hold of another one. */
+/**
+ * Findings at the end of a VM. `record`: of this run, while the VM has it. A VM that is on the target, however its run ended, has other
+ * findings than one that is not.
+ */
 function endFindings(decision: Ended, snapshot: RunSnapshot | undefined, record?: RunRecord): Finding[] {
   const isThere = decision.as === 'Succeeded' || record?.arrivedAt !== undefined;
   return [
@@ -132,11 +135,11 @@ function endFindings(decision: Ended, snapshot: RunSnapshot | undefined, record?
   ];
 }
 
-/** A VM that only a VMMRQ let in is over its quota for good (L8). */
+/** The finding that the VM is over its quota for good, because only a VMMRQ let it in (L8). */
 const overOf = (snapshot: RunSnapshot | undefined): Finding[] =>
   [snapshot?.target.over ?? ''].filter((over) => over !== '').map(overFinding);
 
-/** `over`: by how much. */
+/** The finding of a VM that is over its quota; `over`: the amounts. */
 export const overFinding = (over: string): Finding => ({
   ...{ type: LIVE_CONDITION.restartWouldBeRefused, category: 'Warn', durable: true },
   message: `The namespace of the VM is over its quota, so that the VM would not start again: ${over}.`,
@@ -151,7 +154,7 @@ const nextCrashFinding = (message: string, suggestion: string): Finding => ({
   suggestion,
 });
 
-/** What a failed attempt leaves on the source. */
+/** Findings that a failed attempt leaves on the source. */
 function haltsOf(snapshot: RunSnapshot | undefined): Finding[] {
   if (snapshot === undefined || !isDownByNextCrash(snapshot.source)) return [];
   const message =
@@ -159,7 +162,7 @@ function haltsOf(snapshot: RunSnapshot | undefined): Finding[] {
   return [nextCrashFinding(message, `${CLEARS} If it is down already: delete its VMI, and start it.`)];
 }
 
-/** What a success leaves on the target. */
+/** Findings that a success leaves on the target. */
 function haltsThere(snapshot: RunSnapshot | undefined): Finding[] {
   if (snapshot === undefined || !isDownByNextCrashThere(snapshot.target)) return [];
   const message =
@@ -172,7 +175,7 @@ function waitFindings(decision: RunDecision, { started, conditions = [] }: VmSta
   return decision.kind === 'wait' ? [waitingFinding(decision, conditions, { now, mayTakeLong })] : [];
 }
 
-/** `late`: what came too late to end the run. */
+/** The finding of the end. `late`: the end that came too late. */
 function endFinding({ as, reason }: Ended, snapshot: RunSnapshot | undefined, late?: string): Finding {
   const stays = snapshot === undefined ? [] : leftOnTarget(snapshot);
   const suggestion = `These stay on the target: ${stays.join(', ')}. Delete by hand what nothing uses.`;
@@ -183,11 +186,11 @@ function endFinding({ as, reason }: Ended, snapshot: RunSnapshot | undefined, la
   };
 }
 
-/** A cluster does not answer. */
+/** Whether the decision is the wait for a cluster that does not answer. */
 export const isUnknown = (decision: RunDecision): boolean =>
   decision.kind === 'wait' && decision.reason === LIVE_REASON.clusterUnknown;
 
-/** What a VM waited for before it could not be read, it probably waits for still. */
+/** Waits from before the VM could not be read; they probably last. */
 const waitsOf = ({ conditions = [] }: VmStatus): Finding[] =>
   conditions
     .filter((each) => saysWait(each) && each.reason !== LIVE_REASON.clusterUnknown)
@@ -208,7 +211,7 @@ const END: Readonly<Record<Ended['as'], Finding>> = {
   },
 };
 
-/** Of the VM as found; Forklift's UI needs id, name and namespace. */
+/** Returns id, name and namespace of the VM as found, which Forklift's UI needs. */
 function idsOf(snapshot: RunSnapshot | undefined, known: VmStatus): VmReference {
   const { uid: id, name, namespace } = snapshot?.source.vm?.metadata ?? { ...known, uid: known.id };
   return defined({ id, name, namespace });
@@ -217,7 +220,7 @@ function idsOf(snapshot: RunSnapshot | undefined, known: VmStatus): VmReference 
 const withDecidedLeftovers = (vm: VmStatus, decision: RunDecision): VmStatus =>
   decision.kind === 'ended' ? withLeftovers(vm, decision.leftovers) : vm;
 
-/** How a VM ended; undefined: it has not. */
+/** Returns the end of a VM; undefined if it has not ended. */
 export function endOf(vm: VmStatus): Ended['as'] | undefined {
   if (vm.completed === undefined) return undefined;
   if (has(vm, LIVE_CONDITION.succeeded)) return 'Succeeded';

@@ -4,7 +4,7 @@ import { timeOf } from '../run/deadlines.ts';
 import type { LiveCondition } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, LIVE_REASON, type LiveReason } from '../../domain/live/names.ts';
 
-/** Nothing of it comes by itself. */
+/** Reasons that do not go away without a user. */
 const BLOCKING: readonly LiveReason[] = [
   LIVE_REASON.planNotReady,
   LIVE_REASON.overQuota,
@@ -13,17 +13,17 @@ const BLOCKING: readonly LiveReason[] = [
   LIVE_REASON.sourceDownUndecided,
   LIVE_REASON.sourceNotVerified,
 ];
-/** It may take long, and that means nothing. */
+/** Reasons that may last long without a problem. */
 const SLOW: readonly LiveReason[] = [
   LIVE_REASON.hookRuns,
   LIVE_REASON.volumesPending,
   LIVE_REASON.transferring,
   LIVE_REASON.targetBusy,
 ];
-/** Longer than anything else takes by itself, milliseconds. */
+/** Milliseconds within which every other reason goes away by itself. */
 const USUAL_MS = 60_000;
 
-/** The condition of a VM that waits: Blocked where it does not get on by itself, or has waited for long. `now`: milliseconds. */
+/** Returns the condition of a VM that waits: Blocked if it needs a user, or has waited for long. `now`: milliseconds. */
 export function waitingFinding(
   { reason, message }: Wait,
   before: readonly LiveCondition[],

@@ -5,8 +5,8 @@ import { LIVE_REASON } from '../../domain/live/names.ts';
 import type { RecordedRun } from '../run/snapshot.ts';
 
 /**
- * Takes the VMIMs away that are left; the VM on the target, and what it uses, stays. One that KubeVirt does not let go has nothing to do
- * any more: the guest has arrived, and the source VM is off.
+ * Deletes the VMIMs that are left; the VM on the target, and the objects that it uses, stay. A VMIM that KubeVirt does not remove has
+ * nothing to do any more: the guest has arrived, and the source VM is off.
  */
 export function decide({ source, target }: RecordedRun): StepDecision {
   const left = [

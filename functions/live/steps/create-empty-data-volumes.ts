@@ -13,7 +13,7 @@ import { LIVE_KIND, LIVE_LABEL, LIVE_REASON } from '../../domain/live/names.ts';
 import { isOfRun } from '../run/names.ts';
 import type { RecordedRun, SourceSetup, TargetSetup } from '../run/snapshot.ts';
 import { waitAtMost } from '../run/waiting-since.ts';
-import { missingForVolumes } from '../target/volume-quota.ts';
+import { missingForVolumes } from '../on-target/volume-quota.ts';
 import {
   claimToBind,
   neededVolumes,
@@ -21,13 +21,13 @@ import {
   readiness,
   targetVolume,
   type NewVolume,
-} from '../target/volumes.ts';
+} from '../on-target/volumes.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import { unusable } from './ensure-resources.ts';
 
 /**
- * The VM's volumes on the target, empty. Where populators fill them, they are not bound before the launcher uses them, so that it may run
- * on any node.
+ * Creates the VM's volumes on the target, empty. If populators fill them, they are not bound before the launcher uses them, so that it may
+ * run on any node.
  */
 export function decide(snapshot: RecordedRun): StepDecision {
   const { source, target, hub } = snapshot;
@@ -78,8 +78,8 @@ const found = (
   volumes.find((volume) => volume.kind === kind && volume.metadata.name === metadata.name);
 
 /**
- * A volume in the way: of the same name, and not of this run. The claim that CDI makes of a DataVolume has its name, and is the
- * DataVolume's.
+ * Returns a volume that is in the way: of the same name, and not of this run. The claim that CDI makes of a DataVolume has its name, and is
+ * the DataVolume's.
  */
 const foreignVolume = (
   wanted: NewObject,
@@ -93,7 +93,7 @@ const foreignVolume = (
     return !isOfDataVolume && !isOfRun({ metadata, ...volume }, run);
   });
 
-/** The disk of another VM may be in use. */
+/** Describes the volume in the way: the disk of another VM may be in use. */
 function inTheWay({ kind = '', metadata: { name, labels } }: KubernetesObject, { run }: RecordedRun): string {
   const of = labels?.[LIVE_LABEL.vm];
   return of === undefined || of === run.vm

@@ -1,4 +1,4 @@
-import { hardwareProblem } from '../target/differences.ts';
+import { hardwareProblem } from '../on-target/differences.ts';
 import { LIMIT_MS } from '../run/deadlines.ts';
 import { DONE, fail, wait, write, type Fail, type StepDecision } from '../run/decision.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
@@ -11,8 +11,8 @@ import { KIND } from '../../domain/names.ts';
 import { busy, nameTaken } from './create-target-migration.ts';
 
 /**
- * The VMIM that sends. From here on it holds up the source's own drains, and it is stuck if the target's launcher never comes: so it is
- * made only when the launcher fits, or is let in.
+ * Creates the VMIM that sends. From then on it holds up the source's own drains, and it is stuck if the target's launcher never comes: so
+ * it is made only when the launcher fits, or is let in.
  */
 export function decide(snapshot: RecordedRun): StepDecision {
   const { source, run, record } = snapshot;
@@ -21,16 +21,16 @@ export function decide(snapshot: RecordedRun): StepDecision {
   if (stopped !== undefined) return stopped;
   const held = busy(snapshot) ?? inTurn(snapshot) ?? tooLarge(snapshot);
   if (held !== undefined) return held;
-  // What was plugged in while it waited is not in the VMI of the target.
+  // A volume or interface that was plugged in during the wait is not in the VMI of the target.
   const problem = hardwareProblem(source, snapshot.target.vmi);
   return problem === undefined ? create(snapshot) : fail(LIVE_REASON.hardwareDiffers, problem);
 }
 
-/** The VMI that is to move does not run any more, or is about to stop; undefined: it runs. */
+/** Fails if the VMI that is to move does not run any more, or is about to stop; undefined if it runs. */
 export const sourceStopped = (snapshot: RecordedRun): Fail | undefined =>
   sourceGone(snapshot) ?? stopRequested(snapshot);
 
-/** The VMI that is to move does not run any more; undefined: it does. */
+/** Fails if the VMI that is to move does not run any more; undefined if it does. */
 export function sourceGone({ source: { vmi }, record }: RecordedRun): Fail | undefined {
   if (vmi?.status?.phase !== 'Running')
     return fail(LIVE_REASON.sourceStopped, 'the VM was stopped on the source before its guest moved');
@@ -40,8 +40,8 @@ export function sourceGone({ source: { vmi }, record }: RecordedRun): Fail | und
 }
 
 /**
- * KubeVirt carries out a restart once no migration is under way (vm.go, syncRunStrategy): after an arrival, that would start the VM from its
- * old disks.
+ * Fails if a stop or restart is requested. KubeVirt carries out a restart once no migration is under way (vm.go, syncRunStrategy): after an
+ * arrival, that would start the VM from its old disks.
  */
 export function stopRequested({ source: { vm }, record }: RecordedRun): Fail | undefined {
   const requests = vm.status?.stateChangeRequests ?? [];

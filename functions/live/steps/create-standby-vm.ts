@@ -1,4 +1,4 @@
-import { differencesOf, hardwareProblem } from '../target/differences.ts';
+import { differencesOf, hardwareProblem } from '../on-target/differences.ts';
 import { LIMIT_MS, timeOf } from '../run/deadlines.ts';
 import { DONE, fail, waitUntil, write, type LiveWrite, type StepDecision } from '../run/decision.ts';
 import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
@@ -6,11 +6,11 @@ import { LIVE_KIND, LIVE_REASON } from '../../domain/live/names.ts';
 import { receiverOf } from '../guest/proofs.ts';
 import { isOfRun } from '../run/names.ts';
 import type { RecordedRun } from '../run/snapshot.ts';
-import { standbyVm, unmappedNetworks } from '../target/standby-vm.ts';
-import { fixedDisks } from '../target/volumes.ts';
+import { standbyVm, unmappedNetworks } from '../on-target/standby-vm.ts';
+import { fixedDisks } from '../on-target/volumes.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 
-/** The VM that waits for its guest, then its volumes' owner; done when KubeVirt has made a VMI that waits. */
+/** Creates the VM that waits for its guest, then makes it its volumes' owner; done when KubeVirt has made a VMI that waits. */
 export function decide(snapshot: RecordedRun): StepDecision {
   const { target, record } = snapshot;
   const { vm } = target;
@@ -34,7 +34,7 @@ function prepare(snapshot: RecordedRun, receiver: VirtualMachine): StepDecision 
   );
 }
 
-/** Instance types are by name, and another cluster's may be others. */
+/** Compares the hardware: instance types are by name, and another cluster's may be others. */
 function compare({ source }: RecordedRun, receiver: Vmi): StepDecision {
   const problem = hardwareProblem(source, receiver);
   return problem === undefined ? DONE : fail(LIVE_REASON.hardwareDiffers, problem);
@@ -49,7 +49,7 @@ function lost({ run, target: { vm } }: RecordedRun): StepDecision {
   );
 }
 
-/** Only a VM that is as it runs: the copy would start otherwise at its next restart. */
+/** Creates the VM only if the source VM is as it runs: otherwise the copy would start differently at its next restart. */
 function create({ run, hub, source, record }: RecordedRun): StepDecision {
   const { vm, vmi } = source;
   if (vmi === undefined) return fail(LIVE_REASON.sourceStopped, 'the VM was stopped on the source');
@@ -63,7 +63,7 @@ function create({ run, hub, source, record }: RecordedRun): StepDecision {
   return write('creating the VM that waits on the target', { verb: 'create', on: 'target', object });
 }
 
-/** A volume of this run that would stay when the VM is deleted. */
+/** Whether a volume of this run would stay when the VM is deleted. */
 const isOrphan = (volume: KubernetesObject, { run }: RecordedRun, { metadata }: VirtualMachine): boolean =>
   isOfRun(volume, run) && volume.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid) !== true;
 

@@ -10,7 +10,10 @@ import { describe } from '../run/describe.ts';
 import { waitAtMost } from '../run/waiting-since.ts';
 import { KIND } from '../../domain/names.ts';
 
-/** KubeVirt would end the migration after 5 minutes, or 15, of which CDI takes what it needs to fill the volumes. */
+/**
+ * KubeVirt's timeouts of the VMIM. By default it would end the migration after 5 minutes, or 15, of which CDI needs a part to fill the
+ * volumes.
+ */
 const WHILE_FILLED = Object.fromEntries(
   [LIVE_KUBEVIRT.pendingTimeout, LIVE_KUBEVIRT.unschedulableTimeout].map((name) => [
     name,
@@ -18,7 +21,7 @@ const WHILE_FILLED = Object.fromEntries(
   ]),
 );
 
-/** The VMIM that receives; its number is recorded first. An attempt that was withdrawn ends here, and the next one begins. */
+/** Creates the VMIM that receives; its number is recorded first. An attempt that was withdrawn ends here, and the next one begins. */
 export function decide(snapshot: RecordedRun): StepDecision {
   const { source, target, hub, run, record } = snapshot;
   const { attempt } = record;
@@ -36,7 +39,7 @@ export function decide(snapshot: RecordedRun): StepDecision {
   return nameTaken('target', target) ?? create(snapshot);
 }
 
-/** Somebody else has made a VMIM of that name. */
+/** Fails if a VMIM of that name is not this run's. */
 export const nameTaken = (side: 'source' | 'target', { taken }: OwnVmims): Fail | undefined =>
   taken &&
   fail(
@@ -74,7 +77,7 @@ function begin({ source: { vm }, target, record }: RecordedRun): StepDecision {
 }
 
 /**
- * What the source does with the VM itself; a migration that waits for its target would hold it up. A node that cannot be drained
+ * Waits for the source's own actions on the VM: a migration that waits for its target would hold them up. A node that cannot be drained
  * must not hold up the run for ever.
  */
 export function busy(snapshot: RecordedRun): StepDecision | undefined {

@@ -35,7 +35,7 @@ const END = { as: 'Failed', reason: 'TransferFailed', message: 'it failed', at: 
 const MADE = { volumes: [aDataVolume('Succeeded')], unused: [] };
 const PROVED = { ...END, proved: true } as const;
 const HALTED = aVm((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Halted' } }));
-/** Written five times since the run began. */
+/** The VM after five writes since the run began. */
 const edited = (vm: VirtualMachine): VirtualMachine => ({
   ...vm,
   metadata: { ...vm.metadata, generation: 7 },
@@ -45,7 +45,7 @@ const THERE = {
   vm: aReceiver((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Always' } })),
   vmi: aWaitingVmi(arrived),
 };
-/** By a user, from its disks. */
+/** A VM that a user has started from its disks. */
 const STARTED_THERE = {
   vm: THERE.vm,
   vmi: itsVmi((vmi) => ({ ...vmi, metadata: { ...vmi.metadata, namespace: 'target' } })),
@@ -403,7 +403,7 @@ describe('the cut-over', () => {
       'Failed CutOverUndecided, left: the record of VirtualMachine vms/web, VirtualMachine target/web',
     ],
     [
-      'lets go of it where a user has deleted the VM on the target',
+      'removes the record if a user has deleted the VM on the target',
       firstAttempt(
         { source: { vmims: [sent('Failed')] }, target: { vm: undefined, vmi: undefined, vmims: [] } },
         { marks: MARKS, end: END },
@@ -459,7 +459,7 @@ describe('the cut-over', () => {
       'Failed CutOverUndecided, left: the record of VirtualMachine vms/web',
     ],
     [
-      'lets go of it where a user has started the VM on the target, and the source is off',
+      'removes the record if a user has started the VM on the target, and the source is off',
       firstAttempt({ source: OFF, target: STARTED_THERE }, { marks: MARKS, end: END }),
       'Failed CutOverUndecided',
     ],

@@ -39,7 +39,7 @@ import { rebuiltRecord } from './rebuild-record.ts';
 import { COMPLETED, FIRST_STEPS, POST_HOOK, STEPS_THERE, TRANSFER, type RunStep } from './itinerary.ts';
 import { decide as undo } from './undo.ts';
 
-/** What a VM's run does next. */
+/** The next action of a VM's run. */
 export type RunDecision =
   | {
       readonly kind: 'write';
@@ -50,21 +50,21 @@ export type RunDecision =
   | (Wait & { readonly step: string })
   | Ended;
 
-/** Nothing more is done by itself but `release`, once the end is in the status of the Migration. */
+/** The end. The run does nothing more but remove the record, once the end is in the status of the Migration. */
 export interface Ended {
   readonly kind: 'ended';
   readonly as: 'Succeeded' | 'Failed' | 'Canceled';
   readonly reason: LiveReason;
   readonly message: string;
-  /** What the run made and could not take away, or must not; the run holds its objects until there is none. */
+  /** Objects that the run made and could not delete, or must not; the finalizers of the run stay until there are none. */
   readonly leftovers: readonly string[];
-  /** Takes the record off the source VM. */
+  /** Writes that remove the record from the source VM. */
   readonly recordRemoval: readonly LiveWrite[];
 }
 
 /**
- * The next step of a VM, from what both clusters have. A mark of the cut-over is recorded before anything else is done. From then on
- * the run goes forward whatever is requested, and the VM on the target is never deleted.
+ * Decides the next step of a VM, by the objects of both clusters. A mark of the cut-over is recorded before anything else is done. From
+ * then on the run goes forward whatever is requested, and the VM on the target is never deleted.
  */
 export function decide(snapshot: RunSnapshot): RunDecision {
   const decision = decideVm(snapshot);
@@ -72,7 +72,7 @@ export function decide(snapshot: RunSnapshot): RunDecision {
   return isEnding && decision.kind !== 'write' ? (stopHooks(snapshot) ?? decision) : decision;
 }
 
-/** undefined: none runs, or that is refused for long. */
+/** Suspends the hooks; undefined if none runs, or if that is refused for long. */
 function stopHooks(snapshot: RunSnapshot): RunDecision | undefined {
   const decision = unlessRefused(suspendHooks(snapshot), snapshot.hub);
   return decision.kind === 'write' ? { step: 'Undo', ...decision } : undefined;
@@ -92,10 +92,10 @@ function decideVm(snapshot: RunSnapshot): RunDecision {
   return recordMarks(run) ?? (isPastCutOver(record) ? pastCutOver(run) : beforeCutOver(run));
 }
 
-/** Not begun; or begun, and the record was removed by somebody. */
+/** Decides about a VM that has not begun, or whose record was removed by a user. */
 function withoutRecordOnVm(snapshot: RunSnapshot, vm: VirtualMachine): RunDecision {
   const { hub } = snapshot;
-  // What is left over at the end is looked at again, also where somebody removed the record then.
+  // Leftovers at the end are decided about again, also if a user removed the record then.
   if (!hasNothingLeft(hub.status) && madeObjects(snapshot).length > 0)
     return writeRecord(vm, rebuiltRecord(snapshot, vm), 'recording again what was removed');
   if (hub.status?.completed !== undefined) return shownEnd(hub.status);
@@ -109,7 +109,7 @@ function withoutRecordOnVm(snapshot: RunSnapshot, vm: VirtualMachine): RunDecisi
 }
 
 /**
- * The end is recorded also where nothing has begun. Another process may be about to record the beginning, by what it read before a cancel:
+ * Records the end also if nothing has begun. Another process may be about to record the beginning, by objects that it read before a cancel:
  * its write fails then.
  */
 function endUnbegun(
@@ -120,13 +120,13 @@ function endUnbegun(
   const { refused, now } = snapshot.hub;
   if (refused !== undefined) return ended(as, { reason, message });
   const end = { as, reason, message, at: new Date(now).toISOString() };
-  // What the VMI says of a migration between clusters is of an earlier one.
+  // The VMI's state of a migration between clusters is of an earlier one.
   const before = migrationKnownBy(snapshot.source.vmi);
   const record = { ...rebuiltRecord(snapshot, vm), attempt: 0, ...(before && { before }), end };
   return writeRecord(vm, record, `recording that the run ends: ${message}`);
 }
 
-/** The run has ended, and the record is off. */
+/** Returns the end in the status: the run has ended, and the record is removed. */
 export function shownEnd(status: VmStatus | undefined): Ended {
   const { succeeded, canceled } = LIVE_CONDITION;
   const other = has(status, canceled) ? 'Canceled' : 'Failed';
@@ -136,7 +136,7 @@ export function shownEnd(status: VmStatus | undefined): Ended {
   });
 }
 
-/** The VM on the source is gone, and with it the record. Nothing can start there, and nothing proves where the guest is. */
+/** Decides about a VM whose source VM is gone, and with it the record. Nothing can start there, and nothing proves where the guest is. */
 function withoutSource(snapshot: RunSnapshot): RunDecision {
   const { hub } = snapshot;
   const before = hub.status?.completed === undefined ? undefined : shownEnd(hub.status);
@@ -149,7 +149,10 @@ function withoutSource(snapshot: RunSnapshot): RunDecision {
   return ended('Failed', { reason: LIVE_REASON.sourceGone, message }, left);
 }
 
-/** One that replaced the VM, as GitOps tools do, is no part of the run: only its owner can tell whether it is a second copy. */
+/**
+ * Decides the end of a VM that arrived before its source VM was deleted. A VM that replaced it, as GitOps tools do, is no part of the run:
+ * only its owner can tell whether it is a second copy.
+ */
 function arrivedWithoutSource(snapshot: RunSnapshot): RunDecision {
   const { hub, source } = snapshot;
   const { successor } = source;
@@ -190,7 +193,7 @@ const writeRecord = (vm: VirtualMachine, record: RunRecord, message: string): Ru
   writes: [{ verb: 'replace', on: 'source', object: withRecord(vm, record) }],
 });
 
-/** By a call that had read before the end was shown. */
+/** The end of a run that began by a call that had read before the end was written. */
 const BEGUN_LATE = {
   reason: LIVE_REASON.refused,
   message: 'the run began after its end was shown',
@@ -204,13 +207,13 @@ function beforeCutOver(run: RecordedRun): RunDecision {
   return firstOpenStep(run, [...FIRST_STEPS, ...STEPS_THERE, TRANSFER]) ?? finish(run);
 }
 
-/** A run that has shown its end only tidies up. */
+/** Continues past the cut-over. A run that has its end in the status only tidies up. */
 function pastCutOver(run: RecordedRun): RunDecision {
   const isOpen = finalOutcome(run.record) === undefined && run.hub.status?.completed === undefined;
   return firstOpenStep(run, isOpen ? [TRANSFER, POST_HOOK, COMPLETED] : [TRANSFER, COMPLETED]) ?? finish(run);
 }
 
-/** The decision of the first step that is not done; undefined: all are. */
+/** Returns the decision of the first step that is not done; undefined if all are. */
 function firstOpenStep(run: RecordedRun, steps: readonly RunStep[]): RunDecision | undefined {
   for (const { name, decide: decideStep } of steps) {
     const decision = unlessRefused(decideStep(run), run.hub);
@@ -223,15 +226,15 @@ function firstOpenStep(run: RecordedRun, steps: readonly RunStep[]): RunDecision
   return undefined;
 }
 
-/** A hook that failed replaces an end that came too late. */
+/** Whether the failure becomes the run's end. A hook that failed replaces an end that came too late. */
 const isFirstEnd = (record: RunRecord, { reason }: Fail): boolean =>
   record.end === undefined || (finalOutcome(record) === undefined && reason === LIVE_REASON.hookFailed);
 
-/** What has been refused for long is not tried any more. */
+/** Fails instead of trying a write again that has been refused for long. */
 const unlessRefused = (decision: StepDecision, { refused }: RunSnapshot['hub']): StepDecision =>
   decision.kind === 'write' && refused !== undefined ? fail(LIVE_REASON.refused, refused) : decision;
 
-/** The end is recorded first, so that the way back goes on after a crash. */
+/** Records the end first, so that the way back goes on after a crash. */
 const recordEnd = (
   run: RecordedRun,
   as: RunEnd['as'],
@@ -243,7 +246,10 @@ const recordEnd = (
     `recording that the run ends: ${message}`,
   );
 
-/** The VM runs on the target, and the one on the source is off. A hook that failed then changes nothing of that. */
+/**
+ * Ends the run. After a success the VM runs on the target, and the one on the source is off. A hook that failed then changes nothing of
+ * that.
+ */
 function finish({ record, source }: RecordedRun): RunDecision {
   const { as, reason, message } = finalOutcome(record) ?? {
     as: 'Succeeded' as const,
@@ -253,7 +259,10 @@ function finish({ record, source }: RecordedRun): RunDecision {
   return { ...ended(as, { reason: reason as LiveReason, message }), recordRemoval: removalOf(source.vm) };
 }
 
-/** Past the cut-over, and not to be decided by itself. A VM that has arrived is where it shall be. No cancel has kept it on the source. */
+/**
+ * Fails past the cut-over, where only a user can decide. A VM that has arrived is where it shall be. A cancel has not kept it on the
+ * source.
+ */
 function failPastCutOver(run: RecordedRun, failure: Fail): RunDecision {
   const { record, source, target } = run;
   if (record.arrivedAt !== undefined) return ended('Failed', failure, leftoversWithRecord(run, []));
@@ -270,13 +279,13 @@ function failPastCutOver(run: RecordedRun, failure: Fail): RunDecision {
 const isUp = (source: RecordedRun['source']): boolean =>
   source.vmi?.status?.phase === 'Running' || isWantedRunning(source);
 
-/** Everything is undone; what cannot be is listed after a while, and looked at again each time. */
+/** Undoes everything. Objects that cannot be undone are listed after a while, and tried again each time. */
 function undoRun(run: RecordedRun, end: RunEnd): RunDecision {
   const { as, reason, message, at } = end;
   const decision = hasNothingToUndo(run) ? DONE : unlessRefused(undo(run, end), run.hub);
   if (decision.kind === 'done') {
-    const isSaid = reason === LIVE_REASON.sourceStopped || isUp(run.source);
-    const text = isSaid
+    const needsNoHint = reason === LIVE_REASON.sourceStopped || isUp(run.source);
+    const text = needsNoHint
       ? message
       : `${message}; the VM does not run on the source: start it there if it shall`;
     return {
@@ -285,7 +294,7 @@ function undoRun(run: RecordedRun, end: RunEnd): RunDecision {
     };
   }
   const left = leftoversWithRecord(run, madeObjects(run));
-  // Where nothing proves that the VM stayed on the source, its user has not got what the cancel asked for.
+  // If nothing proves that the VM stayed on the source, the cancel has not done what its user wanted.
   if (decision.kind === 'fail')
     return ended(decision.reason === LIVE_REASON.sourceDownUndecided ? 'Failed' : as, decision, left);
   if (decision.kind === 'wait' && isUndoLate(run.hub.now, at))
@@ -293,11 +302,11 @@ function undoRun(run: RecordedRun, end: RunEnd): RunDecision {
   return { step: 'Undo', ...decision };
 }
 
-/** Before the first attempt nothing of KubeVirt's can have moved the guest. */
+/** Whether nothing is to undo: before the first attempt KubeVirt cannot have moved the guest. */
 const hasNothingToUndo = (run: RecordedRun): boolean =>
   run.hub.refused === undefined && run.record.attempt === 0 && madeObjects(run).length === 0;
 
-/** The record too: as long as it is there, no other run can move the VM. */
+/** The leftovers with the record: as long as it is there, no other run can move the VM. */
 const leftoversWithRecord = ({ source }: RecordedRun, made: readonly KubernetesObject[]): string[] => [
   `the record of ${describe(source.vm)}`,
   ...made.map(describe),

@@ -43,7 +43,7 @@ test.each<[string, RecordedRun, string]>([
   expect(summary(decide(run))).toBe(wanted);
 });
 
-/** The VM has an instance type of this kind, by a ControllerRevision. */
+/** The VM with an instance type of this kind, by a ControllerRevision. */
 function withInstancetype(
   kind: Pick<KubernetesObject, 'kind'>,
   [source, target]: readonly (readonly number[])[],

@@ -8,7 +8,7 @@ import {
   type NewObject,
   type StepDecision,
 } from '../run/decision.ts';
-import { checkFiles, hookObjects } from './hook-job.ts';
+import { checkFiles, hookObjects } from '../run/hook-job.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
 import { isOfRun } from '../run/names.ts';
 import { withRecord } from '../run/record.ts';
@@ -17,8 +17,8 @@ import type { Job } from '../../domain/live/kubevirt.ts';
 import { describeName } from '../run/describe.ts';
 
 /**
- * Runs the hook of a step once: its Job is found again by name, and its success is recorded, so that the Job may go. A create has no
- * precondition, so a late call may make the Job again after that (docs/adr/0031). So the Job is made suspended, and a PUT of what was
+ * Runs the hook of a step once: its Job is found again by name, and its success is recorded, so that the Job may be deleted. A create has
+ * no precondition, so a late call may make the Job again after that. So the Job is made suspended, and a PUT of the Job as
  * read starts it. The record is read after the Job, so it has the success of a Job that came before this one.
  */
 export function runHook(snapshot: RecordedRun, step: HookView['step']): StepDecision {
@@ -53,19 +53,19 @@ function follow(snapshot: RecordedRun, view: HookView, job: Job): StepDecision {
 
 const hasSucceeded = ({ status }: Job): boolean => (status?.succeeded ?? 0) > 0;
 
-/** By its Job alone: the record, which says so for good, is gone with the VM. */
+/** Whether the PostHook is due, by its Job alone: the record, which says so for good, is gone with the VM. */
 export const isPostHookDue = ({ hub, run }: RunSnapshot): boolean =>
   hub.hooks.some(
     ({ step, job }) => step === 'PostHook' && !(job !== undefined && isOfRun(job, run) && hasSucceeded(job)),
   );
 
-/** The Job ends its pod by the hook's own deadline; the time to start it comes on top. */
+/** Returns the limit of the hook: the Job ends its pod by the hook's own deadline; the time to start it comes on top. */
 const limitOf = ({ hook }: HookView): number =>
   hook?.spec.deadline ? hook.spec.deadline * 1_000 + LIMIT_MS.receiver : LIMIT_MS.hook;
 
 /**
- * What a run that ends leaves running, as after a cancel: it would run on beside the hooks of the next run. Kubernetes ends the pods of a
- * suspended Job. It is not deleted: a late call could make it again then.
+ * Suspends the Jobs that a run leaves running at its end, as after a cancel: they would run on beside the hooks of the next run. Kubernetes
+ * ends the pods of a suspended Job. A Job is not deleted: a late call could make it again then.
  */
 export function suspendHooks({ hub, run }: Pick<RunSnapshot, 'hub' | 'run'>): StepDecision {
   const jobs = hub.hooks.flatMap(({ job }) => job ?? []).filter((job) => isOfRun(job, run) && isActive(job));
@@ -105,11 +105,11 @@ const gone = (step: HookView['step']): StepDecision =>
 
 const create = (object: NewObject): LiveWrite => ({ verb: 'create', on: 'hub', object });
 
-/** As it was made. What suspends it later, as a queue of Jobs does, lets it go on too. */
+/** Whether the Job is as it was made. A controller that suspends it later, as a queue of Jobs does, also resumes it. */
 export const isNew = ({ spec, metadata }: Job): boolean =>
   spec?.suspend === true && (metadata.generation ?? 1) === 1;
 
-/** Only with the files of the run, which nobody can change from then on. */
+/** Resumes the Job only with the files of the run, which no user can change from then on. */
 function resume({ run, hub, source }: RecordedRun, { step, hook, files }: HookView, job: Job): StepDecision {
   if (hook === undefined) return gone(step);
   const input = { run, step, hook, plan: hub.plan, vm: source.vm };

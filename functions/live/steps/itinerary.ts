@@ -17,12 +17,12 @@ import { decide as waitForTargetMigration } from './wait-for-target-migration.ts
 export type Stage = 'Initialize' | 'PreHook' | 'PrepareTarget' | 'Synchronization' | 'PostHook';
 
 interface Named {
-  /** As in Plan.status.migration.vms[].phase. */
+  /** The name of the step, as in Plan.status.migration.vms[].phase. */
   readonly name: string;
   readonly stage: Stage;
 }
 
-/** Before the VM has a record. */
+/** A step before the VM has a record. */
 export interface FirstStep extends Named {
   readonly decide: (snapshot: RunSnapshot) => StepDecision;
 }
@@ -42,7 +42,7 @@ export const FIRST_STEPS: readonly FirstStep[] = [
 /** Copies Secrets and the like to the target. */
 export const COPYING: RunStep = { name: 'EnsureResources', stage: 'PrepareTarget', decide: ensureResources };
 
-/** Up to the cut-over. Every step sees by the objects whether it is done, so each pass begins at the first. */
+/** The steps up to the cut-over. Every step sees by the objects whether it is done, so each reconcile begins at the first. */
 export const STEPS_THERE: readonly RunStep[] = [
   { name: 'PreHook', stage: 'PreHook', decide: preHook },
   { name: 'CreateEmptyDataVolumes', stage: 'PrepareTarget', decide: createEmptyDataVolumes },
@@ -53,7 +53,7 @@ export const STEPS_THERE: readonly RunStep[] = [
   { name: 'CreateSourceMigration', stage: 'Synchronization', decide: createSourceMigration },
 ];
 
-/** Before it is past its cut-over, a VM that has come here waits; past it, nothing above is looked at any more. */
+/** The transfer. Before its cut-over a VM waits in this step; past it, no step above is looked at any more. */
 export const TRANSFER: RunStep = {
   name: 'WaitForStateTransfer',
   stage: 'Synchronization',

@@ -3,7 +3,7 @@ import { aRecordedRun, recorded, summary, writtenRecord } from '../../../test/su
 import { aHook, aRecord, RUN } from '../../../test/support/builders/live.ts';
 import { metadata, seconds } from '../../../test/support/builders/object.ts';
 import type { Hook } from '../../domain/live/forklift.ts';
-import { hookObjects } from './hook-job.ts';
+import { hookObjects } from '../run/hook-job.ts';
 import { hookName, runLabels } from '../run/names.ts';
 import type { HookView, RecordedRun } from '../run/snapshot.ts';
 import type { ConfigMap, Job } from '../../domain/live/kubevirt.ts';
@@ -27,7 +27,7 @@ const withHook = (
 ): RecordedRun =>
   aRecordedRun(record, { hub: { hooks: [{ step: 'PreHook', hook, job: found, files: itsFiles() }] } });
 
-/** As the run makes it of the VM as it is. */
+/** The ConfigMap as the run makes it of the VM as it is. */
 function itsFiles(change: (files: ConfigMap) => Partial<ConfigMap> = () => ({})): ConfigMap {
   const { source, hub } = aRecordedRun();
   const [made] = hookObjects({

@@ -6,8 +6,8 @@ import { strategyNamed, strategyOf, type RunRecord } from '../run/record.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
 
 /**
- * The record again, where somebody removed it from the source VM during the run: with what the target still says, and with the end of the
- * run. The VMI is taken for another one, so nothing of it is deleted unless the guest runs on the target.
+ * Returns the record again after a user removed it from the source VM during the run: with the state that the target still has, and with
+ * the end of the run. Its VMI counts as another one, so nothing of it is deleted unless the guest runs on the target.
  */
 export function rebuiltRecord(snapshot: RunSnapshot, vm: VirtualMachine): RunRecord {
   const { hub, source, target } = snapshot;
@@ -31,11 +31,11 @@ export function rebuiltRecord(snapshot: RunSnapshot, vm: VirtualMachine): RunRec
     },
     startedAt: at,
     transferSeconds: 1,
-    // Also where there is none: the guest may have been under way, and what shows it is gone.
+    // The attempt is at least 1, also without VMIMs: the guest may have been under way, and its marks are gone.
     attempt: Math.max(1, ...attempts),
     hooks: [],
     marks: [],
-    // A success was shown with the VM proved off: one that is on was started by an owner.
+    // The status has a success with the VM proved off: an owner has started one that is on.
     ...(has(hub.status, LIVE_CONDITION.succeeded) && { halted: true as const }),
     end: {
       as: 'Failed',

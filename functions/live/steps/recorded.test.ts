@@ -10,9 +10,9 @@ import { recordOf, withRecord, type RunRecord } from '../run/record.ts';
 import type { RunSnapshot, Stop } from '../run/snapshot.ts';
 import { decide, type RunDecision } from './decide.ts';
 
-/** Only the record is really written: KubeVirt's part is as it was recorded. */
+/** A replay of a recording. Only the record is really written: KubeVirt's part is as it was recorded. */
 interface Replayed {
-  /** Decisions in their order, each once until another one comes. */
+  /** Decisions in their order; a repeated one counts once. */
   readonly decisions: string[];
   /** Moments at which the VM on the target would be deleted though its guest runs there or has left the source. */
   readonly deletedTooSoon: number[];
@@ -22,8 +22,8 @@ interface Replayed {
 const STOP: Stop = { reason: 'UserRequested', message: 'canceled' };
 
 /**
- * A run of which KubeVirt did what was recorded, from the moment at which the source's VMIM is there. `stopAt`: seconds at which a user
- * cancels it. `missed`: from when to when nobody looks, seconds.
+ * Replays a run in which KubeVirt acted as recorded, from the moment at which the source's VMIM is there. `stopAt`: seconds at which a user
+ * cancels it. `missed`: the seconds from and to which no reconcile happens.
  */
 function replay(name: string, stopAt = Infinity, missed = [Infinity, -Infinity]): Replayed {
   const moments = crossHistory(name)
@@ -40,7 +40,7 @@ function replay(name: string, stopAt = Infinity, missed = [Infinity, -Infinity])
 const hasBothVms = ({ source, target }: Moment): boolean =>
   source.vm !== undefined && target.vm !== undefined;
 
-/** Decides until something else than the record is to be written. */
+/** Decides until something other than the record is to be written. */
 function lookAt(moment: Moment, replayed: Replayed, stopAt: number): Replayed {
   const decision = decide(snapshotOf(moment, replayed.record, stopAt));
   note(replayed.decisions, decision);

@@ -3,12 +3,12 @@ import { LIMIT_MS, transferSeconds } from '../run/deadlines.ts';
 import { DONE, fail, waitUntil, write, type StepDecision, type Wait } from '../run/decision.ts';
 import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import { LIVE_KIND, LIVE_LABEL, LIVE_REASON } from '../../domain/live/names.ts';
-import { TYPES_HIDDEN } from '../target/resources.ts';
+import { TYPES_HIDDEN } from '../on-target/resources.ts';
 import { recordOf, strategyOf, withRecord, type RunRecord } from '../run/record.ts';
 import type { RunSnapshot, SourceSetup } from '../run/snapshot.ts';
 import { waitingSince, waitAtMost } from '../run/waiting-since.ts';
 
-/** The record on the source VM, before anything else is written on either cluster; then the namespace on the target. */
+/** Writes the record on the source VM, before anything else is written on either cluster; then creates the namespace on the target. */
 export function decide(snapshot: RunSnapshot): StepDecision {
   const { source, run } = snapshot;
   const { vm, vmi } = source;
@@ -65,8 +65,8 @@ function newRecord({ hub, source, target }: RunSnapshot, { vm, vmi, runStrategy 
 }
 
 /**
- * Several VMs need the same namespace, so it has the label of the plan alone, and stays. From the first attempt on the VM is in it, whose
- * own deletion ends the run.
+ * Creates the namespace. Several VMs need the same one, so it has the label of the plan alone, and stays. From the first attempt on the VM
+ * is in it, whose own deletion ends the run.
  */
 function inNamespace({ hub, source, target, run }: RunSnapshot, record: RunRecord): StepDecision {
   const [hidden] = source.setup?.forbidden ?? [];

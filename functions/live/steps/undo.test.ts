@@ -601,7 +601,7 @@ describe('KubeVirt halts the source VM when its launcher dies during the migrati
     });
   });
 
-  /** KubeVirt neither halts nor starts it (recorded: cross-unreachable). */
+  /** A source VM that KubeVirt neither halts nor starts (recorded: cross-unreachable). */
   const unfinished = (state: MigrationState = {}, source: Partial<Different['source']> = {}): Different => ({
     source: {
       vm: aVm(),

@@ -21,9 +21,10 @@ import { describe } from '../run/describe.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 
 /**
- * The way back of a VM that is not past its cut-over: the migration is taken back, the source VM is as it was, and then everything
- * that the run made goes. The VM on the target goes only when the guest was proved to run on the source, or never had a launcher on
- * the target; that is recorded first, because what is deleted is part of the proof. `fail`: nothing more can be done by itself.
+ * Undoes the move of a VM that is not past its cut-over. First the migration is withdrawn, then the source VM is as it was, and then
+ * everything that the run made is deleted. The VM on the target is deleted only when the guest was proved to run on the source, or never
+ * had a launcher on the target; that is recorded first, because the deleted objects are part of the proof. `fail`: the run can do nothing
+ * more by itself.
  */
 export function decide(snapshot: RecordedRun, end: RunEnd): StepDecision {
   const { source } = snapshot;
@@ -37,7 +38,9 @@ export function decide(snapshot: RecordedRun, end: RunEnd): StepDecision {
   return hasNothing(snapshot) ? afterAbort(snapshot, cleanUp) : sourceDown(snapshot, end);
 }
 
-/** The target has nothing in which the guest or its data could be: there is nothing to lose, and nothing to start the source VM for. */
+/**
+ * Whether the target has nothing in which the guest or its data could be: there is nothing to lose, and no reason to start the source VM.
+ */
 function hasNothing(snapshot: RecordedRun): boolean {
   const { vm, vmi, pods, made } = snapshot.target;
   const isEmpty =
@@ -45,7 +48,7 @@ function hasNothing(snapshot: RecordedRun): boolean {
   return isEmpty && made?.volumes.length === 0;
 }
 
-/** Once no VMIM of the run is left. A crashed or late call may have made one again. */
+/** Continues once no VMIM of the run is left. A crashed or late call may have made one again. */
 function afterAbort(snapshot: RecordedRun, next: (snapshot: RecordedRun) => StepDecision): StepDecision {
   const aborted = abort(snapshot);
   const isFree = aborted.kind === 'done' || (aborted.kind === 'wait' && isLeftToTarget(snapshot));
@@ -84,7 +87,10 @@ function sourceDown(snapshot: RecordedRun, { at }: RunEnd): StepDecision {
   );
 }
 
-/** The VM first, with the volumes that it owns; then what is left. Of exactly the versions that showed no sign of the guest. */
+/**
+ * Deletes the VM first, with the volumes that it owns; then the other objects. It deletes exactly the versions that showed no sign of the
+ * guest.
+ */
 function cleanUp(snapshot: RecordedRun): StepDecision {
   const { target } = snapshot;
   const receiver = receiverOf(snapshot);
@@ -97,7 +103,7 @@ function cleanUp(snapshot: RecordedRun): StepDecision {
   return write(`deleting ${namesOf(due)}`, ...due.map(remove));
 }
 
-/** It has the source VM's labels, also the one by which clusters refuse its deletion. */
+/** Deletes the VM. It has the source VM's labels, also the one by which clusters refuse its deletion. */
 function cleanUpVm(receiver: VirtualMachine): StepDecision {
   const { deletionTimestamp, labels: { [LIVE_KUBEVIRT.deleteProtection]: isProtected, ...labels } = {} } =
     receiver.metadata;
@@ -112,7 +118,9 @@ function cleanUpVm(receiver: VirtualMachine): StepDecision {
   });
 }
 
-/** KubeVirt halts the VM before it deletes the VMI, and the VM is restored after that. */
+/**
+ * Cleans up, then waits if KubeVirt is halting the source VM: it does so before it deletes the VMI, and the run restores the VM after that.
+ */
 function cleanUpAfterProof(snapshot: RecordedRun): StepDecision {
   const decision = cleanUp(snapshot);
   return decision.kind === 'done' && isGoingDown(snapshot.source)

@@ -5,7 +5,7 @@ import { recordOf } from '../run/record.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
 import { waitAtMost } from '../run/waiting-since.ts';
 
-/** A VM starts only while its plan is Ready. Once it has started, a blocker is not its end. */
+/** Waits until the plan is Ready: a VM starts only then. Once it has started, a blocker does not end it. */
 export function decide({ hub, source: { vm }, run }: RunSnapshot): StepDecision {
   const isStarted = vm !== undefined && recordOf(vm, run).kind === 'ours';
   if (isStarted || hub.blockers.length === 0) return DONE;

@@ -29,7 +29,7 @@ const JUST_MADE = POD.map((pod) => ({
   ...pod,
   metadata: { ...pod.metadata, creationTimestamp: seconds(0) },
 }));
-/** As `virtctl restart` asks for it; KubeVirt waits with that for the end of the migration. */
+/** A VM with a restart that `virtctl restart` has requested; KubeVirt carries it out at the end of the migration. */
 const TO_RESTART = aVm((vm) => ({
   ...vm,
   status: {
@@ -40,7 +40,7 @@ const TO_RESTART = aVm((vm) => ({
 const EVACUATING = itsVmi((vmi) => ({ ...vmi, status: { ...vmi.status, evacuationNodeName: 's-node' } }));
 const condition = (type: string, message = ''): Condition => ({ type, status: 'True', message });
 
-/** The Migration shows that the VM waits for this, since so many milliseconds after NOW. */
+/** The status in which the VM waits for this, since so many milliseconds after NOW. */
 const shownWaiting = (reason: string, ms: number): VmStatus => ({
   phase: 'WaitForStateTransfer',
   pipeline: [],
@@ -300,7 +300,7 @@ describe('the guest was seen on the target, which has not said that it arrived',
     expect(summary(decide(run))).toBe(wanted);
   });
 
-  /** It pulls the rest of its memory since so many seconds. */
+  /** A run in post-copy for so many seconds: the guest still gets the rest of its memory. */
   const pulling = (since: number, different: Different = {}, record: Partial<RunRecord> = {}): RecordedRun =>
     firstAttempt(
       {
@@ -493,7 +493,7 @@ describe('the guest has arrived', () => {
     expect(summary(decide({ ...run, record }))).toBe('wait SourceStartedAgain');
   });
 
-  /** Off, and halted again by a call that has read the VM long before. */
+  /** A run whose VM is off, and was halted again by a call that has read the VM long before. */
   const haltedLate = (since: number): RecordedRun => {
     const managedFields = [
       { manager: 'argocd', time: seconds(-3_600) },

@@ -21,8 +21,8 @@ import { wasRejectedByQuota } from '../../domain/migration.ts';
 import { stopRequested } from './create-source-migration.ts';
 
 /**
- * Waits while KubeVirt moves the guest, which is where all can go wrong; done when the guest has arrived and the source VM is off. The
- * runner has recorded every mark of the cut-over before, so a failure without one is a failure before it.
+ * Waits while KubeVirt moves the guest, the riskiest part; done when the guest has arrived and the source VM is off. `decide` of the run
+ * has recorded every mark of the cut-over before, so a failure without one is a failure before it.
  */
 export function decide(snapshot: RecordedRun): StepDecision {
   const { record } = snapshot;
@@ -38,7 +38,7 @@ export function decide(snapshot: RecordedRun): StepDecision {
   return touch(snapshot) ?? waitUntil(deadlineOf(snapshot, waiting), waiting, LIVE_REASON.transferFailed);
 }
 
-/** The VM that runs on the target stays, whatever becomes of the source. */
+/** Ends the source VM. The VM that runs on the target stays, however that goes. */
 function arrived(snapshot: RecordedRun, arrivedAt: string): StepDecision {
   const decision = endSource(snapshot);
   const isLate = snapshot.hub.now > timeOf(arrivedAt) + snapshot.hub.settings.sourceMs;
@@ -46,13 +46,16 @@ function arrived(snapshot: RecordedRun, arrivedAt: string): StepDecision {
   return fail(LIVE_REASON.sourceNotVerified, decision.message);
 }
 
-/** Once the run does not wait any more, a user decides by hand, and may want the source VM. */
+/**
+ * Waits for the arrival, and removes start requests meanwhile. Once the run does not wait any more, a user decides by hand, and may want
+ * the source VM.
+ */
 function decideWhileMoving(snapshot: RecordedRun): StepDecision {
   const next = undecided(snapshot);
   return next.kind === 'wait' ? (removeStartRequests(snapshot) ?? next) : next;
 }
 
-/** The guest was seen on the target, which has not said that it arrived. */
+/** Waits for the arrival of a guest that was seen on the target. */
 function undecided(snapshot: RecordedRun): StepDecision {
   const { sent, received } = vmims(snapshot);
   const { hub, source, target, record } = snapshot;
@@ -100,7 +103,10 @@ function transferFailed({ source, target }: RecordedRun, { metadata }: Vmim): Fa
   );
 }
 
-/** Before there is a launcher on the target, an unfinished migration only keeps the source's node from being drained. */
+/**
+ * Whether the migration may be withdrawn for a drain: before there is a launcher on the target, an unfinished migration only keeps the
+ * source's node from being drained.
+ */
 function isWithdrawable(snapshot: RecordedRun): boolean {
   const { source, target } = snapshot;
   return source.vmi?.status?.evacuationNodeName !== undefined && !hasTargetPod(target);
@@ -114,8 +120,9 @@ const withdraw = ({ source: { vm }, record }: RecordedRun): StepDecision =>
   });
 
 /**
- * After an attempt that failed late, the source drops what the target tells it first, and the target does not repeat it: the VMIM on
- * the source would be Scheduling for ever (facts/cross-cluster.md §C7). Any change of the target's VMIM makes it speak again.
+ * Changes the target's VMIM if the source has not heard of the launcher. After an attempt that failed late, the source drops the target's
+ * first message, and the target does not repeat it: the VMIM on the source would be Scheduling for ever (facts/cross-cluster.md §C7). Any
+ * change of the target's VMIM makes it speak again.
  */
 function touch(snapshot: RecordedRun): StepDecision | undefined {
   const { target } = snapshot;
@@ -134,21 +141,21 @@ function touch(snapshot: RecordedRun): StepDecision | undefined {
   });
 }
 
-/** Of the whole transfer once there is a launcher, however long it waited for a slot, and of the way there before. */
+/** Returns the deadline of the whole transfer once there is a launcher, however long it waited for a slot, and of the way there before. */
 function deadlineOf(snapshot: RecordedRun, waiting: Waiting): Deadline {
   const { target, record } = snapshot;
   const { received } = vmims(snapshot);
   if (!hasTargetPod(target)) return launcherDeadline(snapshot, waiting);
   const launched = Math.max(...target.pods.map(({ metadata }) => timeOf(metadata.creationTimestamp)));
-  // Volumes that are filled once the launcher is on a node.
+  // The seconds for volumes that are filled once the launcher is on a node.
   const fillingSeconds = Number(received?.metadata.annotations?.[LIVE_KUBEVIRT.pendingTimeout] ?? 0);
   const seconds = fillingSeconds + record.transferSeconds;
   return { now: target.now, until: launched + LIMIT_MS.meeting + seconds * 1_000 };
 }
 
 /**
- * A slot that has just become free takes KubeVirt some seconds to use, so what the VM waited for one does not count. However often that
- * was, a day is the end.
+ * Returns the deadline of the launcher. KubeVirt needs some seconds to use a slot that has just become free, so the wait for a slot does
+ * not count. However often that was, a day is the end.
  */
 function launcherDeadline(snapshot: RecordedRun, { reason }: Waiting): Deadline {
   const { hub, source, record } = snapshot;
@@ -162,7 +169,7 @@ function launcherDeadline(snapshot: RecordedRun, { reason }: Waiting): Deadline 
 
 type Waiting = Pick<Wait, 'reason' | 'message'>;
 
-/** What the migration waits for, as KubeVirt says. */
+/** Returns the wait of the migration, as KubeVirt reports it. */
 function standing(snapshot: RecordedRun): Waiting {
   const { sent, received } = vmims(snapshot);
   const { target } = snapshot;
@@ -185,21 +192,21 @@ const BUSY: Waiting = {
     'parallelMigrationsPerCluster or parallelOutboundMigrationsPerNode in its KubeVirt object, or wait',
 };
 
-/** A VMMRQ may be there that nothing serves. */
+/** Describes the refusal; a VMMRQ may be there without an mtq that serves it. */
 const refusedMessage = ({ missing = 'see the Events of its VMI', isLetIn }: Fit): string =>
   `a quota refuses the launcher on the target: ${missing}` +
   (isLetIn ? '. A VMMRQ gives that: if this stays, see that mtq runs on that cluster' : '');
 
-/** KubeVirt says only in Events why it cannot create the launcher (facts/cross-cluster.md §C5). */
+/** Describes a launcher that is not ready: KubeVirt reports only in Events why it cannot create it (facts/cross-cluster.md §C5). */
 const pendingMessage = (phase: string, target: RecordedRun['target']): string =>
   phase === 'Scheduling' && target.vmi !== undefined && !hasTargetPod(target)
     ? `the target has no launcher yet: see the Events of the VMI ${describeName(target.vmi)} there`
     : `the VMIM on the source is ${phase}`;
 
-/** KubeVirt says the same while the two are about to meet. */
+/** Advice for a condition that KubeVirt also sets while the two clusters are about to meet. */
 const IF_IT_STAYS = 'if this stays: kubectl vmmrq trust, and port 9185 between the clusters';
 
-/** KubeVirt's condition goes when the two clusters have met. */
+/** KubeVirt's condition that goes away when the two clusters have met. */
 const BLOCKED = 'decentralizedMigrationBlocked';
 
 const blockedMessage = (vmim: Vmim | undefined): string | undefined =>

@@ -8,7 +8,7 @@ import { waitingSince, waitAtMost } from '../run/waiting-since.ts';
 import { isFinal } from '../../domain/migration.ts';
 import { sourceGone, sourceStopped } from './create-source-migration.ts';
 
-/** The address of the target's synchronization controller, to which the source will connect. */
+/** Waits for the address of the target's synchronization controller, to which the source will connect. */
 export function decide(snapshot: RecordedRun): StepDecision {
   const { source, target, run, record } = snapshot;
   if (vmimOf(source.vmims, run, record.attempt) !== undefined) return DONE;
@@ -38,8 +38,8 @@ function address({ hub }: RecordedRun, { status }: Vmim): StepDecision {
 const APART: readonly string[] = ['', 'WaitingForSync'];
 
 /**
- * The VMIM on the source was there, and is gone: KubeVirt deletes it with its VMI (recorded: cross-source-fails), or a user has. The target
- * ends its own a moment later, by itself.
+ * Decides about a VMIM on the source that was there, and is gone: KubeVirt deletes it with its VMI (recorded: cross-source-fails), or a
+ * user has. The target ends its own a moment later, by itself.
  */
 function vanished(snapshot: RecordedRun): StepDecision {
   const message = goneOf(snapshot);

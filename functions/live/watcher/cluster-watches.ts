@@ -9,9 +9,9 @@ import { LatestPosts, type LatestPostsOptions } from './latest-posts.ts';
 import type { Wanted } from './wanted.ts';
 import { whatCounts } from './what-counts.ts';
 
-/** Ours by label. The Jobs of hooks have a source of their own in the cluster of the plans. */
+/** Kinds that are watched by mtq's label. The Jobs of hooks have a source of their own in the cluster of the plans. */
 const LABELLED: readonly ResourceType[] = [VMIMS, DATA_VOLUMES];
-/** By the name of the VM. */
+/** Kinds that are watched by the name of the VM. */
 const NAMED: readonly ResourceType[] = [VIRTUAL_MACHINES, WHOLE_VMIS];
 
 export interface ClusterWatchesOptions extends LatestPostsOptions {
@@ -84,13 +84,13 @@ interface Selected {
   readonly type: ResourceType;
   readonly where: Selection;
   /**
-   * A VMI that the first list lacks may have gone a moment before, while this process started: nothing else would say so. `now`:
+   * Returns a VMI that the first list lacks. It may have gone a moment before, while this process started, without any other event. `now`:
    * milliseconds.
    */
   readonly absent?: (now: number) => KubernetesObject;
 }
 
-/** One watch each, by a key of its own. */
+/** Returns the selections by key, for one watch each. */
 function selectionsOf({ namespaces, vms }: Wanted): ReadonlyMap<string, Selected> {
   const labelled = [...namespaces].flatMap((namespace) =>
     LABELLED.map((type): [string, Selected] => {
@@ -112,14 +112,14 @@ function selectionsOf({ namespaces, vms }: Wanted): ReadonlyMap<string, Selected
   return new Map([...labelled, ...named]);
 }
 
-/** What is known of the objects of one watch: which they are and a text of what counts, so that no VM's secrets stay in memory. */
+/** The known objects of one watch: their identities and a text of the fields that count, so that no VM's secrets stay in memory. */
 class Seen {
   readonly #say: (change: Referred['change'], object: KubernetesObject) => void;
   readonly #absent: () => KubernetesObject | undefined;
   #isListed = false;
   readonly #known = new Map<string, { readonly object: KubernetesObject; readonly counts: string }>();
 
-  /** `absent`: the object that is gone where the first list is empty; undefined: none. */
+  /** `absent`: the object that is gone if the first list is empty; undefined if there is none. */
   constructor(
     say: (change: Referred['change'], object: KubernetesObject) => void,
     absent: () => KubernetesObject | undefined,

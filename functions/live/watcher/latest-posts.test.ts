@@ -4,7 +4,7 @@ import { resyncEventOf } from '../../eventing/live-events.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { LatestPosts } from './latest-posts.ts';
 
-/** Every wait is over at once. */
+/** A clock by which every wait is over at once. */
 const clock: Clock = {
   elapsed: () => 0,
   now: () => new Date(0),

@@ -12,10 +12,10 @@ export interface LatestPostsOptions {
 }
 
 const AGAIN_MS = 1_000;
-/** After that, the guard's sweep has to do. */
+/** Attempts after which only the guard's resync helps. */
 const MAX_ATTEMPTS = 10;
 
-/** Posts the newest event of each object, one at a time: what it is about is read again anyway. */
+/** Posts the newest event of each object, one at a time: its receiver reads the object again anyway. */
 export class LatestPosts {
   readonly #options: LatestPostsOptions;
   readonly #waiting = new Map<string, ReadyEvent>();
@@ -25,7 +25,7 @@ export class LatestPosts {
     this.#options = options;
   }
 
-  /** `key`: of the object. */
+  /** Adds an event. `key`: of the object. */
   add(key: string, event: ReadyEvent): void {
     this.#waiting.set(key, event);
     if (!this.#posting.has(key)) void this.#drain(key);
@@ -44,7 +44,7 @@ export class LatestPosts {
     return event;
   }
 
-  /** Until it is accepted, or there is a newer one. */
+  /** Posts until the event is accepted, or there is a newer one. */
   async #post(key: string, event: ReadyEvent): Promise<void> {
     const { post, clock, log } = this.#options;
     for (let attempt = 1; !this.#waiting.has(key); attempt += 1) {

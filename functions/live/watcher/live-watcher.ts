@@ -9,7 +9,7 @@ import { both, wantedOf, type Wanted } from './wanted.ts';
 
 /** A cluster of a run. */
 export interface RemoteCluster {
-  /** The same object as long as address and token are the same. */
+  /** The API server: the same object as long as address and token are the same. */
   readonly cluster: Cluster;
   /** The uid of its namespace kube-system. */
   readonly id: string;
@@ -17,19 +17,19 @@ export interface RemoteCluster {
 
 export interface LiveWatcherOptions extends Omit<LiveWatchesOptions, 'onChange'> {
   readonly post: Post;
-  /** undefined: it is not to be reached now. */
+  /** Connects to the provider's cluster; undefined if it cannot be reached now. */
   readonly connect: (provider: Required<NamedReference>) => Promise<RemoteCluster | undefined>;
 }
 
-/** A provider's token may have been replaced, or its cluster may be back or gone. */
+/** Milliseconds between two connects: a provider's token may have been replaced, or its cluster may be back or gone. */
 const CONNECT_MS = 30_000;
 
-/** Watches in the clusters of the runs that are under way what they move, and posts which objects have changed. */
+/** Watches the objects that the runs under way move, in their clusters, and posts the changed ones. */
 export class LiveWatcher {
   readonly #options: LiveWatcherOptions;
   readonly #runs: LiveWatches;
   readonly #clusters = new Map<string, ClusterWatches>();
-  /** By "namespace/name" of the provider, and when it was asked. */
+  /** Clusters by `namespace/name` of the provider, each with the time of the last connect. */
   readonly #asked = new Map<string, { readonly remote: RemoteCluster | undefined; readonly at: number }>();
   #look = new AbortController();
 
@@ -65,7 +65,7 @@ export class LiveWatcher {
     }
   }
 
-  /** Two providers may be one cluster. */
+  /** Returns the watched objects by cluster: two providers may be one cluster. */
   async #wantedByCluster(): Promise<Map<string, { readonly cluster: Cluster; readonly of: Wanted }>> {
     const { migrations, plans } = this.#runs;
     const byCluster = new Map<string, { readonly cluster: Cluster; readonly of: Wanted }>();

@@ -11,11 +11,11 @@ export interface LiveWatchesOptions {
   readonly cluster: Cluster;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called after each list and each change. */
+  /** The callback after each list and each change. */
   readonly onChange?: () => void;
 }
 
-/** Keeps the state of all Plans and Migrations up to date by a watch each. Where Forklift's kinds are not installed, there are none. */
+/** Keeps the state of all Plans and Migrations up to date by a watch each. If Forklift's kinds are not installed, there are none. */
 export class LiveWatches {
   readonly #options: LiveWatchesOptions;
   readonly #plans = new Map<string, Plan>();

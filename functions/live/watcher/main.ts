@@ -29,7 +29,7 @@ async function main(): Promise<void> {
   process.exit(0);
 }
 
-/** The cluster of the plans by the rights of this process, another by the token of its provider. */
+/** Connects to the cluster of the plans by the rights of this process, to another one by the token of its provider. */
 const newConnect =
   (hub: ApiServer, remotes: Remotes) =>
   async (provider: Required<NamedReference>): Promise<RemoteCluster | undefined> => {

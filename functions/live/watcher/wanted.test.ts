@@ -14,7 +14,7 @@ const vm = (status: Partial<VmStatus> = {}): VmStatus => ({
 const { started: _, ...waiting } = vm({ name: 'late' });
 const running = (...vms: VmStatus[]): PlanMigration =>
   aPlanMigration((one) => ({ ...one, status: { started: seconds(0), vms } }));
-/** It is held, and admission has written who created it. */
+/** A Migration with the finalizer, whose creator admission has written. */
 const ours: Change<PlanMigration> = (one) => ({
   ...one,
   metadata: {
@@ -26,7 +26,7 @@ const ours: Change<PlanMigration> = (one) => ({
 const source = { namespace: 'tenant', name: 'source' };
 const destination = { namespace: 'tenant', name: 'destination' };
 
-/** From the objects as the watches keep them. */
+/** Returns the wanted objects from the ones that the watches keep. */
 const wantedBy = (migrations: readonly PlanMigration[], plan: Plan): WantedOfProvider[] =>
   wantedOf(kept(LISTED_PLAN_MIGRATIONS, migrations), kept(LISTED_PLANS, [plan]));
 

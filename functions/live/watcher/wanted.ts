@@ -1,11 +1,11 @@
-/** What is to be watched in which cluster, by the runs that are under way. Pure. */
+/** Objects to watch in each cluster, by the runs that are under way. Pure. */
 import type { NamedReference, Plan, PlanMigration } from '../../domain/live/forklift.ts';
 import { named } from '../../domain/live/reference.ts';
 import { hasOpenRun, livePlanOf, vmsUnderWay } from '../run/state.ts';
 
-/** Of one cluster. */
+/** Objects to watch in one cluster. */
 export interface Wanted {
-  /** Where the objects with our label are. */
+  /** Namespaces of the objects with mtq's label. */
   readonly namespaces: ReadonlySet<string>;
   /** "namespace/name" of the VMs on their way, and of their VMIs. */
   readonly vms: ReadonlySet<string>;
@@ -15,7 +15,7 @@ export interface WantedOfProvider extends Wanted {
   readonly provider: Required<NamedReference>;
 }
 
-/** Each provider of a run once. */
+/** Returns the wanted objects, each provider of a run once. */
 export function wantedOf(migrations: readonly PlanMigration[], plans: readonly Plan[]): WantedOfProvider[] {
   const byProvider = new Map<string, WantedOfProvider>();
   for (const migration of migrations.filter(hasOpenRun)) {

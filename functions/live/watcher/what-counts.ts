@@ -1,4 +1,4 @@
-/** What `live` decides by. Pure. */
+/** The fields by which `live` decides. Pure. */
 import { LIVE_ANNOTATION, LIVE_KUBEVIRT } from '../../domain/live/names.ts';
 import type { Condition, KubernetesObject } from '../../domain/objects.ts';
 
@@ -31,8 +31,8 @@ const STATUS = [
 ] as const;
 
 /**
- * A text that changes with it. KubeVirt changes a VMI several times in a second while its guest moves (facts/cross-cluster.md §F): a change of
- * anything else is no event. It holds nothing that a VM contains.
+ * Returns a text that changes with these fields. KubeVirt changes a VMI several times in a second while its guest moves
+ * (facts/cross-cluster.md §F): a change of anything else is no event. The text has nothing that a VM contains.
  */
 export function whatCounts({ metadata, spec = {}, status = {} }: Watched): string {
   const { annotations = {}, deletionTimestamp, finalizers } = metadata;

@@ -5,11 +5,11 @@ import type { Before } from '../tenant.ts';
 export const CHECKS = ['migrations', 'quotas', 'namespace', 'status', 'events'] as const;
 export type CheckName = (typeof CHECKS)[number];
 
-/** One check of one tenant, from the objects on the API server. */
+/** The result of one check of one tenant, from the objects on the API server. */
 export interface CheckResult {
   readonly namespace: string;
   readonly check: CheckName;
-  /** One line for each problem; empty: the check passes. */
+  /** A line for each problem; empty: the check passes. */
   readonly wrong: readonly string[];
 }
 

@@ -12,8 +12,8 @@ import { STORIES, type Check, type Scene, type Story } from './stories.ts';
 import { showChanges } from './watch.ts';
 
 /**
- * VMs move between two clusters, by plans on the target, on which everything of the project is installed. Prints what the clusters show,
- * as it happens, and checks the result on their API servers. Resolves with whether every check holds.
+ * Moves VMs between two clusters, by plans on the target, on which everything of the project is installed. Prints what the clusters
+ * show, as it happens, and checks the result on their API servers. Resolves with whether every check holds.
  */
 export async function runClustersDemo(out: Out): Promise<boolean> {
   const { dim } = coloursFor(out);

@@ -11,11 +11,11 @@ import { askUntil } from '../../../test/support/eventually.ts';
 import type { PlannedMove, VmDetails } from '../../../test/support/live/crossing.ts';
 import type { KubeVirtPair, PairSide } from '../../../test/support/kubevirt/pair.ts';
 
-/** What a story has to do with. */
+/** The objects that a story works with. */
 export interface Scene {
   readonly pair: KubeVirtPair;
   readonly move: PlannedMove;
-  /** Of the plan and what it refers to. */
+  /** The namespace of the plan and of the objects that it refers to. */
   readonly plans: string;
   readonly note: (text: string) => void;
 }
@@ -28,9 +28,9 @@ export interface Story {
   readonly title: string;
   readonly about: string;
   readonly vm?: VmDetails;
-  /** Before the VM is made. */
+  /** Runs before the VM is created. */
   readonly prepare?: (pair: KubeVirtPair) => Promise<void>;
-  /** Once the Migration is created. */
+  /** Runs once the Migration is created. */
   readonly during?: (scene: Scene) => Promise<void>;
   readonly end: 'Succeeded' | 'Canceled';
   readonly checks?: (scene: Scene) => Promise<Check[]>;
@@ -41,7 +41,7 @@ const LOGIN = 'login';
 const SMALL = 'small';
 const HARD = { 'requests.memory': '1Mi' };
 
-/** With a Secret for cloud-init, and an instance type. */
+/** Adds a Secret for cloud-init, and an instance type. */
 function withLogin(vm: New<Vm>): New<Vm> {
   const { spec } = vm.spec.template;
   const volume = { name: LOGIN, cloudInitNoCloud: { secretRef: { name: LOGIN } } };
@@ -115,7 +115,7 @@ async function checkCopies({ pair: { target } }: Scene): Promise<Check[]> {
   ];
 }
 
-/** No node takes the step meanwhile. */
+/** Runs `work` while no node takes the step. */
 async function holding(pair: KubeVirtPair, step: CrossStep, work: () => Promise<void>): Promise<void> {
   const release = pair.transfers.hold(step);
   await work().finally(release);

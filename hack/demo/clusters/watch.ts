@@ -57,7 +57,7 @@ interface Place {
 
 export type Watched = Readonly<Record<'hub' | 'source' | 'target', Place>>;
 
-/** Says what happens on the clusters, as it happens, until the result is called. */
+/** Prints the changes on the clusters, as they happen, until the caller asks for the result. */
 export function showChanges(
   { hub, source, target }: Watched,
   say: (where: string, text: string) => void,

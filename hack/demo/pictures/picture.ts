@@ -40,7 +40,7 @@ const ROW = 18;
 const LANE = 28;
 const GAP = 16;
 
-/** One cycle of one migration as SVG. Throws when a key moment is missing. */
+/** Renders one cycle of one migration as SVG. Throws when a key moment is missing. */
 export const renderPicture = (events: readonly PictureEvent[], theme: Theme): string =>
   new Picture(events, theme).render();
 
@@ -227,7 +227,7 @@ function rowsOf(labels: readonly (readonly [number, number])[]): number[] {
   return rows;
 }
 
-/** One "requests.memory 2Gi → 2.63Gi" for each resource in the text of a raise. */
+/** The amounts in the text of a raise: "requests.memory 2Gi → 2.63Gi" for each resource. */
 const amountsOf = (text: string): string[] =>
   [...text.matchAll(/([\w./-]+) ([\w.]+) → ([\w.]+)/g)].map(
     ([, resource = '', before = '', after = '']) => `${resource} ${shorten(before)} → ${shorten(after)}`,

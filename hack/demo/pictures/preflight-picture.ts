@@ -13,7 +13,7 @@ import { Watching } from '../watching.ts';
 const TIMEOUT_MS = 120_000;
 const ARGS = ['preflight', 'node', DRAINED_NODE];
 
-/** What the plugin prints about a drain of a node with VMs of three tenants, on a real API server. */
+/** Runs the plugin for a drain of a node with VMs of three tenants, on a real API server. */
 export async function showPreflight(): Promise<Shown> {
   const plugin = join(await bundlePlugin(), 'kubectl-vmmrq');
   const cluster = await startLocalCluster({ kubevirt: { drains: true } });
@@ -34,7 +34,7 @@ export async function showPreflight(): Promise<Shown> {
   }
 }
 
-/** Exit code 1: something is in the way. */
+/** Runs the plugin, which exits with 1 when something is in the way. */
 const run = (plugin: string, kubeconfig: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const env = { ...process.env, FORCE_COLOR: '1' };

@@ -19,7 +19,7 @@ const ANSI: Readonly<Record<string, Colour>> = { '31': 'red', '32': 'green', '33
 // eslint-disable-next-line no-control-regex -- escape sequences begin with a control character
 const CODED = /\u001B\[(\d+)m([^\u001B]*)/g;
 
-/** A terminal as SVG. */
+/** Renders a terminal as SVG. */
 export function renderTerminal({ command, output }: Shown, theme: Theme): string {
   const lines = output.trimEnd().split('\n');
   const plain = lines.map(textOf);

@@ -1,7 +1,7 @@
 export const THEMES = ['light', 'dark'] as const;
 export type Theme = (typeof THEMES)[number];
 
-/** [light, dark], as on GitHub's pages (https://primer.style/product/primitives/color), where the pictures are shown. */
+/** Colours [light, dark] of GitHub's pages (https://primer.style/product/primitives/color), where the pictures are shown. */
 const COLOURS = {
   background: ['#ffffff', '#0d1117'],
   text: ['#1f2328', '#f0f6fc'],

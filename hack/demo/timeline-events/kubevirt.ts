@@ -1,7 +1,7 @@
 import type { FullKubeVirt } from '../../../test/cluster/kubevirt/objects/objects.ts';
 import type { EventDetails, Versions } from './timeline-event.ts';
 
-/** KubeVirt is to become, or is, another release; and its number of VMs with an outdated launcher. */
+/** Reports another release that KubeVirt is to become, or is; and its number of VMs with an outdated launcher. */
 export function ofKubeVirt({ before, after }: Versions<FullKubeVirt>): EventDetails[] {
   const [was, is] = [before?.status, after?.status];
   if (was === undefined || is === undefined) return [];

@@ -3,7 +3,7 @@ import { ANNOTATION, KUBEVIRT } from '../../../functions/domain/names.ts';
 import type { LauncherPod, Vmim } from '../../../test/cluster/kubevirt/objects/types.ts';
 import type { EventDetails, Versions } from './timeline-event.ts';
 
-/** A migration is requested, refused, cancelled, nudged or ended. */
+/** Reports a migration that is requested, refused, cancelled, nudged or ended. */
 export function ofMigration({ before, after }: Versions<Vmim>): EventDetails[] {
   if (after === undefined) {
     return [{ what: 'gone', text: `${before?.metadata.name ?? ''} is gone`, by: 'KubeVirt', isDetail: true }];
@@ -12,7 +12,7 @@ export function ofMigration({ before, after }: Versions<Vmim>): EventDetails[] {
   return RULES.flatMap((rule) => rule(before, after));
 }
 
-/** By a person, or by KubeVirt for a drain or an upgrade. */
+/** Reports the request for a migration, by a person, or by KubeVirt for a drain or an upgrade. */
 function asked({ metadata: { name, annotations = {} }, spec: { vmiName = '' } }: Vmim): EventDetails {
   const node = annotations[KUBEVIRT.evacuation];
   if (node !== undefined)
@@ -54,7 +54,7 @@ const ended: Rule = (before, { metadata: { name }, status }) => {
 
 const RULES: readonly Rule[] = [refused, cancelled, nudged, ended];
 
-/** The second launcher pod of a migration. */
+/** Reports the second launcher pod of a migration. */
 export function ofPod({ before, after }: Versions<LauncherPod>): EventDetails[] {
   const { name = '', labels = {} } = after?.metadata ?? {};
   const isTarget = labels[KUBEVIRT.migrationJobUID] !== undefined;

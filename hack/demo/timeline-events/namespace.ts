@@ -3,7 +3,7 @@ import { lockOf, type LockState } from '../../../functions/domain/lock.ts';
 import type { Namespace } from '../../../functions/domain/objects.ts';
 import type { EventDetails, Versions } from './timeline-event.ts';
 
-/** The namespace is locked or unlocked. A lock of another version counts too, because the bench compares commits. */
+/** Reports a lock or an unlock. A lock of another version counts too, because the bench compares commits. */
 export function ofNamespace({ before, after }: Versions<Namespace>): EventDetails[] {
   if (before === undefined || after === undefined) return [];
   const [was, is] = [lockOf(before), lockOf(after)];

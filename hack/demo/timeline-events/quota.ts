@@ -4,7 +4,7 @@ import type { ResourceList, ResourceQuota } from '../../../functions/domain/obje
 import { describeQuantity, parseQuantity } from '../../../functions/domain/quantity.ts';
 import type { EventDetails, Versions } from './timeline-event.ts';
 
-/** A quota is raised, lowered, or recounted by the quota controller while it is raised. */
+/** Reports that a quota is raised, lowered, or recounted by the quota controller while it is raised. */
 export function ofQuota({ before, after }: Versions<ResourceQuota>): EventDetails[] {
   if (before === undefined || after === undefined) return [];
   const [was, is] = [grantOf(before), grantOf(after)];

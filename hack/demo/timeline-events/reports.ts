@@ -7,7 +7,7 @@ const OURS = 'managed-tenant-quota';
 /** The Events of a verdict. */
 const VERDICTS: readonly string[] = [EVENT_REASON.migrationBlocked, EVENT_REASON.quotaNotEnough];
 
-/** Our Kubernetes Events. Most repeat another line, so they are details; the Event with the shortfall is not. */
+/** Reports our Kubernetes Events. Most repeat another line, so they are details; the Event with the shortfall is not. */
 export function ofEvent({ before, after }: Versions<KubernetesEvent>): EventDetails[] {
   if (before !== undefined || after?.source?.component !== OURS) return [];
   const { reason = '', message = '', involvedObject } = after;
@@ -22,7 +22,7 @@ export function ofEvent({ before, after }: Versions<KubernetesEvent>): EventDeta
   ];
 }
 
-/** The VMMRQ's conditions that became true. */
+/** Reports the VMMRQ's conditions that became true. */
 export function ofVmmrq({ before, after }: Versions<Vmmrq>): EventDetails[] {
   const known = before?.status?.conditions ?? [];
   const turned = (after?.status?.conditions ?? []).filter(

@@ -24,7 +24,7 @@ export interface EventDetails {
   readonly by: string;
   /** The replaced version of a PUT, by which the audit log finds the writer. */
   readonly replaced?: { readonly resource: string; readonly name: string; readonly resourceVersion: string };
-  /** Shown only with `--verbose`. */
+  /** Whether only `--verbose` shows the event. */
   readonly isDetail?: boolean;
 }
 

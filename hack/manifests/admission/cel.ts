@@ -11,7 +11,7 @@ export const annotation = (of: string, key: string): string =>
   `${of}.metadata[?'annotations'][?${text(key)}]`;
 export const label = (of: string, key: string): string => `${of}.metadata[?'labels'][?${text(key)}]`;
 
-/** The same for oldObject, which a CREATE does not have. */
+/** The same field of oldObject, which a CREATE does not have. */
 export const oldAnnotation = (key: string): string => orNone(annotation('oldObject', key));
 export const orNone = (expression: string): string => `(oldObject == null ? optional.none() : ${expression})`;
 

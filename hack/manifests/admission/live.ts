@@ -18,8 +18,8 @@ const changes = (member: string): string => `object${member} != oldObject${membe
 const REQUESTER = `.metadata[?'annotations'][?${text(LIVE_ANNOTATION.requester)}]`;
 
 /**
- * Mutating, because it writes who creates a Migration. Again after other webhooks, which may have changed that. Most updates, such as
- * those of finalizers, are not asked about.
+ * The webhook is mutating, because it writes the creator of a Migration. It runs again after other webhooks, which may have changed
+ * that. It skips most updates, such as those of finalizers.
  */
 export const liveWebhooks: object = {
   apiVersion: 'admissionregistration.k8s.io/v1',

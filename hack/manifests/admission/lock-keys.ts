@@ -5,7 +5,7 @@ import { BREAK_GLASS_TOKEN, BREAKS_GLASS, CHANGED_NAMESPACE_KEYS, NAMESPACE_KEYS
 import type { Condition, Policy, Rule } from './manifest.ts';
 import { IS_OURS } from './users.ts';
 
-/** Without a selector: a selector sees the new labels, so a write that removes the label would pass. */
+/** The rule has no selector: a selector sees the new labels, so a write that removes the label would pass. */
 export const NAMESPACE_RULE: Rule = {
   apiGroups: [''],
   apiVersions: ['v1'],

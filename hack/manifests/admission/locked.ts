@@ -33,9 +33,9 @@ const IS_PROOF = `request.resource.resource == 'resourcequotas' && request.opera
   && request.?dryRun.orValue(false) && ${IS_RAISE}`;
 
 /**
- * In a locked namespace, it allows only the pods of the lock's migrations, no new quota, and no change of our keys on a quota. It reads
- * the namespace from the API server's cache. Policies run before webhooks, so it lets the proof of the cached lock pass to the
- * guard. Without a webhook (config/components/policy-only) it answers the proof itself.
+ * Allows, in a locked namespace, only the pods of the lock's migrations, no new quota, and no change of our keys on a quota. The
+ * policy reads the namespace from the API server's cache. Policies run before webhooks, so it lets the proof of the cached lock pass
+ * to the guard. Without a webhook (config/components/policy-only) it answers the proof itself.
  */
 export const locked: Policy = {
   name: POLICY.locked,

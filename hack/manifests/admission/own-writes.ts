@@ -21,7 +21,7 @@ const OURS = `{${Object.entries(KEYS)
   .map(([plural, { annotations, labels }]) => `${text(plural)}: [${list(annotations)}, ${list(labels)}]`)
   .join(', ')}}[request.resource.resource]`;
 
-/** The names of other changed keys, in the map of metadata at this index of OURS. */
+/** The names of other changed keys, in the map of metadata at this index in OURS. */
 const foreignIn = (map: 'annotations' | 'labels', place: 0 | 1): string => {
   const now = `object.metadata[?${text(map)}]`;
   const before = `oldObject.metadata[?${text(map)}]`;
@@ -31,7 +31,7 @@ const foreignIn = (map: 'annotations' | 'labels', place: 0 | 1): string => {
     + ${keys(before)}.filter(key, !(key in ${now}.orValue({})) && ${isForeign})`;
 };
 
-/** Without a grant, no amount may be above the spec unless it was so before. */
+/** Whether a grant is recorded: without one, no amount may be above the spec unless it was so before. */
 const isRecorded = (of: string): string =>
   `${label(of, LABEL.raised)}.hasValue() && ${annotation(of, ANNOTATION.grant)}.hasValue()`;
 
@@ -132,7 +132,7 @@ const VALIDATIONS: readonly Validation[] = [
  */
 export const ownWrites: Policy = {
   name: POLICY.ownWrites,
-  // The only policy that ignores its own failures, because a request that it cannot evaluate may be the repair.
+  // This policy alone ignores its own failures, because a request that it cannot evaluate may be the repair.
   failurePolicy: 'Ignore',
   rules: [
     {

@@ -22,7 +22,10 @@ export const POD_RULES: readonly Rule[] = [
   },
 ];
 
-/** Quotas charge them to requests.<device> like pods, where a device class says so. Not every API server serves them. */
+/**
+ * The rule for ResourceClaims. Quotas charge them to requests.<device> like pods, where a device class says so. Not every API server
+ * serves them.
+ */
 export const CLAIM_RULE: Rule = {
   apiGroups: ['resource.k8s.io'],
   apiVersions: ['*'],

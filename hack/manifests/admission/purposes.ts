@@ -5,7 +5,7 @@ import { REFUSAL } from '../../../webhook/admission/messages.ts';
 import { annotation, hole, label, list, oldAnnotation, orNone, withHoles } from './cel.ts';
 import type { Policy, Rule } from './manifest.ts';
 
-/** What only KubeVirt and admins write: functions/domain/policy/purpose.ts derives the purpose of a migration from it. */
+/** A rule for what only KubeVirt and admins write: functions/domain/policy/purpose.ts derives the purpose of a migration from it. */
 
 const rule = (resource: string, operations: Rule['operations']): Rule => ({
   apiGroups: ['kubevirt.io'],
@@ -26,7 +26,7 @@ const CHANGED = `request.resource.resource == '${VMIS.plural}' ? ${labelChange}
   : ${isChanged(MARKS.migration)}`;
 
 /**
- * Users who may drain a node: admins, and virt-controller, whose node controller patches nodes. So the policy needs no name of
+ * The right to drain a node: admins have it, and virt-controller, whose node controller patches nodes. So the policy needs no name of
  * KubeVirt's namespace, and a wrong name cannot stop a cluster's evacuations.
  */
 const MAY_DRAIN = "authorizer.group('').resource('nodes').check('patch').allowed()";

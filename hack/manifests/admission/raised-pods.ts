@@ -13,10 +13,10 @@ import {
 import { CONTROLLER } from './users.ts';
 
 /**
- * While a quota is raised, it allows only the pods of the quota's migrations. The raised quotas are the parameters; each one must
- * allow the pod. Without a raised quota in the namespace, the API server evaluates nothing. The parameters come from the same store
- * that quota admission reads in this API server. So no API server enforces a raised quota that this policy does not see. An API server
- * may evaluate a request just before it sees the raise and count it just after: the lock covers that case.
+ * Allows, while a quota is raised, only the pods of the quota's migrations. The raised quotas are the parameters; each one must allow
+ * the pod. Without a raised quota in the namespace, the API server evaluates nothing. The parameters come from the same store that
+ * quota admission reads in this API server. So no API server enforces a raised quota that this policy does not see. An API server may
+ * evaluate a request just before it sees the raise and count it just after: the lock covers that case.
  */
 export const raisedPods: Policy = {
   name: POLICY.raisedPods,

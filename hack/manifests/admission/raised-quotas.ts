@@ -10,9 +10,9 @@ const IS_RAISED = `oldObject != null && (${label('oldObject', LABEL.raised)}.has
   || ${annotation('oldObject', ANNOTATION.grant)}.hasValue())`;
 
 /**
- * Only our accounts may write our keys on a quota. No other user may remove them while the quota is raised or its namespace locked
- * (`kubectl replace` would). It allows all other writes: an admin's edit of the spec, a deletion, the quota controller's status. A
- * replaced quota may lose keys that we no longer need.
+ * Reserves our keys on a quota to our accounts. No other user may remove them while the quota is raised or its namespace locked
+ * (`kubectl replace` would). The policy allows all other writes: an admin's edit of the spec, a deletion, the quota controller's
+ * status. A replaced quota may lose keys that we no longer need.
  */
 export const raisedQuotas: Policy = {
   name: POLICY.raisedQuotas,

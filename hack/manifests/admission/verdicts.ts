@@ -7,8 +7,8 @@ import { IS_OURS } from './users.ts';
 const VERDICT = annotation('object', ANNOTATION.verdict);
 
 /**
- * Kubernetes lets every editor of a namespace write Events. The guard's reports on drains and upgrades come from the verdicts on
- * them, so without this policy a tenant could hide what blocks a drain, or put any text into the admin's reports. Nobody else writes
+ * Kubernetes lets every editor of a namespace write Events. The guard's reports on drains and upgrades come from the verdicts on them,
+ * so without this policy a tenant could hide what blocks a drain, or put any text into the admin's reports. No other user may write
  * such an Event at all: any write makes an old verdict the newest, or moves it to another migration.
  */
 export const verdicts: Policy = {

@@ -11,7 +11,9 @@ interface Webhook {
   readonly matchConditions: readonly Condition[];
 }
 
-/** Refuses while the guard is unreachable, so the guard reviews every admitted request. The guard fills in the caBundle. */
+/**
+ * A webhook that refuses while the guard is unreachable, so the guard reviews every admitted request. The guard fills in the caBundle.
+ */
 export const webhook = ({ name, rules, matchConditions, ...selector }: Webhook): object => ({
   name,
   admissionReviewVersions: ['v1'],
@@ -27,7 +29,7 @@ export const webhook = ({ name, rules, matchConditions, ...selector }: Webhook):
   matchConditions: conditionsOf(matchConditions),
 });
 
-/** Both cost nothing while idle: no namespace has the label, and no request changes our keys. */
+/** The two webhooks cost nothing while idle: no namespace has the label, and no request changes our keys. */
 export const webhooks: object = {
   apiVersion: 'admissionregistration.k8s.io/v1',
   kind: 'ValidatingWebhookConfiguration',

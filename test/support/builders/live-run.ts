@@ -22,7 +22,7 @@ import type {
   SourceSide,
   TargetSide,
 } from '../../../functions/live/run/snapshot.ts';
-import { standbyVm } from '../../../functions/live/target/standby-vm.ts';
+import { standbyVm } from '../../../functions/live/on-target/standby-vm.ts';
 import { KIND } from '../../../functions/domain/names.ts';
 import type { KubernetesObject, Namespace, Pod } from '../../../functions/domain/objects.ts';
 import { aNetworkMap, aPlan, aPlanMigration, aRecord, aStorageMap, aVm, itsVmi, RUN } from './live.ts';

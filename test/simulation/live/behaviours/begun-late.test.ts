@@ -1,7 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { runSeed } from '../world/run.ts';
 
-/** For 15 minutes the source refuses the record, and then lets one call write it while another one shows the end (docs/adr/0031). */
+/**
+ * For 15 minutes the source refuses the record, and then lets one call write it while another one shows the end. Only if the process ends
+ * there, or a cluster does not answer, the record stays: the next run of the VM says so (`VMInUse`).
+ */
 test.each([
   ['just before', 400_132_958],
   ['just after', 700_025_985],

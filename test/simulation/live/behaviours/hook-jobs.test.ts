@@ -78,7 +78,7 @@ test('a Job that has ended stays as it is', async () => {
 });
 
 describe('a ConfigMap of the hook’s name that somebody has made before', () => {
-  /** By a user who may create ConfigMaps, and knows the uids. */
+  /** By a user who may create ConfigMaps, and knows the uids. One who may delete them can still replace it just before the pod starts. */
   async function withForeign(labels: (of: RunId) => Record<string, string>): Promise<ModelledRun> {
     const run = await aboutToHook();
     const [{ metadata: migration }, { metadata: plan }] = [await run.migration(), await run.plan()];

@@ -11,11 +11,11 @@ export interface Resource {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;
-  /** The ControllerRevision of the source that has what the VM runs with; left out: KubeVirt has stored none. */
+  /** The ControllerRevision of the source with the content that the VM runs with; left out if KubeVirt has stored none. */
   readonly revision?: string;
 }
 
-/** Secrets, ConfigMaps, instance types and preferences that the VM names, each once (facts/kubevirt.md §6.2). */
+/** Returns the Secrets, ConfigMaps, instance types and preferences that the VM names, each once (facts/kubevirt.md §6.2). */
 export function resourcesOf({ spec, status = {} }: VirtualMachine): Resource[] {
   const { volumes, accessCredentials, domain } = spec.template.spec;
   const found = [
@@ -32,7 +32,7 @@ export function resourcesOf({ spec, status = {} }: VirtualMachine): Resource[] {
 export const keyOf = (kind: string, name: string): string => `${kind} ${name}`;
 export const keyOfObject = ({ kind = '', metadata }: KubernetesObject): string => keyOf(kind, metadata.name);
 
-/** The service accounts that its launcher mounts, each once. They are not copied: what one may do is of its cluster. */
+/** Returns the service accounts that the VM's launcher mounts, each once. They are not copied: their rights are of their cluster. */
 export const accountsOf = ({ spec }: VirtualMachine): string[] => [
   ...new Set(
     (spec.template.spec.volumes ?? []).flatMap(
@@ -48,22 +48,22 @@ export interface FoundResources {
 }
 
 /**
- * What anybody may know of another namespace: a plan is checked before it is known who will run it, and "differs" would answer guesses
- * of what a Secret has.
+ * Whether any user may know of the object in another namespace. A plan is checked before the user who will run it is known, and "differs"
+ * would answer guesses of a Secret's content.
  */
 export const isNoSecret = ({ kind }: Resource): boolean =>
   [...INSTANCETYPES, ...PREFERENCES].some((each) => each.kind === kind);
 
-/** Where they may not be read: a cluster may have a role of an earlier version. */
+/** Advice if the types may not be read: a cluster may have a role of an earlier version. */
 export const TYPES_HIDDEN =
   'instance types, preferences and ControllerRevisions on the source must be readable, since the VM names some: ' +
   'kubectl apply -k config/components/live-migration/member';
 
-/** The admin's to install: it is compared, and never copied. */
+/** Whether the object is cluster-wide and thus the admin's to install: it is compared, and never copied. */
 export const isClusterWide = ({ kind }: { readonly kind?: string | undefined }): boolean =>
   kind === LIVE_KIND.clusterInstancetype.kind || kind === LIVE_KIND.clusterPreference.kind;
 
-/** Which of these cannot be on the target as they are on the source, with what to do. */
+/** Returns the objects that cannot be on the target as they are on the source, with what to do. */
 export function resourceProblems(
   resources: readonly Resource[],
   { onSource, onTarget }: FoundResources,
@@ -86,7 +86,9 @@ export function resourceProblems(
   });
 }
 
-/** Nothing proves that the target has what the VM runs with, where KubeVirt should have stored it. */
+/**
+ * Returns a problem if KubeVirt should have stored the content that the VM runs with, and has not: nothing proves that the target has it.
+ */
 function notOnSource(
   { kind, name, revision }: Resource,
   target: KubernetesObject | undefined,
@@ -99,11 +101,11 @@ function notOnSource(
 
 type Kind = { readonly apiVersion: string; readonly kind: string };
 
-/** By the kind that a matcher names; without one it is the first. */
+/** The kinds of an instance type by the kind that a matcher names; without one it is the first. */
 const INSTANCETYPES: readonly [Kind, Kind] = [LIVE_KIND.clusterInstancetype, LIVE_KIND.instancetype];
 const PREFERENCES: readonly [Kind, Kind] = [LIVE_KIND.clusterPreference, LIVE_KIND.preference];
 
-/** Where a name is, by its path, and of what kind it is. */
+/** Paths of names, each with the kind that it names. */
 type References = readonly (readonly [path: string, kind: Kind])[];
 
 const { secret: SECRET, configMap: CONFIG_MAP } = LIVE_KIND;
@@ -138,7 +140,7 @@ const at = (object: unknown, [key, ...rest]: readonly string[]): unknown =>
     ? object
     : at((object as Record<string, unknown>)[key], rest);
 
-/** KubeVirt takes a kind in any case, and its plural. */
+/** Returns the object that a matcher names. KubeVirt takes a kind in any case, and its plural. */
 function matched(
   matcher: Matcher = {},
   ref: MatchedRef | undefined,
@@ -151,13 +153,16 @@ function matched(
   return [{ ...kind, name: matcher.name, ...(revision && { revision }) }];
 }
 
-/** Until KubeVirt sees that the VM names another one, its status is about the one before (facts/kubevirt.md §6.3). */
+/**
+ * Returns the ControllerRevision. The status is about the instance type before until KubeVirt sees that the VM names another one
+ * (facts/kubevirt.md §6.3).
+ */
 const revisionOf = ({ name, revisionName }: Matcher, ref: MatchedRef = {}): string | undefined =>
   revisionName || (ref.name === name ? ref.controllerRevisionRef?.name : undefined);
 
 /**
- * The instance type or preference that a ControllerRevision has, as an object of the name by which the VM knows it, in whatever version
- * of its API; undefined: it has none. Another controller's may have a spec too, which is not for the target.
+ * Returns the instance type or preference that a ControllerRevision has, as an object of the name by which the VM knows it, in whatever
+ * version of its API; undefined if it has none. Another controller's may have a spec too, which is not for the target.
  */
 export function storedIn(
   { data = {} }: ControllerRevision,
@@ -174,7 +179,7 @@ const CONTENT: readonly string[] = ['type', 'data', 'stringData', 'binaryData', 
 const contentOf = (object: KubernetesObject): Record<string, unknown> =>
   Object.fromEntries(Object.entries(object).filter(([part]) => CONTENT.includes(part)));
 
-/** Why the object must not leave its cluster, with what to do; undefined: it may. */
+/** Returns why the object must not leave its cluster, with what to do; undefined if it may. */
 export function notPortable({ kind, metadata, ...object }: KubernetesObject): string | undefined {
   if (isClusterWide({ kind }))
     return `${kind} ${metadata.name} is not on the target: have an admin install it there`;
@@ -183,13 +188,16 @@ export function notPortable({ kind, metadata, ...object }: KubernetesObject): st
   return `Secret ${metadata.name} is of type ${type}, which means nothing on another cluster: take it out of the VM`;
 }
 
-/** Parts in which an object that is on the target already differs; none: it is used as it is. Values are never named. */
+/** Returns the parts in which an object that is on the target already differs; none if it is used as it is. Values are never named. */
 export const differingParts = (source: KubernetesObject, target: KubernetesObject): string[] =>
   [...new Set([...Object.keys(contentOf(source)), ...Object.keys(contentOf(target))])].filter(
     (part) => !isSame(comparable(source)[part], comparable(target)[part]),
   );
 
-/** KubeVirt writes amounts of memory into a ControllerRevision in its own form: "4096Mi" becomes "4Gi" there. */
+/**
+ * Returns the object in a form to compare. KubeVirt writes amounts of memory into a ControllerRevision in its own form: "4096Mi" becomes
+ * "4Gi" there.
+ */
 const comparable = (object: KubernetesObject): Record<string, unknown> => {
   const { spec, ...others } = contentOf(object);
   return spec === undefined ? others : { ...others, spec: withAmounts(spec) };
@@ -206,8 +214,8 @@ const amountOf = (value: unknown): unknown =>
   isHardQuantity(String(value)) ? formatQuantity(parseQuantity(String(value))) : value;
 
 /**
- * The copy for the target. Other VMs may come to use it, so it has the label of the plan alone; the annotation says which run may
- * delete it again.
+ * Returns the copy for the target. Other VMs may come to use it, so it has the label of the plan alone; the annotation names the run that
+ * may delete it again.
  */
 export function copyOf(object: KubernetesObject, run: RunId, namespace: string): NewObject {
   const { apiVersion, kind, metadata } = object;

@@ -15,14 +15,14 @@ import { runLabels, type RunId } from '../run/names.ts';
 
 /** A volume of the VM that must be there, empty, before its guest arrives. */
 export interface NeededVolume {
-  /** Of the volume in the VM. */
+  /** The name of the volume in the VM. */
   readonly volume: string;
-  /** Of the DataVolume or claim, on both clusters. */
+  /** The name of the DataVolume or claim, on both clusters. */
   readonly name: string;
   readonly isDataVolume: boolean;
 }
 
-/** The volumes of the VM that are copied. */
+/** Returns the volumes of the VM that are copied. */
 export const neededVolumes = ({ spec }: VirtualMachine): NeededVolume[] =>
   (spec.template.spec.volumes ?? []).flatMap((volume) => needed(volume) ?? []);
 
@@ -33,8 +33,8 @@ function needed({ name: volume, ...source }: Volume): NeededVolume | undefined {
 }
 
 /**
- * Disks that KubeVirt does not bring to another cluster, in words, with what to do: it copies DataVolumes and claims, as plain disks
- * (facts/cross-cluster.md §C1, §C7).
+ * Returns the disks that KubeVirt does not bring to another cluster, in words, with what to do: it copies DataVolumes and claims, as plain
+ * disks (facts/cross-cluster.md §C1, §C7).
  */
 export function fixedDisks({ spec }: VirtualMachine): string[] {
   const { domain, volumes = [] } = spec.template.spec;
@@ -64,7 +64,7 @@ export interface VolumeInput {
   readonly storage: StorageMap;
   /** The source's claims by name. */
   readonly claims: ReadonlyMap<string, Claim>;
-  /** Of a storage class, by its StorageProfile. */
+  /** Modes that a storage class offers, by its StorageProfile. */
   readonly claimProperties: ReadonlyMap<string, readonly ClaimProperties[]>;
 }
 
@@ -73,12 +73,12 @@ export type NewVolume = NewObject<DataVolume> | NewObject<Claim>;
 
 export type TargetVolume =
   | { readonly kind: 'volume'; readonly object: NewVolume }
-  /** It cannot be made; says what to do. */
+  /** The problem that keeps the volume from being made, with what to do. */
   | { readonly kind: 'problem'; readonly problem: string };
 
 /**
- * The empty volume on the target, as large as the claim on the source (facts/cross-cluster.md §D). Nothing of the source's claim is
- * copied but its name and size: annotations of its provisioner would keep it from being bound.
+ * Returns the empty volume on the target, as large as the claim on the source (facts/cross-cluster.md §D). Only the name and the size of
+ * the source's claim are copied: annotations of its provisioner would keep it from being bound.
  */
 export function targetVolume(
   needed: NeededVolume,
@@ -114,15 +114,15 @@ const problem = (text: string): TargetVolume => ({ kind: 'problem', problem: tex
 export const storageEntryOf = (storageClass: string, { spec }: StorageMap): StorageEntry | undefined =>
   spec.map.find(({ source }) => source.name === storageClass);
 
-/** CDI adds its overhead to a DataVolume. Nobody does to a claim. */
+/** Returns the size to request. CDI adds its overhead to a DataVolume; a claim gets none. */
 const sizeIn = (modes: Modes, { spec }: Claim, size: string): string =>
   modeIn(spec) === 'Block' && modeIn(modes) !== 'Block' ? withOverhead(size) : size;
 
 type Modes = Required<Pick<ClaimProperties, 'accessModes'>> & Pick<ClaimProperties, 'volumeMode'>;
 
 /**
- * What the map says, and the rest from one set of the StorageProfile, because a class may offer an access mode with one volume mode only. A
- * set with the volume mode that the disk has on the source comes first.
+ * Returns the modes of the map, and the rest from one set of the StorageProfile, because a class may offer an access mode with one volume
+ * mode only. A set with the volume mode that the disk has on the source comes first.
  */
 function modesOf(
   { destination: { accessMode, volumeMode } }: StorageEntry,
@@ -140,19 +140,22 @@ function modesOf(
   return accessModes.length === 0 ? undefined : { accessModes, ...(mode && { volumeMode: mode }) };
 }
 
-/** With the API server's default. */
+/** Returns the volume mode with the API server's default. */
 const modeIn = ({ volumeMode = 'Filesystem' }: Pick<ClaimProperties, 'volumeMode'>): string => volumeMode;
 
 type Metadata = NewObject['metadata'];
 
-/** CDI fills what is left out from the StorageProfile. Not bound at once: with populators the launcher is the first consumer. */
+/**
+ * Returns the DataVolume. CDI fills the parts that are left out from the StorageProfile. It is not bound at once: with populators the
+ * launcher is the first consumer.
+ */
 const dataVolume = (
   metadata: Metadata,
   { destination: { storageClass, accessMode, volumeMode } }: StorageEntry,
   size: string,
 ): NewObject<DataVolume> => ({
   ...LIVE_KIND.dataVolume,
-  // As Forklift: where CDI deletes DataVolumes that have succeeded, this one is still needed.
+  // The annotation is Forklift's too: on clusters where CDI deletes DataVolumes that have succeeded, this one is still needed.
   metadata: { ...metadata, annotations: { [LIVE_KUBEVIRT.deleteAfterCompletion]: 'false' } },
   spec: {
     source: { blank: {} },
@@ -179,7 +182,7 @@ const claimOf = (
   },
 });
 
-/** How far a volume on the target is; a claim without a DataVolume waits for its consumer, so it is ready once it is there. */
+/** Returns the state of a volume on the target. A claim without a DataVolume waits for its consumer, so it is ready once it is there. */
 export function readiness(object: KubernetesObject): 'ready' | 'pending' | 'failed' {
   const { phase } = (object as DataVolume).status ?? {};
   if (phase === 'Failed' || phase === 'Lost') return 'failed';
@@ -187,12 +190,16 @@ export function readiness(object: KubernetesObject): 'ready' | 'pending' | 'fail
   return READY.includes(phase) ? 'ready' : 'pending';
 }
 
-/** The second one waits for the launcher, which starts once the volume is filled (facts/cross-cluster.md §D1). */
+/**
+ * Phases of a DataVolume that is ready. The second one waits for the launcher, which starts once the volume is filled
+ * (facts/cross-cluster.md §D1).
+ */
 const READY: readonly (string | undefined)[] = ['Succeeded', 'PendingPopulation'];
 
 /**
- * The claim of a DataVolume without populators, to be bound at once: CDI would fill it once the launcher has bound it, and both would
- * write the same disk (docs/adr/0033). CDI reads that from the claim, which has the annotations that the DataVolume had when it was made.
+ * Returns the claim of a DataVolume without populators, to be bound at once: CDI would fill it once the launcher has bound it, and both
+ * would write the same disk (docs/adr/0033). CDI reads that from the claim, which has the annotations that the DataVolume had when it was
+ * made.
  */
 export function claimToBind(
   { status, metadata: { uid } }: DataVolume,
@@ -210,7 +217,7 @@ export function claimToBind(
   return { ...claim, metadata: { ...metadata, annotations } };
 }
 
-/** Why a volume is not ready, as CDI says. */
+/** Returns CDI's reason why a volume is not ready. */
 export function pendingMessage(object: KubernetesObject): string {
   const { phase, progress, conditions = [] } = (object as DataVolume).status ?? {};
   const why = conditions.find(({ status, message }) => status !== 'True' && (message ?? '') !== '')?.message;

@@ -2,15 +2,15 @@ import type { Condition } from '../../domain/objects.ts';
 import { sameQuantity } from '../../domain/quantity.ts';
 import type { Named, VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 
-/** How a VM differs from its VMI: the standby VM is built from the one, and receives the other. */
+/** A difference between a VM and its VMI: the standby VM is built from the VM, and receives the VMI's guest. */
 export interface Difference {
   readonly kind: 'VMRestartRequired' | 'VolumeNotPersisted';
   readonly message: string;
 }
 
 /**
- * What of the VM is not as it runs. Everything that the VM's template says must be so in its VMI, which says more: instance types
- * and KubeVirt's defaults are expanded there.
+ * Returns the parts of the VM that are not as it runs. Everything in the VM's template must be so in its VMI, which has more: instance
+ * types and KubeVirt's defaults are expanded there.
  */
 export function differencesOf({ spec, status }: VirtualMachine, vmi: Vmi): Difference[] {
   const restart = (status?.conditions ?? []).find(isRestartRequired);
@@ -31,8 +31,8 @@ export function differencesOf({ spec, status }: VirtualMachine, vmi: Vmi): Diffe
 }
 
 /**
- * The guest's hardware that another cluster's instance types, preferences and defaults may have given otherwise, in words. A guest
- * cannot go on with other hardware, and its launcher would be of another size. What one of the two does not say is not compared.
+ * Returns the differences of the guest's hardware that another cluster's instance types, preferences and defaults may cause, in words. A
+ * guest cannot go on with other hardware, and its launcher would be of another size. A part that one of the two leaves out is not compared.
  */
 export function otherHardware(
   { spec: { domain: source } }: Vmi,
@@ -46,7 +46,7 @@ export function otherHardware(
   });
 }
 
-/** Why the guest could not go on in the VMI that waits for it, with what to do; undefined: it can. */
+/** Returns why the guest could not go on in the VMI that waits for it, with what to do; undefined if it can. */
 export function hardwareProblem(
   { vm, vmi }: { readonly vm: VirtualMachine; readonly vmi: Vmi | undefined },
   receiver: Vmi | undefined,
@@ -86,7 +86,7 @@ const HARDWARE = [
 type Hardware = Readonly<Record<(typeof HARDWARE)[number], string | undefined>>;
 type Domain = Vmi['spec']['domain'];
 
-/** With KubeVirt's defaults. */
+/** Returns the hardware with KubeVirt's defaults. */
 const hardwareOf = ({ cpu, memory = {}, firmware = {}, devices = {} }: Domain): Hardware => ({
   ...cpuIn(cpu),
   'memory.guest': memory.guest,
@@ -122,7 +122,7 @@ const unpersisted = (volumes: readonly Named[], running: readonly Named[]): Diff
     message: `volume ${name} was hotplugged into the VMI only: add it to the VM (virtctl addvolume --persist), or remove it`,
   }));
 
-/** Paths at which `wanted` says something that `actual` does not. Lists of named things are compared by name. */
+/** Returns the paths of `wanted` that `actual` lacks or has otherwise. Lists of named things are compared by name. */
 function missing(wanted: unknown, actual: unknown, path: string): string[] {
   if (Array.isArray(wanted)) return missingInList(wanted, actual, path);
   if (typeof wanted !== 'object' || wanted === null) return wanted === actual ? [] : [path];
@@ -141,7 +141,7 @@ function missingInList(wanted: readonly unknown[], actual: unknown, path: string
   });
 }
 
-/** An interface that was unplugged: KubeVirt takes it out of the VMI. */
+/** Whether the interface was unplugged: KubeVirt removes it from the VMI. */
 const isUnplugged = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && (value as { state?: unknown }).state === 'absent';
 

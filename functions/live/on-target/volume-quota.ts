@@ -3,9 +3,9 @@ import { missingForClaims } from '../../domain/sizing/claims.ts';
 import type { NewVolume } from './volumes.ts';
 
 /**
- * What the quotas of the target namespace lack for these new volumes, in words; empty: nothing. It is the least that they need: while
- * CDI fills a DataVolume it needs a claim of the same size and a pod besides (docs/facts/cross-cluster.md D2), which goes on by itself
- * as soon as there is room.
+ * Returns the amounts that the quotas of the target namespace lack for these new volumes, in words; empty if none. They are the least that
+ * the volumes need: while CDI fills a DataVolume it needs a claim of the same size and a pod besides (docs/facts/cross-cluster.md D2),
+ * which goes on by itself as soon as there is room.
  */
 export const missingForVolumes = (volumes: readonly NewVolume[], quotas: readonly ResourceQuota[]): string =>
   missingForClaims(

@@ -23,8 +23,8 @@ export interface StandbyInput {
 }
 
 /**
- * The VM that waits on the target: the source's own, without what belongs to its cluster, and with what the guest has from its VMI
- * alone (MAC addresses, firmware uuid and serial). KubeVirt gives it its run strategy when the guest has arrived. Without the
+ * Returns the VM that waits on the target: the source's own, without the parts of its cluster, and with the parts that the guest has from
+ * its VMI alone (MAC addresses, firmware uuid and serial). KubeVirt gives it its run strategy when the guest has arrived. Without the
  * restore annotation it would wait for a guest again after its next stop (facts/cross-cluster.md §C1).
  */
 export function standbyVm({ run, record, plan, networks, vm, vmi }: StandbyInput): NewObject<VirtualMachine> {
@@ -71,8 +71,8 @@ export function unmappedNetworks(vm: VirtualMachine, networks: NetworkMap): stri
 }
 
 /**
- * Networks of the VM that shall be the pod network of the target, of which KubeVirt gives a VM one. The VM's own stays it, whatever the map
- * says.
+ * Networks of the VM that shall be the pod network of the target, of which KubeVirt gives a VM one. The VM's own pod network stays one,
+ * whatever the map says.
  */
 export const podNetworks = (vm: VirtualMachine, networks: NetworkMap): string[] =>
   (vm.spec.template.spec.networks ?? [])
@@ -90,7 +90,7 @@ const BOUND: readonly string[] = [...BOUND_ANNOTATIONS, ...GITOPS.annotations, L
 const portable = (annotations: Readonly<Record<string, string>> = {}): Record<string, string> =>
   Object.fromEntries(Object.entries(annotations).filter(([key]) => !BOUND.includes(key)));
 
-/** By its name: the revision is an object of the source's. */
+/** Returns the matcher by its name: the revision is an object of the source's. */
 function matcher(field: 'instancetype' | 'preference', { spec }: VirtualMachine): object {
   const { revisionName: _revision, ...named } = spec[field] ?? {};
   return spec[field] === undefined ? {} : { [field]: named };
@@ -109,7 +109,7 @@ function onTarget(network: Network, networks: NetworkMap, vm: VirtualMachine): N
   return { ...network, multus: { ...network.multus, networkName } };
 }
 
-/** `namespace/name`: without a namespace it is the VM's. */
+/** Returns the source network as `namespace/name`: without a namespace it is in the VM's. */
 function sourceNetworkOf({ multus }: Network, { metadata }: VirtualMachine): string {
   const name = multus?.networkName ?? '';
   return name.includes('/') ? name : `${metadata.namespace ?? ''}/${name}`;
@@ -118,7 +118,10 @@ function sourceNetworkOf({ multus }: Network, { metadata }: VirtualMachine): str
 const entryOf = (network: string, { spec }: NetworkMap): NetworkEntry | undefined =>
   spec.map.find(({ source }) => mappedNetworkOf(source) === network);
 
-/** `namespace/name` of the network that an entry is for; undefined: it lacks one of them, and matches none, also by its id. */
+/**
+ * Returns `namespace/name` of the network that an entry is for; undefined if the entry lacks one of them. Such an entry matches none, also
+ * by its id.
+ */
 export const mappedNetworkOf = ({
   namespace = '',
   name = '',
@@ -127,7 +130,7 @@ export const mappedNetworkOf = ({
   return namespace === '' || name === '' ? undefined : `${namespace}/${name}`;
 };
 
-/** The guest keeps what KubeVirt chose for it when it started, because it is not started again. */
+/** Returns the template with KubeVirt's choices for the guest at its start: the guest keeps them, because it is not started again. */
 function withGuestsOwn(template: VmiSpec, vmi: Vmi): VmiSpec {
   const { uuid, serial } = vmi.spec.domain.firmware ?? {};
   const chosen = Object.fromEntries(
@@ -152,7 +155,7 @@ function withMac(one: Interface, { spec, status }: Vmi): Interface {
   return one.macAddress !== undefined || chosen === undefined ? one : { ...one, macAddress: chosen };
 }
 
-/** Where it may run: as the plan says, or else as on the source. */
+/** Returns the template with the plan's rules for its node, or else with the source's. */
 const placed = (template: VmiSpec, { spec }: Plan): VmiSpec => ({
   ...template,
   ...(spec.targetNodeSelector && { nodeSelector: spec.targetNodeSelector }),

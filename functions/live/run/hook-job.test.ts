@@ -3,7 +3,7 @@ import { aHook, aPlan, aVm, RUN } from '../../../test/support/builders/live.ts';
 import { annotated } from '../../../test/support/builders/object.ts';
 import type { Hook } from '../../domain/live/forklift.ts';
 import { accountOf, hookObjects } from './hook-job.ts';
-import { runLabels } from '../run/names.ts';
+import { runLabels } from './names.ts';
 
 interface Made {
   metadata: { name: string; namespace: string; labels: object; ownerReferences: object[] };

@@ -1,10 +1,10 @@
 import { parseJson } from '../../domain/bounded.ts';
 import { isSame } from '../../domain/same.ts';
-import type { NewObject } from '../run/decision.ts';
+import type { NewObject } from './decision.ts';
 import type { Hook, Plan } from '../../domain/live/forklift.ts';
 import type { ConfigMap, VirtualMachine, Volume } from '../../domain/live/kubevirt.ts';
 import { FORKLIFT_KIND, LAST_APPLIED, LIVE_KIND } from '../../domain/live/names.ts';
-import { hookName, isOfRun, runLabels, type RunId } from '../run/names.ts';
+import { hookName, isOfRun, runLabels, type RunId } from './names.ts';
 
 export interface HookInput {
   readonly run: RunId;
@@ -14,12 +14,12 @@ export interface HookInput {
   readonly vm: VirtualMachine;
 }
 
-/** Where the image finds the VM, the plan and the playbook, as in Forklift (facts/cross-cluster.md §B2). */
+/** The folder in which the image finds the VM, the plan and the playbook, as in Forklift (facts/cross-cluster.md §B2). */
 const FOLDER = '/tmp/hook';
 
 /**
- * The Job of a hook, and the ConfigMap that it mounts. Both go with the plan. Names are given, so there is one Job at a time. It is made
- * suspended (hook-step.ts).
+ * Returns the Job of a hook, and the ConfigMap that it mounts. Both go with the plan. Their names are fixed, so there is one Job at a time.
+ * It is made suspended (hook.ts).
  */
 export function hookObjects({ run, step, hook, plan, vm }: HookInput): [NewObject<ConfigMap>, NewObject] {
   const name = hookName(run, step);
@@ -62,7 +62,7 @@ export function hookObjects({ run, step, hook, plan, vm }: HookInput): [NewObjec
       spec: {
         suspend: true,
         backoffLimit: 1,
-        // Of the Job: a pod that exceeds its own has failed, and is followed by another one.
+        // The deadline is the Job's: a pod that exceeds its own has failed, and is followed by another one.
         ...(deadline > 0 ? { activeDeadlineSeconds: deadline } : {}),
         template: { metadata: { labels: runLabels(run) }, spec: pod },
       },
@@ -71,8 +71,8 @@ export function hookObjects({ run, step, hook, plan, vm }: HookInput): [NewObjec
 }
 
 /**
- * Whether the ConfigMap that the Job mounts is the run's. Anybody who may create ConfigMaps may have made one of its name before, whose
- * playbook would run with the hook's service account. `stale`: made of the VM as it was before, or so it says.
+ * Checks whether the ConfigMap that the Job mounts is the run's. Any user who may create ConfigMaps may have made one of its name before,
+ * whose playbook would run with the hook's service account. `stale`: made of the VM as it was before, or so it says.
  */
 export function checkFiles(files: ConfigMap, { run, vm }: HookInput, wanted: NewObject<ConfigMap>): FilesAre {
   if (!isOfRun(files, run)) return 'foreign';
@@ -83,13 +83,13 @@ export function checkFiles(files: ConfigMap, { run, vm }: HookInput, wanted: New
 
 type FilesAre = 'own' | 'stale' | 'foreign';
 
-/** The API server takes base64 of several lines, and gives it back in one. */
+/** Returns the content in one form: the API server takes base64 of several lines, and returns it in one. */
 const contentOf = ({ data, binaryData = {}, immutable }: Omit<ConfigMap, 'metadata'>): unknown => ({
   ...{ data, immutable },
   binary: Object.entries(binaryData).map(([file, content]) => [file, content.replaceAll(/[\r\n]/g, '')]),
 });
 
-/** The service account of the hook's pod, in the namespace of the plan; undefined: its default one. */
+/** Returns the service account of the hook's pod, in the namespace of the plan; undefined for its default one. */
 export function accountOf({ spec: { serviceAccount } }: Hook, plan: Plan): string | undefined {
   const account = serviceAccount ?? plan.spec.serviceAccount;
   return account === '' ? undefined : account;
@@ -97,7 +97,7 @@ export function accountOf({ spec: { serviceAccount } }: Hook, plan: Plan): strin
 
 const RUNNER = ['/bin/entrypoint', 'ansible-runner', 'run', '/tmp/runner', '-p'];
 
-/** A VM's own files may hold passwords: hooks get the VM without them. */
+/** Returns the VM without its own files, which may hold passwords. */
 function withoutSecrets(vm: VirtualMachine): VirtualMachine {
   const { template } = vm.spec;
   const volumes = template.spec.volumes?.map(withoutContent);

@@ -27,15 +27,15 @@ import { overheadRatioOf } from '../../domain/sizing/growth.ts';
 import { podUsage } from '../../domain/sizing/pod-usage.ts';
 import type { Fit } from '../run/snapshot.ts';
 
-/** What is to be charged in the target namespace. */
+/** The objects that are to be charged in the target namespace. */
 export interface Needed {
   readonly pods: readonly Pod[];
   readonly claims: readonly ClaimSize[];
 }
 
 /**
- * The launcher that runs a VMI, then the pod that attaches its hotplugged volumes, among the pods of its namespace. Empty: no launcher
- * runs.
+ * Returns the launcher that runs a VMI, then the pod that attaches its hotplugged volumes, among the pods of its namespace; empty if no
+ * launcher runs.
  */
 export function runningPodsOf(
   { metadata: { uid } }: { readonly metadata: { readonly uid: string } },
@@ -47,7 +47,7 @@ export function runningPodsOf(
   return [launcher, attachmentPodOf(launcher, pods)].filter((pod) => pod !== undefined);
 }
 
-/** What decides how KubeVirt renders a launcher in the target namespace. */
+/** The objects that decide how KubeVirt renders a launcher in the target namespace. */
 export interface TargetRules {
   readonly namespace: Namespace;
   readonly quotas: readonly ResourceQuota[];
@@ -55,8 +55,8 @@ export interface TargetRules {
 }
 
 /**
- * The pods that run a VMI, as they will be asked for on the target: without the defaults of the source's LimitRanges, and with the
- * limits that the target's KubeVirt adds where a quota has limits. Those of the target's LimitRanges are not known.
+ * Returns the pods that run a VMI, as KubeVirt will create them on the target: without the defaults of the source's LimitRanges, and with
+ * the limits that the target's KubeVirt adds if a quota has limits. The limits of the target's LimitRanges are not known.
  */
 export function podsOnTarget(
   [launcher, attachment]: readonly Pod[],
@@ -76,7 +76,7 @@ export function podsOnTarget(
   return [pod, ...attached];
 }
 
-/** What a quota charges for it. */
+/** Returns the amounts that a quota charges for it. */
 export const chargedBy = (quota: ResourceQuota, { pods, claims }: Needed): Amounts =>
   sumOf([
     ...pods.filter((pod) => quotaCoversPod(quota, pod)).map(podUsage),
@@ -86,17 +86,17 @@ export const chargedBy = (quota: ResourceQuota, { pods, claims }: Needed): Amoun
 export interface TargetQuotas {
   readonly quotas: readonly ResourceQuota[];
   readonly vmmrqs: readonly Vmmrq[];
-  /** What others will take before; left out: nothing. */
+  /** Amounts that others will use before; none if left out. */
   readonly reserved?: Reserved;
 }
 
-/** VMMRQs that give to VMs from other clusters. */
+/** Returns the VMMRQs that give to VMs from other clusters. */
 export const receiving = (vmmrqs: readonly Vmmrq[]): Vmmrq[] =>
   givingTo(vmmrqs, { purpose: 'UserRequested', receives: true });
 
 /**
- * Whether it fits in the quotas of the target namespace. VMMRQs that give enough let pods in; but these stay, so the VM is over its
- * quota from then on.
+ * Returns the fit of the objects in the quotas of the target namespace. VMMRQs that give enough let pods in; but these stay, so the VM is
+ * over its quota from then on.
  */
 export function fitOf(needed: Needed, { quotas, vmmrqs, reserved = new Map() }: TargetQuotas): Fit {
   const blocking = quotas.flatMap((quota) => blockingOf(quota, chargedBy(quota, needed), reserved));
@@ -111,7 +111,10 @@ export function fitOf(needed: Needed, { quotas, vmmrqs, reserved = new Map() }: 
   return { missing: blocking.map(describeBlocking).join('; '), isLetIn: blocking.every(isGiven) };
 }
 
-/** By how much a namespace is over its quotas, in words: what runs stays, and its next restart is refused. Empty: it is not. */
+/**
+ * Returns the excess of a namespace over its quotas, in words; empty if there is none. Running pods stay, and the next restart of a VM is
+ * refused.
+ */
 export function overQuota(quotas: readonly ResourceQuota[]): string {
   const over = quotas.flatMap((quota): Blocking[] => {
     const shortfalls = Object.entries(quota.spec.hard ?? {}).flatMap(([key, hard]): Shortfall[] => {

@@ -20,7 +20,7 @@ export const IMPORTER_POD: Pod = {
   },
 };
 
-/** How much a volume is asked for. */
+/** The requested size of a volume. */
 export interface VolumeSize {
   /** A quantity. */
   readonly storage: string;
@@ -29,28 +29,28 @@ export interface VolumeSize {
 }
 
 /**
- * The claim that CDI makes of a DataVolume: its overhead is added to what is asked for, of 6 % by default, unless the volume is a block
+ * Returns the claim that CDI makes of a DataVolume. CDI adds its overhead to the request, by default 6 %, unless the volume is a block
  * device (facts/cross-cluster.md §D1).
  */
 export const claimOfDataVolume = ({ storage, storageClass, volumeMode }: VolumeSize): ClaimSize =>
   claimOfSize(volumeMode === 'Block' ? storage : withOverhead(storage), storageClass);
 
-/** So that a disk of this size fits into a file system, by CDI's default overhead. KubeVirt keeps 5.5 % free. */
+/** Returns the size of a file system in which a disk of this size fits, by CDI's default overhead. KubeVirt keeps 5.5 % free. */
 export const withOverhead = (size: string): string =>
   formatQuantity(roundUp((parseQuantity(size) * 100n + 93n) / 94n));
 
 /**
- * What CDI takes besides while it fills one DataVolume (facts/cross-cluster.md §D2): a pod, and where populators fill it a second claim
- * like the first one.
+ * Returns CDI's additional demands while it fills one DataVolume (facts/cross-cluster.md §D2): a pod, and a second claim like the first
+ * one if populators fill it.
  */
 export const fillingOf = (claims: readonly ClaimSize[]): Needed => ({ pods: [IMPORTER_POD], claims });
 
-/** Whether CDI fills the volume once its first consumer, the launcher, is on a node (facts/cross-cluster.md §D1). */
+/** Whether CDI fills the volume only once its first consumer, the launcher, is on a node (facts/cross-cluster.md §D1). */
 export const isUnfilled = ({ status }: DataVolume): boolean => status?.phase === 'PendingPopulation';
 
 /**
- * What is missing to fill the first volume that has no room, after what is kept; undefined: nothing. Each counts alone, because CDI
- * tries again until there is room (facts/cross-cluster.md §D2).
+ * Returns the missing amounts for filling the first volume that has no room, beside the kept objects; undefined if none are missing. Each
+ * volume counts alone, because CDI tries again until there is room (facts/cross-cluster.md §D2).
  */
 export function missingToFill(
   volumes: readonly Needed[],
@@ -66,8 +66,8 @@ export function missingToFill(
 }
 
 /**
- * Whether a launcher fits with what comes with it, and after it what CDI takes to fill the volumes that wait for it: no VMMRQ lets that
- * in.
+ * Returns the fit of a launcher with the objects that come with it, and after it of CDI's demands for the volumes that wait for it: no
+ * VMMRQ lets those in.
  */
 export function fitAtLaunch(
   { launch, filling }: { readonly launch: Needed; readonly filling: readonly Needed[] },
