@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { INVARIANTS } from '../../simulation/checker/invariant.ts';
+import { RULES } from '../../simulation/live/rule.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const THIS = 'test/contract/static/references.test.ts';
@@ -93,13 +94,28 @@ test('each cited ADR exists', () => {
   expect(found).toEqual([]);
 });
 
-test('docs/architecture.md lists each cited invariant, and those of the checker', () => {
-  const listed = [...read(ARCHITECTURE).matchAll(/^### (I\d) /gm)].map(([, invariant]) => invariant);
-  expect(listed).toEqual(INVARIANTS);
-  const found = problems(PAGES, /\b(I\d)\b/g, ([invariant]) =>
-    listed.includes(invariant) ? undefined : `not in ${ARCHITECTURE}`,
-  );
-  expect(found).toEqual([]);
+describe('docs/architecture.md', () => {
+  const listedBy = (heading: RegExp): (string | undefined)[] =>
+    [...read(ARCHITECTURE).matchAll(heading)].map(([, invariant]) => invariant);
+
+  test('lists each cited invariant of a cycle, and those of the checker', () => {
+    const listed = listedBy(/^### (I\d) /gm);
+    expect(listed).toEqual(INVARIANTS);
+    const found = problems(PAGES, /\b(I\d)\b/g, ([invariant]) =>
+      listed.includes(invariant) ? undefined : `not in ${ARCHITECTURE}`,
+    );
+    expect(found).toEqual([]);
+  });
+
+  test('lists each cited invariant of a move, and those of the checker', () => {
+    const listed = listedBy(/^### (L\d) /gm);
+    expect(listed).toEqual(RULES);
+    // Facts may name a layer of the network so.
+    const found = problems(OURS, /\b(L\d)\b/g, ([invariant]) =>
+      listed.includes(invariant) ? undefined : `not in ${ARCHITECTURE}`,
+    );
+    expect(found).toEqual([]);
+  });
 });
 
 test('each relative link in Markdown leads to a file, and to a heading of it', () => {

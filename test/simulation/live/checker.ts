@@ -8,22 +8,7 @@ import { stepOf, type Hooks } from './world/hooks.ts';
 import type { Hub, ShownEnd } from './world/hub.ts';
 import type { Truth } from './world/truth.ts';
 
-/** The invariants of a run; none of the product's own rules is used to check them. */
-export type Rule =
-  /** Never two running copies. */
-  | 'L1'
-  /** The only running copy is never ended. */
-  | 'L2'
-  /** Before the cut-over the source stays as it was. */
-  | 'L3'
-  /** Everything ends. */
-  | 'L4'
-  /** No step is repeated that was done. */
-  | 'L5'
-  /** What the run did not make stays as it is, and it does nothing that its user may not. */
-  | 'L6'
-  /** A VM that is over its quota for good is shown. */
-  | 'L8';
+export type { Rule } from './rule.ts';
 
 export const ruleOf = (violation: string): string => violation.split(':')[0] ?? '';
 
@@ -43,7 +28,10 @@ export interface Checked {
   readonly starts: readonly number[];
   /** When the guest last ran on the target, milliseconds. */
   readonly lastOnTarget: number;
-  /** Whether another call than the one that ended the recorded run has made it, after that one's last reading (docs/adr/0031). */
+  /**
+   * Whether another call than the one that ended the recorded run has made it, after that one's last reading. A create has no precondition
+   * on the record, so such an object stays: no call can remove it safely, because the guest may run in it by then.
+   */
   readonly isLate: (object: KubernetesObject) => boolean;
 }
 
@@ -256,7 +244,8 @@ function brokenByArrival(
   as: ShownEnd['as'],
 ): string | undefined {
   const vm = clusters.vm('source');
-  // One cluster is read and the hub written: an owner may start the source in between, and the record stays then (docs/adr/0031).
+  // One cluster is read and the hub written: an owner may start the source in between. The record stays then, because its removal needs the
+  // version that was read, and the run halts the VM again.
   const started = starts.findLast((at) => at < readSince) ?? -Infinity;
   // A VM that was being deleted is gone for good.
   if (vm !== undefined && clusters.now - started < NOT_OVER_MS)
