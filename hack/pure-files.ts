@@ -11,7 +11,7 @@ export const PURE = [
   'functions/progress/{ending,event-data,next-status,opening,outbox}.ts',
   'functions/live/{findings,guest,on-target,run,status,steps}/*.ts',
   'functions/live/migration/{abandon,wrong-namespace}.ts',
-  'functions/live/plan/rights.ts',
+  'functions/live/plan/rights-needed.ts',
   'functions/live/watcher/{wanted,what-counts}.ts',
   'functions/domain/**/*.ts',
   'functions/runtime/{limits,zod}.ts',

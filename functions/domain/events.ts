@@ -10,7 +10,7 @@ const filled = z.string().check(z.minLength(1));
 /** RFC 1123 label: what a namespace's name may be. */
 const namespaceName = z.string().check(z.regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/));
 const objectName = filled.check(z.maxLength(253));
-/** A name with the prefix of a cluster-wide VMMRQ (vmmrq-name.ts). */
+/** A VMMRQ's name; a cluster-wide one has its prefix (vmmrq-name.ts). */
 const vmmrqName = filled.check(z.maxLength(260));
 const token = filled.check(z.maxLength(64));
 /** `feasibility` keeps the last ones it saw, and any client may post an event. Those of Kubernetes have 36 characters. */

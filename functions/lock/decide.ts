@@ -76,7 +76,7 @@ type LeaveDecision = Extract<LockDecision, { kind: 'leave' }>;
 
 const leave = (reason: Reason, message: string): LeaveDecision => ({ kind: 'leave', reason, message });
 
-/** The reason where the total of a VMMRQ leaves no room. Only the write of an entry shows whether it does. */
+/** The decision not to lock, because a total leaves no room. Only the write of an entry shows whether it does. */
 export const leaveBecauseOf = (vmmrq: string): LeaveDecision =>
   leave(REASON.totalReached, `other locks have all that the total of cvmmrq/${vmmrq} allows`);
 

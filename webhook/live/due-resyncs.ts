@@ -9,7 +9,7 @@ import {
   isPlanBlocked,
   isOfOtherType,
   hasOpenRun,
-  isPending,
+  waitsToStart,
   vmsUnderWay,
 } from '../../functions/live/run/state.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
@@ -75,7 +75,7 @@ export function byReference(plans: readonly Plan[]): (migration: PlanMigration) 
 function intervalOf(migration: PlanMigration): number | undefined {
   if (hasOpenRun(migration)) return EVERY_MS[isSynchronizing(migration) ? 'synchronizing' : 'underWay'];
   if (hasOutbox(migration)) return EVERY_MS.underWay;
-  if (isPending(migration)) return EVERY_MS.waiting;
+  if (waitsToStart(migration)) return EVERY_MS.waiting;
   // The Migration failed before it began, and its finalizer is still to be removed.
   return hasFinalizer(migration) ? EVERY_MS.underWay : undefined;
 }

@@ -1,4 +1,4 @@
-import { missingRights } from '../../functions/live/plan/missing-rights.ts';
+import { missingRights } from '../../functions/live/plan/rights-missing.ts';
 import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
 import type { NamedReference, Plan, Provider } from '../../functions/domain/live/forklift.ts';
 import type { Requester } from '../../functions/domain/live/requester.ts';
@@ -8,7 +8,7 @@ import {
   rightToRead,
   rightToUse,
   type Right,
-} from '../../functions/live/plan/rights.ts';
+} from '../../functions/live/plan/rights-needed.ts';
 import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { PLAN_MIGRATIONS, PLANS, PROVIDERS } from '../../functions/kubernetes/live-resources.ts';
 import { isHost } from '../../functions/live/findings/providers.ts';

@@ -21,7 +21,7 @@ export class LiveResync {
   readonly #options: LiveResyncOptions;
   readonly #watches: LiveWatches;
   #resyncedAt: ReadonlyMap<string, number> = new Map();
-  /** The time since which no Migration runs; undefined if one does, or if the watcher was scaled down since the last one. */
+  /** The time since which no Migration runs; undefined if one does, or if the watcher could not be scaled down. */
   #quietSince: number | undefined;
   #isScaledDown = false;
 

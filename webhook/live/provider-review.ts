@@ -1,4 +1,4 @@
-import type { Right } from '../../functions/live/plan/rights.ts';
+import type { Right } from '../../functions/live/plan/rights-needed.ts';
 import { isUsable } from '../../functions/live/findings/providers.ts';
 import { LIVE_REFUSAL } from '../admission/messages.ts';
 import * as z from '../../functions/runtime/zod.ts';

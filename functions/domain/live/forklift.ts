@@ -199,7 +199,7 @@ export interface NetworkEntry {
   destination: NamedReference & { type: 'pod' | 'multus' | 'ignored' };
 }
 
-/** A Job that runs before or after a VM moves. */
+/** An image or playbook that a Job runs before or after a VM moves. */
 export interface Hook extends KubernetesObject {
   spec: {
     image?: string;

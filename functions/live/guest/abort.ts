@@ -63,10 +63,10 @@ function abortPair(name: string, snapshot: RecordedRun): StepDecision {
   const [sent, received] = [source, target].map(({ vmims }) =>
     vmims.find(({ metadata }) => metadata.name === name),
   );
-  const forgotten = hasTargetPod(target)
+  const freed = hasTargetPod(target)
     ? undefined
     : (freeStuckVmim('source', sent, source) ?? freeStuckVmim('target', received, target));
-  if (forgotten !== undefined) return forgotten;
+  if (freed !== undefined) return freed;
   if (sent === undefined) return removeBoth(sent, received);
   const phase = sent.status?.phase ?? '';
   if (isFinal(sent) || APART.includes(phase)) return removeBoth(sent, received);
@@ -80,7 +80,7 @@ function abortWaiting({ sent, received }: Pair, snapshot: RecordedRun): StepDeci
   if (received !== undefined && !isOverdue(received, target)) return abortReceived(received, snapshot);
   if (!isBeingDeleted(sent)) return remove('source', sent);
   const mayBegin = received === undefined && hasTargetPod(target);
-  return isOverdue(sent, source) && !mayBegin ? removeFinalizers('source', sent) : waiting(sent);
+  return isOverdue(sent, source) && !mayBegin ? clearVmimFinalizers('source', sent) : waiting(sent);
 }
 
 const COPY_BEGINS = wait(
@@ -145,7 +145,7 @@ export const freeStuckVmim = (
   side: SourceSide | TargetSide,
 ): StepDecision | undefined =>
   side.vmi === undefined && vmim !== undefined && isOverdue(vmim, side)
-    ? removeFinalizers(on, vmim)
+    ? clearVmimFinalizers(on, vmim)
     : undefined;
 
 /** Removes the finalizers of VMIMs that are over; done when no VMIM is left whose VMI is gone. */
@@ -160,7 +160,7 @@ export function freeStuckVmims({ source, target }: RecordedRun): StepDecision {
   return left.find(({ kind }) => kind === 'write') ?? left[0] ?? DONE;
 }
 
-const removeFinalizers = (on: 'source' | 'target', vmim: Vmim): StepDecision =>
+const clearVmimFinalizers = (on: 'source' | 'target', vmim: Vmim): StepDecision =>
   write(`taking the finalizers of ${vmim.metadata.name} away, which KubeVirt never removes`, {
     verb: 'replace',
     on,

@@ -40,12 +40,9 @@ export function endSource(snapshot: RecordedRun): StepDecision {
  * transfer only after it, and would start the VM from its old disks, also one that is Halted (vm.go, syncRunStrategy).
  */
 export function removeStartRequests({ source: { vm } }: RecordedRun): StepDecision | undefined {
-  const forgetting = withoutStartRequests(vm);
-  if (forgetting === undefined) return undefined;
-  return write(
-    `taking the start off that is requested of the VM ${describeName(vm)} on the source`,
-    forgetting,
-  );
+  const removal = withoutStartRequests(vm);
+  if (removal === undefined) return undefined;
+  return write(`taking the start off that is requested of the VM ${describeName(vm)} on the source`, removal);
 }
 
 type Replace = Extract<LiveWrite, { readonly verb: 'replace' }>;
@@ -64,8 +61,8 @@ function withoutStartRequests(vm: VirtualMachine): Replace | undefined {
 function keepOff(snapshot: RecordedRun): StepDecision {
   const decision = removeVmi(snapshot);
   if (decision.kind === 'write') return decision;
-  const resting = waitUntilStaysOff(snapshot);
-  return resting.kind === 'done' ? decision : resting;
+  const waiting = waitUntilStaysOff(snapshot);
+  return waiting.kind === 'done' ? decision : waiting;
 }
 
 /** Waits until no owner has started the VM again for a while; a start that is known is recorded. */
@@ -99,11 +96,11 @@ function halt(snapshot: RecordedRun): StepDecision {
   const isUndone = isStartedAgain(snapshot);
   const { generation } = vm.metadata;
   const halted = { ...record, halted: true as const, generation, ...(isUndone && { undone }) };
-  const forgetting = withoutStartRequests(vm);
+  const removal = withoutStartRequests(vm);
   return write(
     `halting the VM ${describeName(vm)} on the source${isUndone ? ' again' : ''}`,
     // The removal comes before the halt, which must not wait for a right that is missing.
-    ...(forgetting === undefined ? [] : [{ ...forgetting, isOptional: true as const }]),
+    ...(removal === undefined ? [] : [{ ...removal, isOptional: true as const }]),
     { verb: 'replace', on: 'source', object: withRecord(withStrategy(vm, 'Halted'), halted) },
   );
 }

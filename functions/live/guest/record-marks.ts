@@ -7,8 +7,8 @@ import type { RecordedRun } from '../run/snapshot.ts';
 
 /**
  * Returns the record with the marks that are seen now, and with the arrival; undefined if nothing is new. An arrival counts only for the VM
- * that the attempts are for, because the source goes by it: a user may have made another VM with its labels. A mark counts for any VM,
- * because it only keeps everything as it is.
+ * that the attempts are for, because the source goes by it: a user may have made another VM with its labels. A mark counts for any VM
+ * with these labels, because it only keeps everything as it is.
  */
 export function withSeenMarks(run: RecordedRun): RunRecord | undefined {
   const { source, target, record, hub } = run;

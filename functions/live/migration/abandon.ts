@@ -7,7 +7,7 @@ import { waitingSince } from '../run/waiting-since.ts';
 import { describeRecord } from '../run/describe.ts';
 import type { Ended, RunDecision } from '../steps/decide.ts';
 
-/** Milliseconds for which a cluster must not answer, or must refuse the writes. A cluster that only restarts is waited for. */
+/** Milliseconds of silence, or of refused writes, before a given-up VM is abandoned: a cluster that only restarts is waited for. */
 const UNKNOWN_MS = 60_000;
 
 /** Reasons to wait that have no end of their own. */

@@ -102,7 +102,7 @@ export async function closeMigration(shown: PlanMigration, hub: Cluster): Promis
 
 /** Removes the finalizers of all objects that no other run needs, the Migration's last. Rejects with a conflict if one has changed. */
 export async function removeFinalizers(
-  { migration, plan, providers: released }: ObjectsToRelease,
+  { migration, plan, providers: toRelease }: ObjectsToRelease,
   { hub, log }: Context,
 ): Promise<void> {
   const { items } = await hub.list(OPEN_MIGRATIONS, {});
@@ -116,7 +116,7 @@ export async function removeFinalizers(
   const plans = others.flatMap(([other, one]) => (one !== undefined && isLive(other, one) ? one : []));
   // Only the Plan of a run says which Providers it needs: while the Plan is gone, the run may need any.
   if (!others.some(([other, one]) => one === undefined && needsPlan(other)))
-    await removeProviderFinalizers(released, { needed: new Set(plans.flatMap(providersOf)), hub, log });
+    await removeProviderFinalizers(toRelease, { needed: new Set(plans.flatMap(providersOf)), hub, log });
   if (plan !== undefined && !plans.some(({ metadata }) => metadata.uid === plan.metadata.uid))
     await removeFinalizer(hub, PLANS, plan);
   if (migration !== undefined) await removeFinalizer(hub, PLAN_MIGRATIONS, migration);

@@ -16,7 +16,7 @@ import {
   isPlanObserved,
   needsCheck,
   hasOpenRun,
-  isPending,
+  waitsToStart,
 } from '../run/state.ts';
 import type { LiveRequest } from '../../eventing/live-events.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
@@ -86,12 +86,12 @@ async function afterMigrationEvent(
   if (!isChange) return [at];
   const migration = await getOrUndefined(hub.get(PLAN_MIGRATIONS, at));
   if (migration !== undefined && !hasEnded(migration)) return isMigrationObserved(migration) ? [] : [at];
-  if (migration?.spec.plan.name) await recheckPlan({ namespace, ...named(migration.spec.plan) }, context);
-  return openMigrations(hub, isPending);
+  if (migration?.spec.plan.name) await checkIdlePlanAt({ namespace, ...named(migration.spec.plan) }, context);
+  return openMigrations(hub, waitsToStart);
 }
 
 /** Checks a plan that has no run under way any more: during the run its VMs were not checked. */
-async function recheckPlan(at: NamedReference, context: LiveContext): Promise<void> {
+async function checkIdlePlanAt(at: NamedReference, context: LiveContext): Promise<void> {
   const plan = await getOrUndefined(context.hub.get(PLANS, named(at)));
   if (plan !== undefined) await checkIdlePlan(plan, context);
 }

@@ -15,7 +15,7 @@ import { annotated, metadata, NOW, seconds } from '../../../test/support/builder
 import type { PlanVm, VmStatus } from '../../domain/live/forklift.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION } from '../../domain/live/names.ts';
-import type { Hosts, Right } from '../plan/rights.ts';
+import type { Hosts, Right } from '../plan/rights-needed.ts';
 import { withRecord, type RunRecord } from '../run/record.ts';
 import type { Stop } from '../run/snapshot.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';

@@ -1,4 +1,4 @@
-import { missingRights } from '../plan/missing-rights.ts';
+import { missingRights } from '../plan/rights-missing.ts';
 import { breakGlassCommand } from '../run/break-glass.ts';
 import { LIMIT_MS } from '../run/deadlines.ts';
 import { wait, type NewObject, type Side } from '../run/decision.ts';
@@ -21,7 +21,7 @@ import {
   rightsToUse,
   type Hosts,
   type Right,
-} from '../plan/rights.ts';
+} from '../plan/rights-needed.ts';
 import { hookName, type RunId } from '../run/names.ts';
 import { isPastCutOver, recordIn } from '../run/record.ts';
 import type { HookView, HubSide, RunSettings, RunSnapshot, Stop } from '../run/snapshot.ts';
@@ -167,7 +167,7 @@ interface DecidedWrites {
 async function writeDecided({ snapshot, decision }: DecidedWrites, run: RunContext): Promise<Applied> {
   const { migration, clusters } = run;
   const { vm } = snapshot.source;
-  const message = await writeBlocker({ snapshot, decision }, run);
+  const message = await blockerOfWrites({ snapshot, decision }, run);
   if (message !== undefined) return { kind: 'refused', message };
   const isUnrecorded = recordIn(snapshot) === undefined;
   if (isUnrecorded && !(await isUnchanged(migration, PLAN_MIGRATIONS, clusters.hub))) throw hasChanged();
@@ -198,7 +198,7 @@ async function isUnchanged<T extends KubernetesObject>(
  * Returns why the writes must not be done; undefined if they may. The user had the rights when the run began: by now the VM may name more,
  * its record may name another namespace, and the Plan may be another one of its name.
  */
-async function writeBlocker(due: DecidedWrites, run: RunContext): Promise<string | undefined> {
+async function blockerOfWrites(due: DecidedWrites, run: RunContext): Promise<string | undefined> {
   const elsewhere = wrongNamespace(due.decision.writes, run.plan);
   if (elsewhere !== undefined) return elsewhere;
   const rights = rightsDue(due, run);

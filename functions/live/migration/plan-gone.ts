@@ -68,12 +68,14 @@ function abandonedStatus(migration: PlanMigration, now: number): StatusUpdate {
   const time = timeText(now);
   const vms = changes.map(({ next }) => next);
   return {
-    status: migrationStatusOf(migration, summaryOf(migration, vms, { mayHaveStarted: true, time }), time),
+    status: migrationStatusOf(migration, summaryOf(migration, vms, { mayStart: true, time }), time),
     transitions: changes.flatMap((change) => transitionsOf(change, { ...of, left: 0, time })),
   };
 }
 
-/** Removes the finalizers of all Providers that no other run needs: only the Plan named the ones of this run. */
+/**
+ * Removes the finalizers of the Migration, and of all Providers that no other run needs: only the Plan named the ones of this run.
+ */
 export async function releaseWithoutPlan(migration: PlanMigration, context: LiveContext): Promise<void> {
   const { items } = await context.hub.list(HELD_PROVIDERS, {});
   const providers = await Promise.all(items.map(({ metadata }) => readProvider(metadata, context)));

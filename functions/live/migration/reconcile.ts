@@ -38,7 +38,7 @@ import { moveVm, clusterUnknown, type MoveResult, type RunContext, type RunVm } 
 import type { ClusterIds } from '../read/run.ts';
 import { postOutbox, writeRunStatus, type MigrationWithPlan } from './write-status.ts';
 import { isUnknown } from '../status/vm.ts';
-import { clustersOf, isAnyRemoved, removeRecords, withKeptRecord } from './remove-records.ts';
+import { clustersOf, mayBeRemoved, removeRecords, withKeptRecord } from './remove-records.ts';
 import { scaleUpWatcher } from './scale-up-watcher.ts';
 import { releaseWithoutPlan, reconcileWithoutPlan } from './plan-gone.ts';
 
@@ -73,7 +73,7 @@ async function reconcile(at: MigrationAt, context: LiveContext): Promise<Reconci
   if (isClosed(migration)) return reconcileClosed({ migration, plan }, context);
   if (plan === undefined) return reconcileWithoutPlan(migration, context);
   if (!isLive(migration, plan)) return releaseOtherType(migration, context);
-  return hasBegun({ migration, plan })
+  return mustContinue({ migration, plan })
     ? continueRun({ migration, plan }, context)
     : startRun({ migration, plan }, context);
 }
@@ -106,7 +106,7 @@ async function releaseOtherType(migration: PlanMigration, context: LiveContext):
  * Whether the run has begun. The plan's status has the run too, and its VMs cannot change from then on: before, the plan may be another one
  * than was checked. A run that must end does not follow the plan.
  */
-function hasBegun(pair: MigrationWithPlan): boolean {
+function mustContinue(pair: MigrationWithPlan): boolean {
   const { migration, plan } = pair;
   const { metadata, status } = migration;
   if (status?.started === undefined) return false;
@@ -126,7 +126,7 @@ async function continueRun(
   context: LiveContext,
 ): Promise<ReconcileResult> {
   const { hub, log } = context;
-  const plan = await recheckPlan(read, context);
+  const plan = await recheckUnreadPlan(read, context);
   const providers = await readProviders(plan, context);
   const held = await addFinalizers({ migration, plan, providers }, hub);
   const vms = vmsOf(held);
@@ -145,7 +145,7 @@ async function continueRun(
       log('warn', decision.message, { migration: migration.metadata.name, vm: entry.name });
   }
   const shown = await writeRunStatus(held, moved, context);
-  if (moved.some(isBlocked)) await checkUnlessForkliftRuns(shown.plan, context);
+  if (moved.some(needsPlanCheck)) await checkUnlessForkliftRuns(shown.plan, context);
   const first = await removeRecords(
     decided.filter(({ entry }) => !ended.has(entry)),
     held,
@@ -156,7 +156,7 @@ async function continueRun(
   );
   const isUnrecorded = decided.some((one) => !ended.has(one.entry) && isUnrecordedEnd(one));
   // The next reconcile lists the refused removals.
-  if ([...first.values()].some(({ kind }) => kind !== 'written') || isAnyRemoved(again) || isUnrecorded)
+  if ([...first.values()].some(({ kind }) => kind !== 'written') || mayBeRemoved(again) || isUnrecorded)
     return { message: 'the records of the VMs are to be looked at again', requeue: true };
   if (!isOver) return resultOfOpen(moved, migration);
   await removeFinalizers(
@@ -178,15 +178,15 @@ const isUnrecordedEnd = ({ decision, snapshot }: MoveResult): boolean =>
   decision.kind === 'ended' && snapshot?.source.vm !== undefined && recordIn(snapshot) === undefined;
 
 function vmsOf(held: HeldObjects): (RunVm & { readonly shown: VmStatus })[] {
-  const access = providerObjects(held.providers);
+  const objects = providerObjects(held.providers);
   return (held.migration.status?.vms ?? []).map((shown) => {
     const entry = entryOf(shown, held.plan);
-    return { shown, entry, stop: stopOf(entry, { ...held, access }) };
+    return { shown, entry, stop: stopOf(entry, { ...held, providerObjects: objects }) };
   });
 }
 
 /** Checks the plan again if a cluster did not answer. While VMs move no event triggers the check, and a renewed token may have helped. */
-async function recheckPlan(plan: Plan, context: LiveContext): Promise<Plan> {
+async function recheckUnreadPlan(plan: Plan, context: LiveContext): Promise<Plan> {
   const { executing, sourceProviderNotReady, destinationProviderNotReady } = LIVE_CONDITION;
   const isBlind = [sourceProviderNotReady, destinationProviderNotReady].some((type) =>
     has(plan.status, type),
@@ -214,7 +214,7 @@ async function blockersOf({ migration, plan }: HeldObjects, hub: ApiServer): Pro
 const FORKLIFT_IS_HERE = 'Forklift was installed, so it runs the live plans: mtq begins no VM';
 
 /** Whether Providers and Plan need a check, so that their conditions name the problem. */
-const isBlocked = ({ decision }: MoveResult): boolean =>
+const needsPlanCheck = ({ decision }: MoveResult): boolean =>
   isUnknown(decision) || (decision.kind === 'wait' && decision.reason === LIVE_REASON.planNotReady);
 
 /** Returns the result of an open run. A VM that has ended makes room for one that waits for its turn. */
@@ -258,7 +258,7 @@ async function moveVms(
   });
 }
 
-/** Moves the VMs within the limit. A VM that has begun goes on whatever the limit is; one that must not begin any more does not count. */
+/** Moves the VMs within the limit. A VM that has begun goes on whatever the limit is; one that must end needs no room. */
 async function moveWithinLimit(
   vms: readonly RunVm[],
   run: RunContext,

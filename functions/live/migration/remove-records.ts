@@ -74,16 +74,16 @@ async function isRecordGone(removal: readonly LiveWrite[], source: ApiServer): P
  */
 export function withKeptRecord(
   one: MoveResult,
-  released: Applied | undefined,
+  removal: Applied | undefined,
   shown: Pick<VmStatus, 'conditions'> = {},
 ): MoveResult {
   const { decision, entry } = one;
-  if (decision.kind !== 'ended' || released?.kind !== 'refused') return one;
+  if (decision.kind !== 'ended' || removal?.kind !== 'refused') return one;
   const record = describeRecord(entry);
-  const left = leftoversOf(shown).find((each) => each.startsWith(record)) ?? `${record}: ${released.message}`;
+  const left = leftoversOf(shown).find((each) => each.startsWith(record)) ?? `${record}: ${removal.message}`;
   return { ...one, decision: { ...decision, leftovers: [...decision.leftovers, left] } };
 }
 
 /** Whether the leftovers are to be read again: a call that read before the removal may be writing a record. */
-export const isAnyRemoved = (released: Removals): boolean =>
-  [...released.values()].some(({ kind }) => kind !== 'refused');
+export const mayBeRemoved = (removals: Removals): boolean =>
+  [...removals.values()].some(({ kind }) => kind !== 'refused');

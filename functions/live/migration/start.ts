@@ -1,5 +1,5 @@
 import { writeEvents } from '../../cluster/report.ts';
-import { missingRights } from '../plan/missing-rights.ts';
+import { missingRights } from '../plan/rights-missing.ts';
 import { critical, has, type Finding } from '../../domain/live/conditions.ts';
 import { timeOf } from '../run/deadlines.ts';
 import { wait } from '../run/decision.ts';
@@ -19,7 +19,7 @@ import {
   rightsToUse,
   type Hosts,
   type Right,
-} from '../plan/rights.ts';
+} from '../plan/rights-needed.ts';
 import { named } from '../../domain/live/reference.ts';
 import { EVENT_REASON, REASON } from '../../domain/names.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
@@ -41,7 +41,7 @@ import { shownVmStatus } from '../status/report.ts';
 import type { DecidedVm } from '../status/vm.ts';
 import { isHost } from '../findings/providers.ts';
 
-/** The result of one event. */
+/** The result of one reconcile. */
 export interface ReconcileResult {
   readonly message: string;
   /** Whether the next event is to come at once. */
@@ -76,7 +76,7 @@ export async function startRun(pair: MigrationWithPlan, context: LiveContext): P
   return { message: `the run of ${String(runs.length)} VMs begins`, requeue: true };
 }
 
-/** Returns the VMs that have not moved yet, in an earlier run. */
+/** Returns the VMs that no earlier run has moved. */
 const vmsToStart = ({ migration, plan }: MigrationWithPlan, { vms }: SourceView): DecidedVm[] =>
   plan.spec.vms.flatMap((entry, index) => {
     const hasMoved = shownVmStatus(plan, migration, entry) !== undefined;
@@ -220,7 +220,7 @@ function planEnd({ spec, status }: Plan): Finding | undefined {
   });
 }
 
-/** Returns why the run does not begin. If it never will, an interrupted start is undone. */
+/** Returns why the run does not begin; undefined if it may. If it never will, an interrupted start is undone. */
 async function startBlocker(
   { migration, plan }: MigrationWithPlan,
   context: LiveContext,

@@ -15,7 +15,7 @@ import type { LiveCondition, Plan, PlanMigration, VmStatus } from '../../domain/
 import { LIVE_ANNOTATION, LIVE_CONDITION } from '../../domain/live/names.ts';
 import { migrationBefore } from '../run/queue.ts';
 import { requesterOf } from '../../domain/live/requester.ts';
-import { isClosed, hasFinalizer, hasOpenRun, isPending, needsPlan } from '../run/state.ts';
+import { isClosed, hasFinalizer, hasOpenRun, waitsToStart, needsPlan } from '../run/state.ts';
 import { HELD_PROVIDERS, OPEN_MIGRATIONS, plansThatName } from './listed-forklift.ts';
 
 const REQUESTER = JSON.stringify({
@@ -42,7 +42,7 @@ const decided = (migration: PlanMigration): object => ({
   isHeld: hasFinalizer(migration),
   isClosed: isClosed(migration),
   isUnderWay: hasOpenRun(migration),
-  isWaiting: isPending(migration),
+  isWaiting: waitsToStart(migration),
   isGivenUp: isGivenUp(migration),
   needsPlan: needsPlan(migration),
   isNotReady: has(migration.status, LIVE_CONDITION.planNotReady),

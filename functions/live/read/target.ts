@@ -194,7 +194,7 @@ const readOver = async (reader: Reader, namespace: string): Promise<string> =>
   overQuota((await reader.list(RESOURCE_QUOTAS, { namespace })).items);
 
 /**
- * Reads the objects that the run has made for this VM, and those that no other VM uses. The Plan may be another one of its name than when
+ * Reads the objects that the run has made for this VM, and which of them no other VM uses. The Plan may be another one of its name than when
  * they were made.
  */
 async function readMade(

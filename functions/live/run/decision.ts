@@ -30,7 +30,7 @@ export type LiveWrite =
       readonly asRead?: true;
     };
 
-/** The next action of a step. `message`: the reason to wait, or the user's next action. */
+/** The next action of a step. `message`: what it writes, what it waits for, or what a user has to do. */
 export type StepDecision =
   | { readonly kind: 'done' }
   | Wait

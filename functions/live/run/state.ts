@@ -24,7 +24,7 @@ export const hasEnded = (migration: PlanMigration): boolean =>
 export const hasNothingLeft = (vm: VmStatus | undefined): boolean =>
   vm?.completed !== undefined && leftoversOf(vm).length === 0;
 
-/** Whether the run is over, and its finalizers are being removed: nothing of it is read or written any more. */
+/** Whether the run is over: only its finalizers and waiting events are left to handle. */
 export const isClosed = ({ metadata, status }: PlanMigration): boolean =>
   metadata.annotations?.[LIVE_ANNOTATION.over] === metadata.uid && status?.completed !== undefined;
 
@@ -32,7 +32,7 @@ export const isClosed = ({ metadata, status }: PlanMigration): boolean =>
 export const hasLeftovers = (migration: PlanMigration): boolean =>
   allLeftovers(migration.status ?? {}).length > 0 && !isGivenUp(migration);
 
-/** Whether the run has begun, and `live` has work left with it: also after its end, while it has leftovers. */
+/** Whether the run has started, and `live` has work left with it: also after its end, while it has leftovers. */
 export const hasOpenRun = (migration: PlanMigration): boolean =>
   migration.status?.started !== undefined && !hasEnded(migration);
 
@@ -44,11 +44,11 @@ export const needsPlan = (migration: PlanMigration): boolean =>
   requesterOf(migration) !== undefined;
 
 /** Whether the Migration waits for its plan, or for another run of it. */
-export const isPending = ({ status }: PlanMigration): boolean =>
+export const waitsToStart = ({ status }: PlanMigration): boolean =>
   status?.started === undefined && status?.completed === undefined;
 
 /**
- * Whether the run has begun, and has seen the present spec: it was neither canceled nor deleted. It was not given up either, which changes
+ * Whether the run has started, and has seen the present spec: it was neither canceled nor deleted. It was not given up either, which changes
  * no generation.
  */
 export const isMigrationObserved = (migration: PlanMigration): boolean => {

@@ -105,7 +105,7 @@ describe('stopOf', () => {
   test.each(Object.entries(CASES))(
     '%s',
     (_, { migration = aPlanMigration(), plan = aPlan(), access = [], want }) => {
-      expect(stopOf(VM, { migration, plan, access })?.reason).toBe(want);
+      expect(stopOf(VM, { migration, plan, providerObjects: access })?.reason).toBe(want);
     },
   );
 

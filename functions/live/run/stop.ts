@@ -10,17 +10,20 @@ interface StopView {
   readonly migration: PlanMigration;
   readonly plan: Plan;
   /** The Providers with their Secrets: a user who deletes one withdraws its use. */
-  readonly access?: readonly KubernetesObject[];
+  readonly providerObjects?: readonly KubernetesObject[];
 }
 
 /**
  * Returns why the run of this VM is to end; undefined if it is not. The texts are Forklift's (facts/cross-cluster.md §A1). VMs in the
  * status of a Migration that are not in the plan do not move.
  */
-export function stopOf(vm: VmReference, { migration, plan, access = [] }: StopView): Stop | undefined {
+export function stopOf(
+  vm: VmReference,
+  { migration, plan, providerObjects = [] }: StopView,
+): Stop | undefined {
   if ([migration, plan].some(({ metadata }) => metadata.deletionTimestamp !== undefined))
     return { reason: LIVE_REASON.deleted, message: 'The migration has been deleted.' };
-  const [withdrawn] = access.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
+  const [withdrawn] = providerObjects.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
   if (withdrawn !== undefined)
     return { reason: LIVE_REASON.deleted, message: `The ${describe(withdrawn)} has been deleted.` };
   if (plan.spec.archived === true)

@@ -16,7 +16,7 @@ export function migrationStatusOf(
   const { leftovers: _, ...before } = status ?? {};
   const leftovers = allLeftovers({ vms });
   const conditions = before.conditions ?? [];
-  const findings = [...standingFindings(run), ...cancelFindings(spec.cancel ?? [], vms)];
+  const findings = [...runFindings(run), ...cancelFindings(spec.cancel ?? [], vms)];
   return {
     ...before,
     ...defined({ observedGeneration: metadata.generation, started, completed, progress, message }),
@@ -27,7 +27,7 @@ export function migrationStatusOf(
 }
 
 /** Findings about the run, with Forklift's texts. */
-function standingFindings({ end }: RunSummary): Finding[] {
+function runFindings({ end }: RunSummary): Finding[] {
   const ready: Finding = {
     type: LIVE_CONDITION.ready,
     category: 'Required',

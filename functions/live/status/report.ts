@@ -42,7 +42,7 @@ export function reportRun({ plan, migration, runs, now, refers }: RunInput): Run
   const time = timeText(now);
   const changes = entriesOf(plan, migration).map((entry) => changeOf(entry, { plan, migration, runs, now }));
   const vms = changes.map(({ next }) => next);
-  const run = summaryOf(migration, vms, { mayHaveStarted: runs.some(hasStarted), time });
+  const run = summaryOf(migration, vms, { mayStart: runs.some(mayStart), time });
   const left = vms.filter(({ completed }) => completed === undefined).length;
   return {
     migrationStatus: migrationStatusOf(migration, run, time),
@@ -62,8 +62,8 @@ export function shownVmStatus(plan: Plan, migration: PlanMigration, entry: PlanV
 const entriesOf = ({ spec }: Plan, { status }: PlanMigration): readonly PlanVm[] =>
   status?.started === undefined ? spec.vms : (status.vms ?? []);
 
-/** Whether the VM has started. Until the plan is Ready it can be changed, so its run has not started. */
-const hasStarted = ({ decision }: DecidedVm): boolean =>
+/** Whether the VM may start: then the run has started. Until the plan is Ready it can be changed. */
+const mayStart = ({ decision }: DecidedVm): boolean =>
   decision.kind !== 'wait' || decision.reason !== LIVE_REASON.planNotReady;
 
 function changeOf(

@@ -16,8 +16,8 @@ export interface RunSummary extends RunProgress {
 }
 
 interface RunStart {
-  /** Whether a VM may have started. */
-  readonly mayHaveStarted: boolean;
+  /** Whether a VM may start: then the run has started. */
+  readonly mayStart: boolean;
   /** RFC 3339. */
   readonly time: string;
 }
@@ -26,10 +26,10 @@ interface RunStart {
 export function summaryOf(
   { status }: PlanMigration,
   vms: VmStatus[],
-  { mayHaveStarted, time }: RunStart,
+  { mayStart, time }: RunStart,
 ): RunSummary {
   const isOver = vms.every(({ completed }) => completed !== undefined);
-  const started = status?.started ?? (mayHaveStarted || isOver ? time : undefined);
+  const started = status?.started ?? (mayStart || isOver ? time : undefined);
   const completed = status?.completed ?? (isOver ? time : undefined);
   const end = completed === undefined ? undefined : endOfAll(vms);
   const percents = vms.map((vm) => (vm.completed === undefined ? percentOf(vm.pipeline) : 100));

@@ -33,14 +33,14 @@ export function transitionsOf(change: Change, { plan, migration, left, time }: A
   const { next, message } = change;
   const { namespace = '', name, uid } = migration.metadata;
   const vm = { namespace: next.namespace ?? '', name: next.name ?? '' };
-  const standing = next.conditions?.find((condition) => saysWait(condition) || isEnd(condition.type));
+  const current = next.conditions?.find((condition) => saysWait(condition) || isEnd(condition.type));
   const data = {
     plan: { namespace, ...named(migration.spec.plan) },
     migration: { namespace, name, uid },
     vm: { ...(next.id === undefined ? {} : { id: next.id }), ...vm },
     target: { ...defined({ namespace: plan?.spec.targetNamespace }), name: next.newName ?? vm.name },
     step: next.phase,
-    ...(standing?.reason === undefined ? {} : { reason: standing.reason }),
+    ...(current?.reason === undefined ? {} : { reason: current.reason }),
     message: message.slice(0, 2_000),
     percent: percentOf(next.pipeline),
     left,

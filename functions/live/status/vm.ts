@@ -11,7 +11,7 @@ import type { Ended, RunDecision } from '../steps/decide.ts';
 import { TRANSFER } from '../steps/itinerary.ts';
 import { defined } from './defined.ts';
 import { doneIn, pipelineAt, stepsOf } from './pipeline.ts';
-import { cutOverOf, withCutOver } from './cut-over.ts';
+import { cutOverOf, withCutOver } from './cut-over-condition.ts';
 import { waitingFinding } from './waiting.ts';
 
 /** A VM of a run, with the present decision. */
@@ -54,8 +54,8 @@ export function nextVmStatus(
   const known = before ?? newVmStatus(entry);
   const time = timeText(now);
   const record = snapshot === undefined ? undefined : recordIn(snapshot);
-  const place = cutOverOf({ snapshot, decision }, record);
-  if (known.completed !== undefined) return withDecidedLeftovers(withCutOver(known, place, time), decision);
+  const cutOver = cutOverOf({ snapshot, decision }, record);
+  if (known.completed !== undefined) return withDecidedLeftovers(withCutOver(known, cutOver, time), decision);
   const times = timesOf(known, decision, time);
   const phase = phaseOf({ entry, snapshot, decision }, before);
   const error = errorOf(known, decision, record);
@@ -64,14 +64,14 @@ export function nextVmStatus(
     reason: decision.kind === 'wait' ? decision.message : undefined,
   });
   const findings = [
-    ...place.findings,
+    ...cutOver.findings,
     ...(decision.kind === 'ended'
       ? endFindings(decision, snapshot, record)
       : waitFindings(decision, known, now)),
     ...(isUnknown(decision) ? waitsOf(known) : []),
   ];
   const { error: _, ...rest } = known;
-  const conditions = nextConditions(known.conditions ?? [], findings, time).filter(place.stays);
+  const conditions = nextConditions(known.conditions ?? [], findings, time).filter(cutOver.stays);
   const next: VmStatus = {
     ...{ ...rest, ...entry, ...idsOf(snapshot, known), ...times, ...defined({ error }) },
     ...{ phase, pipeline, conditions },

@@ -66,7 +66,7 @@ const waitsSince = (after: number): NonNullable<Different['target']> => ({
   vmims: [going(after)(received('TargetReady'))],
 });
 
-describe('the VMIMs are taken back, in the order that KubeVirt can follow', () => {
+describe('the VMIMs are deleted, in the order that KubeVirt can follow', () => {
   test.each<[string, RecordedRun, string]>([
     ['only the target’s', run(), `delete ${VMIM} on target`],
     [

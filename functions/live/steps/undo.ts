@@ -21,7 +21,7 @@ import { describe } from '../run/describe.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 
 /**
- * Undoes the move of a VM that is not past its cut-over. First the migration is withdrawn, then the source VM is as it was, and then
+ * Undoes the move of a VM that is not past its cut-over. First the VMIMs of every attempt are deleted, then the source VM is as it was, and then
  * everything that the run made is deleted. The VM on the target is deleted only when the guest was proved to run on the source, or never
  * had a launcher on the target; that is recorded first, because the deleted objects are part of the proof. `fail`: the run can do nothing
  * more by itself.

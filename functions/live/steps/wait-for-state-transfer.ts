@@ -34,7 +34,7 @@ export function decide(snapshot: RecordedRun): StepDecision {
   const stopped = stopRequested(snapshot);
   if (stopped !== undefined) return stopped;
   if (isWithdrawable(snapshot)) return withdraw(snapshot);
-  const waiting = standing(snapshot);
+  const waiting = currentWait(snapshot);
   return touch(snapshot) ?? waitUntil(deadlineOf(snapshot, waiting), waiting, LIVE_REASON.transferFailed);
 }
 
@@ -170,7 +170,7 @@ function launcherDeadline(snapshot: RecordedRun, { reason }: Waiting): Deadline 
 type Waiting = Pick<Wait, 'reason' | 'message'>;
 
 /** Returns the wait of the migration, as KubeVirt reports it. */
-function standing(snapshot: RecordedRun): Waiting {
+function currentWait(snapshot: RecordedRun): Waiting {
   const { sent, received } = vmims(snapshot);
   const { target } = snapshot;
   if (received !== undefined && wasRejectedByQuota(received) && !hasTargetPod(target))

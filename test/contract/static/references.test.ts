@@ -116,6 +116,21 @@ describe('docs/architecture.md', () => {
     );
     expect(found).toEqual([]);
   });
+
+  test('names functions of the checker below each invariant of a move', () => {
+    const checker = read('test/simulation/live/checker.ts');
+    const named = [...read(ARCHITECTURE).matchAll(/^### L\d [^]*?(?=^#)/gm)].map(([section]) =>
+      [...section.matchAll(/^- (`\w+`(?:, `\w+`)*)/gm)].flatMap(
+        ([, names = '']) => names.match(/\w+/g) ?? [],
+      ),
+    );
+    expect(named.filter((names) => names.length === 0)).toEqual([]);
+    expect(
+      named
+        .flat()
+        .filter((name) => !new RegExp(`^(?:export )?(?:const|function) ${name}\\b`, 'm').test(checker)),
+    ).toEqual([]);
+  });
 });
 
 test('each relative link in Markdown leads to a file, and to a heading of it', () => {

@@ -32,7 +32,7 @@ const MOMENTS = {
 async function expectUnknown(crossing: Crossing, isHubAway: boolean): Promise<void> {
   if (isHubAway) {
     // The Broker brings the event again.
-    expect(await crossing.sweep()).toMatchObject({ statusCode: 503 });
+    expect(await crossing.resync()).toMatchObject({ statusCode: 503 });
     return;
   }
   const { status } = await crossing.until('nothing is known of the VM', ({ status: seen }) =>

@@ -31,16 +31,16 @@ afterEach(() => {
 });
 
 /** What the guard posts in case an event was lost. */
-const loseSweeps = (): void =>
+const loseResyncs = (): void =>
   installed.environment.cluster.eventing.broker.lose(
     ({ event }) => event.attributes.type === LIVE_EVENT.resync,
   );
 
 /**
  * KubeVirt ends the source's VMIM or its VMI first. After its VMI it removes no VMIM any more (facts/cross-cluster.md), of which no event
- * comes: only a sweep has `live` take its finalizers off.
+ * comes: only a resync has `live` take its finalizers off.
  */
-async function sweepStuckVmim({ source: { admin, namespace } }: KubeVirtPair): Promise<void> {
+async function resyncStuckVmim({ source: { admin, namespace } }: KubeVirtPair): Promise<void> {
   const { items: vmims } = await admin.list(VMIMS, { namespace });
   const isStuck = vmims.some(
     ({ metadata: { deletionTimestamp, finalizers = [] } }) =>
@@ -52,14 +52,14 @@ async function sweepStuckVmim({ source: { admin, namespace } }: KubeVirtPair): P
 
 test('a VM moves by the events of a third cluster, its watcher and its guard, and nothing runs afterwards', async () => {
   const { clusters, environment, watcher } = installed;
-  loseSweeps();
+  loseResyncs();
   await clusters.within('by-events', async (pair) => {
     const move = await installed.readyMove('plans', pair);
     expect(watcher.replicas.items).toEqual([0]);
 
     await move.createMigration();
     const migration = await move.until('it has ended', async (seen) => {
-      await sweepStuckVmim(pair);
+      await resyncStuckVmim(pair);
       return isOver(seen);
     });
     expect(conditionsOf(migration)).toContain('Succeeded');
@@ -87,7 +87,7 @@ test.each<[string, (move: PlannedMove) => Promise<void>]>([
   ['delete', (move) => move.deleteMigration()],
 ])('%s: while a VM moves, the event of it is enough to stop the run', async (name, stop) => {
   const { clusters } = installed;
-  loseSweeps();
+  loseResyncs();
   const release = clusters.transfers.hold('transfer');
   try {
     await clusters.within(name, async (pair) => {
@@ -105,7 +105,7 @@ test.each<[string, (move: PlannedMove) => Promise<void>]>([
 
 test('a second Migration of a plan waits for its turn, and begins once the first one has ended', async () => {
   const { clusters, environment } = installed;
-  loseSweeps();
+  loseResyncs();
   const release = clusters.transfers.hold('transfer');
   try {
     await clusters.within('in-turn', async (pair) => {

@@ -37,12 +37,12 @@ test('a plan that is archived says so, and moves nothing until that is taken bac
   await crossings.within('archived', async (crossing) => {
     await crossing.createVm('web');
     await crossing.createPlan([{ name: 'web' }]);
-    await crossing.sweep('Plan');
+    await crossing.resync('Plan');
     await crossing.patchPlan({ spec: { archived: true } });
-    await crossing.sweep('Plan');
+    await crossing.resync('Plan');
     expect(conditionsOf(await crossing.plan())).toEqual(['Archived']);
     await crossing.createMigrationAs();
-    await crossing.sweep();
+    await crossing.resync();
     expect((await crossing.migration()).status?.started).toBeUndefined();
     await crossing.patchPlan({ spec: { archived: false } });
     const migration = await crossing.untilEnded();

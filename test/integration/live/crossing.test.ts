@@ -29,7 +29,7 @@ describe.each(['source', 'target'] as const)('hub = %s', (hub) => {
     const work = async (crossing: Crossing): Promise<void> => {
       await crossing.createVm('web');
       await crossing.createPlan([{ name: 'web' }]);
-      await crossing.sweep('Plan');
+      await crossing.resync('Plan');
       expect(conditionsOf(await crossing.plan())).toContain('Ready');
       await crossing.createMigrationAs();
       const migration = await crossing.untilEnded();

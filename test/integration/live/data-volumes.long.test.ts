@@ -62,7 +62,7 @@ test('a quota with room for a disk, and not for the second claim while CDI fills
     await crossing.limitTarget({ 'requests.storage': '8Gi' });
     await crossing.createVm('web', { change: onDataVolumes });
     await crossing.createPlan([{ name: 'web' }]);
-    await crossing.sweep('Plan');
+    await crossing.resync('Plan');
     const { conditions = [] } = (await crossing.plan()).status ?? {};
     const said = conditions.find(({ type }) => type === LIVE_CONDITION.overQuota);
     expect(said?.items).toEqual([

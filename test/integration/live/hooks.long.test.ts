@@ -81,7 +81,7 @@ test('a PreHook runs before anything moves; a PostHook that fails keeps the VM o
     const { admin, namespace: there } = crossing.side('target');
     expect((await admin.list(VMS, { namespace: there })).items).toEqual([]);
     // Another look makes no second Job.
-    await crossing.sweep();
+    await crossing.resync();
     expect(await jobsIn(crossing, namespace)).toHaveLength(1);
     await endJob(crossing, pre, 'Complete');
 
@@ -101,10 +101,10 @@ test('a hook whose service account is missing keeps the plan from running until 
     await planWithHooks(crossing, namespace);
     const at = { namespace, name: 'prehook' };
     await crossing.admin.patch(HOOKS, at, { merge: { spec: { serviceAccount: 'runner' } } });
-    await crossing.sweep('Plan');
+    await crossing.resync('Plan');
     expect(conditionsOf(await crossing.plan())).toContain('HookServiceAccountNotValid');
     await crossing.admin.create(SERVICE_ACCOUNTS, { metadata: { namespace, name: 'runner' } });
-    await crossing.sweep('Plan');
+    await crossing.resync('Plan');
     expect(conditionsOf(await crossing.plan())).toEqual(['Ready']);
   });
 });

@@ -40,7 +40,7 @@ test('instance types are copied as VMs run with them, and cluster-wide ones must
     await crossing.createVm('web', { change: named({ instancetype, preference: { name: 'wide' } }) });
     await crossing.createVm('db', { change: named({ instancetype: { name: 'wide' }, preference }) });
     await crossing.createPlan([{ name: 'web' }, { name: 'db' }]);
-    await crossing.sweep('Plan');
+    await crossing.resync('Plan');
     const { conditions = [] } = (await crossing.plan()).status ?? {};
     expect(conditions.find(({ type }) => type === LIVE_CONDITION.instanceTypeDiffers)?.items).toEqual([
       expect.stringMatching(/web: VirtualMachineClusterPreference wide is not on the target/),
@@ -48,7 +48,7 @@ test('instance types are copied as VMs run with them, and cluster-wide ones must
     ]);
 
     for (const type of WIDE) await target.admin.create(type, ofSize(2, { name: 'wide' }));
-    await crossing.sweep('Plan');
+    await crossing.resync('Plan');
     expect(conditionsOf(await crossing.plan())).not.toContain(LIVE_CONDITION.instanceTypeDiffers);
     await crossing.createMigrationAs();
     expect(conditionsOf(await crossing.untilEnded())).toContain('Succeeded');

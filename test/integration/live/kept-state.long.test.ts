@@ -114,14 +114,14 @@ test('a VM that got a TPM after its start is refused until that is undone', asyn
       return admin.patch(VMS, { namespace, name: 'web' }, { merge });
     };
     await set(KEPT.devices.tpm);
-    await crossing.sweep('Plan');
+    await crossing.resync('Plan');
     const { conditions = [] } = (await crossing.plan()).status ?? {};
     expect(conditionsOf(await crossing.plan())).not.toContain('Ready');
     expect(conditions.find(({ type }) => type === LIVE_CONDITION.vmRestartRequired)?.items).toEqual([
       expect.stringMatching(/web: domain\.devices\.tpm\.persistent is not as it runs: restart the VM$/),
     ]);
     await set(null);
-    await crossing.sweep('Plan');
+    await crossing.resync('Plan');
     expect(conditionsOf(await crossing.plan())).toContain('Ready');
   });
 });

@@ -29,7 +29,7 @@ describe.each(['two providers', 'one provider twice'])('one cluster by %s', (by)
     await crossings.within(name, async (crossing) => {
       await crossing.createVm('web', { disks: ['root', 'data'] });
       await crossing.createPlan([{ name: 'web' }], differentProvider);
-      await crossing.sweep('Plan');
+      await crossing.resync('Plan');
       expect(conditionsOf(await crossing.plan())).toContain('Ready');
       await crossing.createMigrationAs();
       expect(conditionsOf(await crossing.untilEnded())).toContain('Succeeded');
@@ -68,7 +68,7 @@ test('a plan whose VMs would move into their own namespace is refused', async ()
     const { namespace: targetNamespace } = crossing.side('source');
     await crossing.createVm('web');
     await crossing.createPlan([{ name: 'web' }], { targetNamespace });
-    await crossing.sweep('Plan');
+    await crossing.resync('Plan');
     const plan = await crossing.plan();
     expect(conditionsOf(plan)).not.toContain('Ready');
     expect(JSON.stringify(plan.status?.conditions)).toContain(targetNamespace);

@@ -27,7 +27,7 @@ test('preflight plan says what stops a plan, that nobody has looked since, and t
     await crossing.createPlan([{ name: 'web' }, { name: 'gone' }]);
     expect(await preflight()).toMatchObject({ code: 2 });
 
-    await crossing.sweep('Plan');
+    await crossing.resync('Plan');
     const stopped = await preflight();
     expect(stopped.code).toBe(1);
     expect(stopped.stdout).toMatch(/stops +VMNotFound .*gone/);
@@ -42,13 +42,13 @@ test('preflight plan says what stops a plan, that nobody has looked since, and t
       expect.stringContaining('has not been looked at yet'),
     ]);
 
-    await crossing.sweep('Plan');
+    await crossing.resync('Plan');
     const ready = await preflight();
     expect([ready.code, ready.stdout]).toEqual([0, expect.stringContaining('a Migration of it would start')]);
 
     const { members } = crossings.clusters;
     await reportAddresses(members.target.admin, []);
-    await crossing.sweep('Plan');
+    await crossing.resync('Plan');
     const unheard = await preflight();
     expect([unheard.code, unheard.stdout]).toEqual([
       1,
@@ -57,7 +57,7 @@ test('preflight plan says what stops a plan, that nobody has looked since, and t
     await reportAddresses(members.target.admin, [crossing.side('target').address]);
 
     await crossing.limitTarget({ 'requests.memory': '600Mi', 'requests.storage': '1Ti' });
-    await crossing.sweep('Plan');
+    await crossing.resync('Plan');
     const held = await preflight();
     expect(held.code).toBe(1);
     expect(held.stdout).toMatch(/holds +OverQuota .*web: ResourceQuota quota lacks requests\.memory=\d+/);
@@ -88,7 +88,7 @@ test('progress plan follows the Migration of a plan until it ends', async () => 
 test('preflight plan names a VM whose CPU no node of the target has', async () => {
   await crossings.within('cpu', async (crossing) => {
     const preflight = async (): ReturnType<RunPlugin> => {
-      await crossing.sweep('Plan');
+      await crossing.resync('Plan');
       return plugin('preflight', 'plan', 'move', '-n', 'plans-cpu');
     };
     await crossing.createVm('web');

@@ -22,7 +22,7 @@ test.each(STOPS)(
       await actPastCutOver(crossing, async () => {
         await how.stop(crossing);
         // As often as a run looks while it could go back.
-        for (let sweeps = 0; sweeps < 3; sweeps += 1) await crossing.sweep();
+        for (let resyncs = 0; resyncs < 3; resyncs += 1) await crossing.resync();
         expect(await labelled(crossing)).toContain('VirtualMachine web');
       });
       const migration = await untilReleased(crossing, how);

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { mutated } from '../seeds/mutate.ts';
 import { MUTATIONS as OF_LIVE } from '../live/seeds/mutations.ts';
@@ -9,6 +10,42 @@ test.each([
 ])('each mutation of %s has its own name, and finds its text exactly once', (_of, mutations) => {
   expect(new Set(mutations.map(({ name }) => name)).size).toBe(mutations.length);
   for (const mutation of mutations) expect(mutated(mutation).size).toBeGreaterThan(0);
+});
+
+/** The names that a text calls. */
+const calledIn = (text: string): string[] =>
+  [...text.matchAll(/(?<![.\w#])([a-z]\w*)\(/gi)].flatMap(([, name]) => name ?? []);
+const KEYWORDS: readonly string[] = [
+  'if',
+  'for',
+  'while',
+  'switch',
+  'return',
+  'await',
+  'async',
+  'function',
+  'catch',
+];
+
+test.each([
+  ['the protocol', MUTATIONS],
+  ['live', OF_LIVE],
+])('each mutation of %s calls only what its file has', (_of, mutations) => {
+  const unknown = mutations.flatMap(({ name, edits }) =>
+    edits.flatMap(({ file, replace }) => {
+      const known =
+        readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8') +
+        edits.map((one) => one.replace).join();
+      return calledIn(replace)
+        .filter((called) => !KEYWORDS.includes(called) && !(called in globalThis))
+        .filter(
+          (called) =>
+            !new RegExp(`\\b(?:import [^;]*\\b|const |function |(?:[{,(] ?))${called}\\b`).test(known),
+        )
+        .map((called) => `${name}: ${called}`);
+    }),
+  );
+  expect(unknown).toEqual([]);
 });
 
 test('a mutation whose text is missing or occurs twice is an error', () => {

@@ -290,22 +290,24 @@ function leftWithoutNeed({ clusters, truth, isTouched }: Checked, { reason }: Sh
 
 /** When nothing happens any more. `said`: what the last call said. */
 export function brokenAtLast(checked: Checked, hub: Hub, said: string): string | undefined {
-  const { end, isLetGo } = hub;
-  if (isLetGo && hub.going.length > 0) return `L4: the deleted ${kindsOf(hub.going)} does not go`;
-  if (end !== undefined && end.leftovers.length > 0) return brokenByLeftovers(checked, end, isLetGo);
-  if (isLetGo) return brokenByRest(checked);
+  const { end, isReleased } = hub;
+  if (isReleased && hub.going.length > 0) return `L4: the deleted ${kindsOf(hub.going)} does not go`;
+  if (end !== undefined && end.leftovers.length > 0) return brokenByLeftovers(checked, end, isReleased);
+  if (isReleased) return brokenByRest(checked);
   return end === undefined
     ? `L4: the run does not end: ${said}`
     : `L4: nothing is left over, and the Migration is held: ${said}`;
 }
 
 /** A run with something left over holds its Migration until a user gives it up. */
-function brokenByLeftovers(checked: Checked, end: ShownEnd, isLetGo: boolean): string | undefined {
-  if (checked.isGivenUp) return isLetGo ? undefined : 'L4: it was given up, and the Migration is held';
-  return isLetGo ? 'L4: the Migration is let go, and something is left over' : leftWithoutNeed(checked, end);
+function brokenByLeftovers(checked: Checked, end: ShownEnd, isReleased: boolean): string | undefined {
+  if (checked.isGivenUp) return isReleased ? undefined : 'L4: it was given up, and the Migration is held';
+  return isReleased
+    ? 'L4: the Migration is released, and something is left over'
+    : leftWithoutNeed(checked, end);
 }
 
-/** Once the Migration is let go. */
+/** Once the Migration is released. */
 function brokenByRest(checked: Checked): string | undefined {
   const { clusters, truth, isTouched } = checked;
   if (truth.runs('source') && truth.runs('target') && !isTouched) return 'L1: two copies run at last';

@@ -189,7 +189,7 @@ export const MUTATIONS: readonly Mutation[] = [
         file: 'functions/unlock/handle.ts',
         find: '  const decision = decide(snapshot);',
         replace: `  const held = lockOf(snapshot.namespace);
-  if (held.kind === 'held') await release({ ...held.lock, namespace: request.namespace }, context);
+  if (held.kind === 'held') await removeReservations({ ...held.lock, namespace: request.namespace }, context);
   const decision = decide(snapshot);`,
       },
     ],

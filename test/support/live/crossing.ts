@@ -390,7 +390,7 @@ export interface CrossingOptions extends MoveOptions {
   readonly maxVmsInFlight?: number;
 }
 
-/** `live` in this process, which gets the events of a sweep. */
+/** `live` in this process, which gets the events of a resync. */
 export class Crossing extends PlannedMove {
   readonly posted: PostedEvent[] = [];
   readonly lines: Line[];
@@ -415,8 +415,8 @@ export class Crossing extends PlannedMove {
     return this.createMigration({ [LIVE_ANNOTATION.requester]: JSON.stringify(requester) }, name);
   }
 
-  /** The guard's sweep of the Migration, or of the plan. */
-  sweep(kind: 'Migration' | 'Plan' = 'Migration'): Promise<Answer> {
+  /** The guard's resync of the Migration, or of the plan. */
+  resync(kind: 'Migration' | 'Plan' = 'Migration'): Promise<Answer> {
     const { namespace } = this.migrationAt;
     const name = kind === 'Plan' ? PLAN : this.migrationAt.name;
     const about = { kind, namespace, name };
@@ -425,7 +425,7 @@ export class Crossing extends PlannedMove {
   }
 
   protected override async look(): Promise<void> {
-    await this.sweep();
+    await this.resync();
   }
 }
 

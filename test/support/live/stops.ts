@@ -36,7 +36,7 @@ export async function untilReleased(
   await askUntil(
     'nothing is held',
     async () => {
-      await crossing.sweep();
+      await crossing.resync();
       return crossing.finalizers();
     },
     (finalizers) => finalizers.length === 0,

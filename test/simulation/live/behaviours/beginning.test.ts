@@ -7,19 +7,19 @@ import { PLAN_MIGRATIONS, REVIEWS } from '../../../../functions/kubernetes/live-
 
 test('a Migration whose plan is not Ready for an hour has failed, and moves nothing when it is', async () => {
   const run = await ModelledRun.prepare();
-  await run.sweep();
+  await run.resync();
   expect(conditionsOf((await run.migration()).status)).toEqual(['PlanNotReady NotFound']);
   run.wait(3_599);
-  await run.sweep();
+  await run.resync();
   expect((await run.migration()).status).not.toHaveProperty('completed');
   run.wait(1);
-  await run.sweep();
+  await run.resync();
   const { status, metadata } = await run.migration();
   expect(conditionsOf(status)).toEqual(['PlanNotReady NotFound', 'Failed']);
   expect(status?.message).toMatch(
     /^too late: The `plan` does not have Ready condition. See the conditions of Plan plan/,
   );
-  await run.sweep();
+  await run.resync();
   expect((await run.migration()).metadata.resourceVersion).toBe(metadata.resourceVersion);
   expect(await run.held()).toEqual([]);
   expect(await run.isRecorded()).toBe(false);
@@ -28,7 +28,7 @@ test('a Migration whose plan is not Ready for an hour has failed, and moves noth
 describe('a run that is about to begin', () => {
   test('whose user is not known does not begin', async () => {
     const run = await ModelledRun.prepareReady();
-    await run.sweep();
+    await run.resync();
     expect(conditionsOf((await run.migration()).status)).toEqual(['NotAllowed Forbidden']);
     expect(await run.held()).toEqual([]);
     expect(await run.isRecorded()).toBe(false);
@@ -41,7 +41,7 @@ describe('a run that is about to begin', () => {
     run.wait(60);
     await run.hub.delete(REVIEWS.type, REVIEWS.at);
     await run.hub.create(REVIEWS.type, { metadata: REVIEWS.at });
-    await run.sweep();
+    await run.resync();
     expect(conditionsOf((await run.migration()).status)).toEqual(['NotAllowed Forbidden']);
     expect(await run.isRecorded()).toBe(false);
   });
@@ -64,7 +64,7 @@ describe('a run that is about to begin', () => {
       heldAt['written'] ??= heldNow();
       return undefined;
     };
-    await run.sweep();
+    await run.resync();
     expect(heldAt).toEqual({ started: HELD.length, written: HELD.length });
     expect(await run.isRecorded()).toBe(true);
   });
@@ -72,15 +72,15 @@ describe('a run that is about to begin', () => {
 
 test.each([
   ['its event comes', 'changed'],
-  ['its event is lost, and the guard looks at it', 'sweep'],
+  ['its event is lost, and the guard looks at it', 'resync'],
 ] as const)(
   'an interrupted beginning, not Ready for an hour, holds nothing after its end: %s',
   async (...[, act]) => {
     const run = await ModelledRun.prepare();
     await run.hold('migration', 'plan', 'source');
-    await run.sweep();
+    await run.resync();
     run.wait(3_600);
-    await run.sweep();
+    await run.resync();
     await run[act]('Migration');
     expect(conditionsOf((await run.migration()).status)).toContain('Failed');
     expect(await run.held()).toEqual([]);
@@ -96,13 +96,13 @@ describe('a Migration of a plan whose first one', () => {
     await run.hub.create(PLAN_MIGRATIONS, { metadata: { ...SECOND }, spec: first.spec });
     const { namespace = '', name } = first.metadata;
     await run.hub.patch(PLAN_MIGRATIONS, { namespace, name }, { merge: { status }, subresource: 'status' });
-    await run.sweep('Migration', SECOND.name);
+    await run.resync('Migration', SECOND.name);
     return run;
   }
 
   const shownAfter = async (run: ModelledRun, seconds: number): Promise<string[]> => {
     run.wait(seconds);
-    await run.sweep('Migration', SECOND.name);
+    await run.resync('Migration', SECOND.name);
     const { status } = (await run.hub.get(PLAN_MIGRATIONS, SECOND)).object;
     const messages = (status?.conditions ?? []).map(({ message }) => message ?? '');
     expect(messages[0]).toContain('Migration tenant/migration');

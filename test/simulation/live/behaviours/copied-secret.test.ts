@@ -39,7 +39,7 @@ test.each<[string, Copied, string[]]>([
     } as never);
   }
   await run.patchMigration({ spec: { cancel: [{ name: 'web', namespace: 'vms' }] } });
-  await run.sweep();
+  await run.resync();
   const [shown] = (await run.migration()).status?.vms ?? [];
   expect(conditionsOf(shown)).toEqual(['Canceled UserRequested']);
   const { items } = await admin.list(SECRETS, { namespace: 'target' });

@@ -7,9 +7,9 @@ test.each(['source', 'destination'])(
   async (name) => {
     const run = await ModelledRun.start();
     await run.hub.delete(PROVIDERS, { namespace: 'tenant', name });
-    await run.sweep();
+    await run.resync();
     await run.hold('migration');
-    await run.sweep();
+    await run.resync();
     expect(await run.held()).toEqual([]);
     expect(conditionsOf((await run.migration()).status?.vms?.[0])).toEqual(['Canceled Deleted']);
   },

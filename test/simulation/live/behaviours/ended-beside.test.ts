@@ -14,7 +14,7 @@ describe('a VM that has ended, while another one is under way', () => {
   /** `web` is under way, and `worker` has ended as this. */
   async function startBeside(type: 'Succeeded' | 'Canceled'): Promise<ModelledRun> {
     const run = await ModelledRun.start();
-    await run.sweep();
+    await run.resync();
     const vm = { ...LIVE_KIND.vm, spec: aVm().spec, metadata: AT };
     const { object } = await run.models.source.admin.create(VIRTUAL_MACHINES, vm);
     const time = seconds(0);
@@ -31,9 +31,9 @@ describe('a VM that has ended, while another one is under way', () => {
 
   /** As the guard looks again. */
   async function requestsOfSweep(run: ModelledRun): Promise<string[]> {
-    await run.sweep();
+    await run.resync();
     run.requests.length = 0;
-    await run.sweep();
+    await run.resync();
     return [...run.requests];
   }
 
@@ -66,7 +66,7 @@ describe('a VM that has ended, while another one is under way', () => {
     const own = { ...(JSON.parse(record) as RunRecord), vm: object.metadata.uid, end: END };
     await run.models.source.admin.replace(VIRTUAL_MACHINES, withRecord(object, own));
     expect(await isWorkerRecorded(run)).toBe(true);
-    await run.sweep();
+    await run.resync();
     expect(await isWorkerRecorded(run)).toBe(false);
     expect((await run.migration()).status).not.toHaveProperty('completed');
   });
@@ -76,17 +76,17 @@ describe('a VM that has ended, while another one is under way', () => {
     const id = (await run.migration()).status?.vms?.[1]?.id ?? '';
     await run.made(aReceiver(), VIRTUAL_MACHINES, { id, name: 'worker' });
     await run.models.source.admin.delete(VIRTUAL_MACHINES, AT);
-    await run.sweep();
+    await run.resync();
     expect((await run.migration()).status?.leftovers).toEqual(['VirtualMachine target/worker']);
   });
 
   test('while its cluster does not answer: nothing is known of it either', async () => {
     const run = await startBeside('Canceled');
     run.away.add('source');
-    await run.sweep();
+    await run.resync();
     run.away.clear();
     await run.patchMigration({ spec: { cancel: [{ name: 'web', namespace: 'vms' }] } });
-    await run.sweep();
+    await run.resync();
     expect(await run.held()).toEqual([]);
     expect((await run.migration()).status?.vms?.map(conditionsOf)).toEqual([
       ['Canceled UserRequested'],

@@ -10,7 +10,7 @@ test('where Forklift is installed nothing is done, and one Event on its controll
   await run.hub.create(NAMESPACES, { ...LIVE_KIND.namespace, metadata: { name: metadata.namespace } });
   const { object } = await run.hub.create(FORKLIFT_CONTROLLERS, { metadata });
   const before = (await run.migration()).metadata.resourceVersion;
-  await run.sweep();
+  await run.resync();
   await run.changed('Migration');
   expect((await run.migration()).metadata.resourceVersion).toBe(before);
   const { items } = await run.hub.list(EVENTS, {});
@@ -37,7 +37,7 @@ describe('Forklift is installed during a run', () => {
       { merge: { metadata: { annotations: null } } },
     );
     await install(run);
-    await run.sweep();
+    await run.resync();
     const [vm] = (await run.migration()).status?.vms ?? [];
     expect(vm?.conditions).toMatchObject([
       { reason: 'PlanNotReady', message: expect.stringContaining('Forklift was installed') },
@@ -48,10 +48,10 @@ describe('Forklift is installed during a run', () => {
   test('one that has goes on, and the plan is not checked beside Forklift', async () => {
     const run = await ModelledRun.start();
     await install(run);
-    await run.sweep();
+    await run.resync();
     expect((await run.migration()).status?.vms?.[0]?.phase).toBe('CreateEmptyDataVolumes');
     run.away.add('source');
-    await run.sweep();
+    await run.resync();
     expect(conditionsOf((await run.plan()).status)).not.toContain('SourceProviderNotReady');
   });
 });

@@ -7,7 +7,7 @@ describe('a run that is given up', () => {
   test('says how, while a cluster does not answer', async () => {
     const run = await ModelledRun.start();
     run.away.add('source');
-    await run.sweep();
+    await run.resync();
     const { status, metadata } = await run.migration();
     expect(status?.vms?.[0]?.conditions).toMatchObject([
       {
@@ -24,7 +24,7 @@ describe('a run that is given up', () => {
   test('ends after a minute without an answer: nothing is held, and nothing was written on the other cluster', async () => {
     const run = await ModelledRun.start();
     run.away.add('source');
-    await run.sweep();
+    await run.resync();
     await run.breakGlass();
     const { revision } = run.models.destination.store;
     await run.changed('Migration');
@@ -46,7 +46,7 @@ describe('a run that is given up', () => {
     const at = { namespace: 'tenant', name: 'source' };
     await run.hub.patch(PROVIDERS, at, { merge: { metadata: { finalizers: null } } });
     await run.hub.delete(PROVIDERS, at);
-    await run.sweep();
+    await run.resync();
     await run.breakGlass();
     run.wait(61);
     await run.changed('Migration');
@@ -57,7 +57,7 @@ describe('a run that is given up', () => {
   test('names the Secrets that stay held, where their Role is gone with their namespace', async () => {
     const run = await ModelledRun.start();
     run.mayReadSecrets = false;
-    await run.sweep();
+    await run.resync();
     await run.breakGlass();
     run.wait(61);
     await run.changed('Migration');
@@ -74,7 +74,7 @@ describe('a run that is given up', () => {
       const merge = { spec: { secret: { name: 'none', namespace: 'tenant' } } };
       await run.hub.patch(PROVIDERS, { namespace: 'tenant', name }, { merge });
     }
-    await run.sweep();
+    await run.resync();
     await run.breakGlass();
     run.wait(61);
     await run.changed('Migration');
@@ -96,7 +96,7 @@ describe('a run that is given up', () => {
     const run = await ModelledRun.start({ attempt: 1, end: END });
     await run.made(aReceiver(), VIRTUAL_MACHINES);
     await run.models.source.admin.delete(VIRTUAL_MACHINES, { namespace: 'vms', name: 'web' });
-    await run.sweep();
+    await run.resync();
     const left = ['VirtualMachine target/web'];
     expect((await run.migration()).status?.leftovers).toEqual(left);
     expect((await run.held()).sort()).toEqual(HELD);

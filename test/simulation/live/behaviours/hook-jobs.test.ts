@@ -14,7 +14,7 @@ import { conditionsOf, ModelledRun } from '../world/modelled-run.ts';
 /** Its PreHook has been started. */
 async function withPreHook(): Promise<ModelledRun> {
   const run = await aboutToHook();
-  await run.sweep();
+  await run.resync();
   expect(await suspended(run)).toEqual([false]);
   return run;
 }
@@ -56,7 +56,7 @@ test.each<[string, string, (run: ModelledRun) => Promise<unknown>]>([
 ])('a run that %s leaves no Job of a hook running', async (_what, end, act) => {
   const run = await withPreHook();
   await act(run);
-  await run.sweep();
+  await run.resync();
   expect(conditionsOf((await run.migration()).status).map((one) => one.split(' ')[0])).toContain(end);
   expect(await run.held()).toEqual([]);
   expect(await suspended(run)).toEqual([true]);
@@ -72,7 +72,7 @@ test('a Job that has ended stays as it is', async () => {
     { namespace, name },
     { merge: { status: { conditions } }, subresource: 'status' },
   );
-  await run.sweep();
+  await run.resync();
   expect(conditionsOf((await run.migration()).status)).toContain('Failed');
   expect(await suspended(run)).toEqual([false]);
 });
@@ -85,7 +85,7 @@ describe('a ConfigMap of the hook’s name that somebody has made before', () =>
     const of = { plan: plan.uid, migration: migration.uid, vm: (await run.vm())?.metadata.uid ?? '' };
     const metadata = { namespace: 'tenant', name: hookName(of, 'PreHook'), labels: labels(of) };
     await run.hub.create(CONFIG_MAPS, { metadata, ...EVIL });
-    await run.sweep();
+    await run.resync();
     return run;
   }
 

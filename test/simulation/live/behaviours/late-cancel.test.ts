@@ -22,7 +22,7 @@ async function arriving(end: RunRecord['end'], { hooks = false } = {}): Promise<
   }
   await run.made(aReceiver(always), VIRTUAL_MACHINES);
   await run.made(aWaitingVmi(arrived), WHOLE_VMIS);
-  await run.sweep();
+  await run.resync();
   return run;
 }
 
@@ -66,9 +66,9 @@ describe('a cancel that comes too late', () => {
       metadata: { ...own, name: vmimName(id, 1), finalizers: ['kubevirt.io/held'] },
     };
     await run.made(receiving, FULL_MIGRATIONS);
-    await run.sweep();
+    await run.resync();
     run.wait(601);
-    await run.sweep();
+    await run.resync();
     const first = (await run.migration()).status;
     expect(conditionsOf(first?.vms?.[0])).toEqual(['Canceled Aborting']);
     const target = run.models.destination.admin;
@@ -78,7 +78,7 @@ describe('a cancel that comes too late', () => {
     await target.patch(WHOLE_VMIS, at, { merge: { metadata: { annotations } } });
     await target.patch(WHOLE_VMIS, at, { merge: { status }, subresource: 'status' });
     await target.patch(VIRTUAL_MACHINES, at, { merge: { spec: { runStrategy: 'Always' } } });
-    await run.sweep();
+    await run.resync();
     const next = (await run.migration()).status;
     expect(conditionsOf(next?.vms?.[0])).toEqual(['Canceled Aborting', 'CutOver']);
     expect(next?.message).toMatch(/^1 of 1 VMs moved/);

@@ -49,18 +49,18 @@ describe.each([
       .map(({ type, suggestion }) => [type, suggestion].filter(Boolean).join(': '));
 
   test('keeps no plan from being Ready, and is not to be started on the source', async () => {
-    await run.sweep('Plan');
+    await run.resync('Plan');
     expect(saidOf(await run.plan())).toEqual(['Ready']);
   });
 
   test('keeps no plan from being Ready where its user has deleted the one on the source', async () => {
     await run.models.source.admin.delete(VIRTUAL_MACHINES, AT);
-    await run.sweep('Plan');
+    await run.resync('Plan');
     expect(saidOf(await run.plan())).toEqual(['Ready']);
   });
 
   test('is not moved again, while the others move', async () => {
-    await run.sweep();
+    await run.resync();
     const { status } = await run.migration();
     expect(status?.vms?.map(({ name, phase }) => `${name ?? ''} ${phase}`)).toEqual([
       'old Completed',
@@ -74,7 +74,7 @@ describe.each([
   });
 
   test('is counted as moved at the end', async () => {
-    await run.sweep();
+    await run.resync();
     await run.patchMigration({ spec: { cancel: [{ name: 'web', namespace: 'vms' }] } });
     await run.changed('Migration');
     const { status } = await run.migration();

@@ -43,13 +43,13 @@ describe('a VM that was over its quota when all had moved', () => {
   test('is shown to be as long as it is, by how much it is now', async () => {
     const run = await moved();
     await over(run, 2);
-    await run.sweep('Plan');
+    await run.resync('Plan');
     expect(await said(run)).toEqual([expect.stringContaining('ResourceQuota quota lacks pods=2.')]);
     const { resourceVersion } = (await run.plan()).metadata;
-    await run.sweep('Plan');
+    await run.resync('Plan');
     expect((await run.plan()).metadata.resourceVersion).toBe(resourceVersion);
     await over(run, 0);
-    await run.sweep('Plan');
+    await run.resync('Plan');
     expect(await said(run)).toEqual([]);
     expect(conditionsOf((await run.plan()).status)).toEqual(['Succeeded']);
   });
@@ -57,7 +57,7 @@ describe('a VM that was over its quota when all had moved', () => {
   test('is not once it is gone', async () => {
     const run = await moved();
     await run.models.destination.admin.delete(VIRTUAL_MACHINES, { namespace: 'target', name: 'web' });
-    await run.sweep('Plan');
+    await run.resync('Plan');
     expect(await said(run)).toEqual([]);
   });
 
@@ -65,7 +65,7 @@ describe('a VM that was over its quota when all had moved', () => {
     const run = await moved();
     await over(run, 0);
     run.away.add('destination');
-    await run.sweep('Plan');
+    await run.resync('Plan');
     expect(await said(run)).toEqual(['by pods=1']);
   });
 });

@@ -45,7 +45,7 @@ test('a Provider that was changed is asked again, also after its status', async 
 
 test('the event of a plan that stays not Ready wakes no Migration that says so', async () => {
   const run = await prepare();
-  await run.sweep();
+  await run.resync();
   expect(conditionsOf((await run.migration()).status)).toEqual(['PlanNotReady NotFound']);
   const asked = run.requests.length;
   await run.changed('Plan');

@@ -14,7 +14,7 @@ describe('a Plan that was deleted in spite of its finalizer', () => {
 
   test('while VMs move: the run says how it is given up, and then lists what it may have left', async () => {
     const run = await ModelledRun.start();
-    await run.sweep();
+    await run.resync();
     await force(run);
     const { uid } = (await run.migration()).metadata;
     expect((await run.migration()).status?.conditions).toContainEqual(
@@ -47,14 +47,14 @@ describe('a Plan that was deleted in spite of its finalizer', () => {
 
   test('while VMs move, and no Broker takes events: that it is given up is posted later', async () => {
     const run = await ModelledRun.start();
-    await run.sweep();
+    await run.resync();
     await force(run);
     await run.breakGlass();
     run.isBrokerAway = true;
     await run.changed('Migration');
     expect(await run.held()).toEqual([]);
     run.isBrokerAway = false;
-    await run.sweep();
+    await run.resync();
     expect(run.posted.at(-1)?.type).toBe('io.kubevirt.mtq.live.failed');
     expect((await run.migration()).status).not.toHaveProperty('outbox');
   });
@@ -68,7 +68,7 @@ describe('a Plan that was deleted in spite of its finalizer', () => {
     ],
   ])('while VMs move: another Plan of its name ends the run%s', async (_what, change) => {
     const run = await ModelledRun.start();
-    await run.sweep();
+    await run.resync();
     await force(run);
     await change(run);
     await run.hub.create(
@@ -90,7 +90,7 @@ describe('a Plan that was deleted in spite of its finalizer', () => {
 
   test('while VMs move: a Provider that is deleted stays until the Plan is there again, and its run has ended', async () => {
     const run = await ModelledRun.start();
-    await run.sweep();
+    await run.resync();
     await force(run);
     await deleteProvider(run);
     expect((await run.held()).sort()).toEqual(REST);
@@ -104,7 +104,7 @@ describe('a Plan that was deleted in spite of its finalizer', () => {
 
   test('while VMs move: a Provider that is deleted goes when the run is given up', async () => {
     const run = await ModelledRun.start();
-    await run.sweep();
+    await run.resync();
     await force(run);
     await deleteProvider(run);
     await run.breakGlass();

@@ -41,7 +41,7 @@ describe('a Plan of another type', () => {
     await show(run, status);
     const before = await versionsOf(run);
     for (const kind of ['Plan', 'Migration'] as const) {
-      await run.sweep(kind, 'cold');
+      await run.resync(kind, 'cold');
       await run.changed(kind, 'cold');
     }
     await run.changed('Provider', 'source');
@@ -51,14 +51,14 @@ describe('a Plan of another type', () => {
     expect(conditionsOf((await run.provider('source')).status)).toContain('Ready');
     expect((await run.plan()).status?.conditions).toBeDefined();
     await run.patchMigration({ spec: { cancel: [{ name: 'web' }] } });
-    await run.sweep();
+    await run.resync();
     expect(await versionsOf(run)).toEqual(before);
   });
 
   test('whose Migration has the finalizer, from a copy: it is let go', async () => {
     const run = await ModelledRun.prepare();
     await createCold(run, [LIVE_FINALIZER]);
-    await run.sweep('Migration', 'cold');
+    await run.resync('Migration', 'cold');
     expect(await run.held()).toEqual([]);
   });
 
@@ -85,7 +85,7 @@ describe('a Plan of another type', () => {
     const run = await ModelledRun.prepare();
     await createCold(run, [LIVE_FINALIZER]);
     await show(run, { started: seconds(0) });
-    await run.sweep('Migration', 'cold');
+    await run.resync('Migration', 'cold');
     expect(await run.held()).toEqual([]);
     expect((await run.hub.get(PLAN_MIGRATIONS, COLD)).object.status).toEqual({ started: seconds(0) });
   });
@@ -95,7 +95,7 @@ describe('a Plan of another type', () => {
     await createCold(run);
     await show(run, { started: seconds(0) });
     await run.patchMigration({ spec: { cancel: [{ name: 'web' }] } });
-    await run.sweep();
+    await run.resync();
     expect(await run.held()).toEqual([]);
   });
 });
@@ -121,7 +121,7 @@ describe('a run whose Plan gets another type', () => {
     const at = { namespace: 'tenant', name: 'plan' };
     await run.hub.patch(PLANS, at, { merge: { status: { migration: null } }, subresource: 'status' });
     await change(run);
-    await run.sweep();
+    await run.resync();
     expect(await vmOf(run)).toEqual(['Canceled Modified']);
     expect(await run.held()).toEqual([]);
   });
@@ -131,7 +131,7 @@ describe('a run whose Plan gets another type', () => {
     await run.made(aReceiver(always), VIRTUAL_MACHINES);
     await run.made(aWaitingVmi(arrived), WHOLE_VMIS);
     await change(run);
-    await run.sweep();
+    await run.resync();
     expect(await vmOf(run)).toEqual(['CutOver', 'Succeeded Succeeded']);
     expect((await run.vm())?.spec.runStrategy).toBe('Halted');
     expect(await run.held()).toEqual([]);
@@ -141,7 +141,7 @@ describe('a run whose Plan gets another type', () => {
     const run = await ModelledRun.start();
     run.away.add('source');
     await change(run);
-    await run.sweep();
+    await run.resync();
     await run.hub.delete(PROVIDERS, { namespace: 'tenant', name: 'source' });
     await run.changed('Provider', 'source');
     expect((await run.held()).sort()).toEqual(HELD);
@@ -156,7 +156,7 @@ describe('a run whose Plan gets another type', () => {
   test('has not begun: it is left alone', async () => {
     const run = await ModelledRun.prepareReady();
     await change(run);
-    await run.sweep();
+    await run.resync();
     expect((await run.migration()).status).toBeUndefined();
     expect((await run.plan()).status).toBeUndefined();
   });

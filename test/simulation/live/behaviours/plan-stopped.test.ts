@@ -28,7 +28,7 @@ describe('the Plan is archived or deleted', () => {
       expect(conditionsOf((await run.migration()).status)).toEqual([wanted]);
       expect(await run.held()).toEqual([]);
       run.wait(3_600);
-      await run.sweep();
+      await run.resync();
       expect(conditionsOf((await run.migration()).status)).toEqual([wanted, 'Failed']);
     });
 
@@ -36,7 +36,7 @@ describe('the Plan is archived or deleted', () => {
       const run = await ModelledRun.prepare();
       await run.hold('migration', 'plan', 'source');
       await act(run);
-      await run.sweep();
+      await run.resync();
       expect(await run.held()).toEqual([]);
       expect(await run.isRecorded()).toBe(false);
       expect(await isPlanGone(run)).toBe(name === 'delete');
@@ -44,7 +44,7 @@ describe('the Plan is archived or deleted', () => {
 
     test('before the cut-over: the VM is as it was, and nothing is held', async () => {
       const run = await ModelledRun.start();
-      await run.sweep();
+      await run.resync();
       await act(run);
       await run.changed('Plan');
       const { status } = await run.migration();
@@ -75,13 +75,13 @@ describe('the Plan is archived or deleted', () => {
       const run = await ModelledRun.start();
       await run.made(aReceiver(), VIRTUAL_MACHINES);
       await run.models.source.admin.delete(VIRTUAL_MACHINES, { namespace: 'vms', name: 'web' });
-      await run.sweep();
+      await run.resync();
       await act(run);
       await run.changed('Plan');
       expect((await run.held()).sort()).toEqual(HELD);
       expect(await run.onTarget()).toEqual(['web']);
       await run.models.destination.admin.delete(VIRTUAL_MACHINES, { namespace: 'target', name: 'web' });
-      await run.sweep();
+      await run.resync();
       expect(await run.held()).toEqual([]);
       expect(await isPlanGone(run)).toBe(name === 'delete');
     });
@@ -92,9 +92,9 @@ describe('the Plan is archived or deleted', () => {
     ['Secret', SECRETS],
   ])('the deletion of a %s is a cancel too', async (_what, type) => {
     const run = await ModelledRun.start();
-    await run.sweep();
+    await run.resync();
     await run.hub.delete(type, { namespace: 'tenant', name: 'destination' });
-    await run.sweep();
+    await run.resync();
     expect(conditionsOf((await run.migration()).status?.vms?.[0])).toEqual(['Canceled Deleted']);
     expect(await run.held()).toEqual([]);
     expect((await run.hub.list(type, {})).items.map(({ metadata }) => metadata.name)).toEqual(['source']);

@@ -16,7 +16,7 @@ describe('a record that the source does not let the run take off', () => {
     run.refusesPut = (object) => (isRelease(object) ? answer(403, 'Forbidden') : undefined);
     if (isGivenUp) await run.breakGlass();
     else await run.patchMigration({ spec: { cancel: [{ name: 'web', namespace: 'vms' }] } });
-    await run.sweep();
+    await run.resync();
     expect((await run.migration()).status?.leftovers).toEqual([
       expect.stringMatching(
         /^the record of VirtualMachine vms\/web: replace of .* is refused: .*the policy says no$/,
@@ -24,7 +24,7 @@ describe('a record that the source does not let the run take off', () => {
     ]);
     expect((await run.held()).sort()).toEqual(isGivenUp ? [] : HELD);
     run.refusesPut = () => undefined;
-    await run.sweep();
+    await run.resync();
     expect(await run.isRecorded()).toBe(isGivenUp);
     expect(await run.held()).toEqual([]);
     expect((await run.migration()).status?.leftovers ?? []).toHaveLength(isGivenUp ? 1 : 0);
@@ -40,7 +40,7 @@ describe('a record that the source does not let the run take off', () => {
       return answer(403, 'Forbidden');
     };
     await run.patchMigration({ spec: { cancel: [{ name: 'web', namespace: 'vms' }] } });
-    await run.sweep();
+    await run.resync();
     expect(await run.isRecorded()).toBe(false);
     expect(run.warnings).toEqual([]);
     expect((await run.migration()).status?.leftovers ?? []).toEqual([]);
@@ -56,7 +56,7 @@ describe('a record that the source does not let the run take off', () => {
       return answer(409, 'Conflict');
     };
     await run.breakGlass();
-    await run.sweep();
+    await run.resync();
     expect(conflicts).toBe(0);
     expect(await run.isRecorded()).toBe(false);
     expect(await run.held()).toEqual([]);

@@ -26,7 +26,7 @@ describe('what a late call holds after the end of the run', () => {
   const ended = async (): Promise<ModelledRun> => {
     const run = await ModelledRun.start();
     await run.patchMigration({ spec: { cancel: [{ name: 'web' }] } });
-    await run.sweep();
+    await run.resync();
     expect(await run.held()).toEqual([]);
     return run;
   };
@@ -53,7 +53,7 @@ describe('what a late call holds after the end of the run', () => {
   test('stays while another run goes on', async () => {
     const run = await ModelledRun.start();
     await run.made(aReceiver(always), VIRTUAL_MACHINES);
-    await run.sweep();
+    await run.resync();
     run.away.add('source');
     await run.hub.delete(PROVIDERS, { namespace: 'tenant', name: 'source' });
     await run.changed('Provider', 'source');
@@ -66,9 +66,9 @@ describe('what a late call holds after the end of the run', () => {
 test('the process ended between the Plan, which is gone, and its Migration: that is let go too', async () => {
   const run = await ModelledRun.start();
   await run.hub.delete(PLANS, { namespace: 'tenant', name: 'plan' });
-  await run.sweep();
+  await run.resync();
   await run.hold('migration', 'source');
-  await run.sweep();
+  await run.resync();
   expect(await run.held()).toEqual([]);
   expect(conditionsOf((await run.migration()).status)).toContain('Canceled');
 });
@@ -77,12 +77,12 @@ test('the process ended before a closed Migration, which is deleted, went: its e
   const run = await ModelledRun.start();
   run.isBrokerAway = true;
   await run.patchMigration({ spec: { cancel: [{ name: 'web' }] } });
-  await run.sweep();
+  await run.resync();
   expect(run.posted).toEqual([]);
   run.isBrokerAway = false;
   await run.hold('migration', 'plan');
   await run.hub.delete(PLAN_MIGRATIONS, { namespace: 'tenant', name: 'migration' });
-  await run.sweep();
+  await run.resync();
   expect(run.posted.map(({ type }) => type)).toContain('io.kubevirt.mtq.live.canceled');
   expect(await run.held()).toEqual([]);
   expect((await run.hub.list(PLAN_MIGRATIONS, {})).items).toEqual([]);
@@ -93,7 +93,7 @@ test('what an interrupted beginning holds goes with its Plan, and the Migration 
   await run.hold('migration', 'plan', 'source');
   await run.patchMigration({ metadata: { annotations: { [LIVE_ANNOTATION.clusters]: 's t' } } });
   await run.hub.delete(PLANS, { namespace: 'tenant', name: 'plan' });
-  await run.sweep();
+  await run.resync();
   expect(await run.held()).toEqual([]);
   expect((await run.migration()).metadata.annotations ?? {}).not.toHaveProperty([LIVE_ANNOTATION.clusters]);
 });
@@ -101,7 +101,7 @@ test('what an interrupted beginning holds goes with its Plan, and the Migration 
 test('a run goes on with its Providers though a user took the finalizer off its Migration', async () => {
   const run = await ModelledRun.start();
   run.away.add('source');
-  await run.sweep();
+  await run.resync();
   await run.patchMigration({ metadata: { finalizers: null } });
   await run.hub.delete(PROVIDERS, { namespace: 'tenant', name: 'source' });
   await run.changed('Provider', 'source');

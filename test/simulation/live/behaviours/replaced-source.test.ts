@@ -13,7 +13,7 @@ test('a source VM that was replaced past the cut-over is no end, until the other
   const { kind, apiVersion, spec } = (await run.vm()) ?? always(aReceiver());
   await admin.delete(VIRTUAL_MACHINES, name);
   await admin.create(VIRTUAL_MACHINES, { kind, apiVersion, spec, metadata: name } as never);
-  await run.sweep();
+  await run.resync();
   const [vm] = (await run.migration()).status?.vms ?? [];
   expect(vm?.conditions).toMatchObject([
     { type: 'CutOver' },
@@ -21,7 +21,7 @@ test('a source VM that was replaced past the cut-over is no end, until the other
   ]);
   expect((await run.held()).sort()).toEqual(HELD);
   await admin.patch(VIRTUAL_MACHINES, name, { merge: { spec: { runStrategy: 'Halted' } } });
-  await run.sweep();
+  await run.resync();
   expect(conditionsOf((await run.migration()).status)).toContain('Succeeded');
   expect(await run.held()).toEqual([]);
 });

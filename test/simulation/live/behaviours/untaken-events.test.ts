@@ -9,7 +9,7 @@ describe('events that the Broker did not take', () => {
     const run = await ModelledRun.start();
     run.isBrokerAway = isBrokerAway;
     await run.patchMigration({ spec: { cancel: [{ name: 'web', namespace: 'vms' }] } });
-    await run.sweep();
+    await run.resync();
     expect((await run.migration()).status?.completed).toBeDefined();
     return run;
   }
@@ -19,14 +19,14 @@ describe('events that the Broker did not take', () => {
     const run = await ended(true);
     expect(run.posted).toEqual([]);
     expect(await run.held()).toEqual([]);
-    await run.sweep();
+    await run.resync();
     expect(run.posted).toEqual([]);
     run.isBrokerAway = false;
-    await run.sweep();
+    await run.resync();
     expect(kindsOf(run)).toEqual(kindsOf(await ended(false)));
     expect(kindsOf(run)).toContain('io.kubevirt.mtq.live.canceled');
     expect((await run.migration()).status).not.toHaveProperty('outbox');
-    await run.sweep();
+    await run.resync();
     expect(kindsOf(run)).toEqual(kindsOf(await ended(false)));
   });
 
@@ -45,7 +45,7 @@ describe('events that the Broker did not take', () => {
       { merge: { status: { outbox } }, subresource: 'status' },
     );
     run.isBrokerAway = false;
-    await run.sweep();
+    await run.resync();
     expect(run.posted).toEqual([]);
     expect((await run.migration()).status).not.toHaveProperty('outbox');
   });

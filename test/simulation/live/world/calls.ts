@@ -211,7 +211,7 @@ export class Calls {
 
 /** A Plan or Provider that is deleted after the run has an event of its own. The guard looks at a Plan until it is gone. */
 async function passOf(hub: Hub, context: LiveContext): Promise<ReconcileResult> {
-  for (const { kind = '', metadata } of hub.isLetGo ? hub.going : []) {
+  for (const { kind = '', metadata } of hub.isReleased ? hub.going : []) {
     const { namespace = '', name } = metadata;
     await migrationsOfEvent(
       { namespace, name, type: LIVE_EVENT.resync, id: 'sweep', kind, isChange: false },

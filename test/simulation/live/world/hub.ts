@@ -119,7 +119,7 @@ export class Hub {
   }
 
   /** Nothing is done any more. */
-  get isLetGo(): boolean {
+  get isReleased(): boolean {
     return this.migration?.metadata.finalizers?.includes(LIVE_FINALIZER) !== true;
   }
 

@@ -144,7 +144,7 @@ export class ModelledRun {
   }
 
   /** The guard's look at the Migration, or at the plan. */
-  async sweep(kind: 'Migration' | 'Plan' = 'Migration', name = kind.toLowerCase()): Promise<void> {
+  async resync(kind: 'Migration' | 'Plan' = 'Migration', name = kind.toLowerCase()): Promise<void> {
     const about = { kind, namespace: NAMESPACE, name };
     await this.#send(liveEvent({ type: LIVE_EVENT.resync, from: 'guard', about, cause: this.#nextId() }));
   }

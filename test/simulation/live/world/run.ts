@@ -102,7 +102,7 @@ class Run {
   }
 
   get #isOver(): boolean {
-    return this.#violation !== undefined || (this.#hub.isLetGo && this.#calls.underWay === 0);
+    return this.#violation !== undefined || (this.#hub.isReleased && this.#calls.underWay === 0);
   }
 
   async #step(): Promise<void> {

@@ -13,7 +13,7 @@ import {
   rightsToUse,
   rightToUse,
   type Hosts,
-} from './rights.ts';
+} from './rights-needed.ts';
 
 const WEB: PlanVm = { namespace: 'vms', name: 'web' };
 const HOOKED: PlanVm = { ...WEB, hooks: [{ step: 'PreHook', hook: { name: 'hook' } }] };

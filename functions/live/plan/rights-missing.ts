@@ -1,5 +1,5 @@
 import type { Requester } from '../../domain/live/requester.ts';
-import type { Right } from './rights.ts';
+import type { Right } from './rights-needed.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import type { Cluster, ResourceType } from '../../kubernetes/cluster.ts';
 
