@@ -21,14 +21,24 @@ const OURS = `{${Object.entries(KEYS)
   .map(([plural, { annotations, labels }]) => `${text(plural)}: [${list(annotations)}, ${list(labels)}]`)
   .join(', ')}}[request.resource.resource]`;
 
-/** The names of other changed keys, in the map of metadata at this index in OURS. */
+/**
+ * The keys that a loop may visit. CEL's cost tracker searches a stack that grows with each turn of a loop (cel-go v0.26, runtimecost.go,
+ * refValStack.drop), so a loop costs the square of its range, and a tenant may store tens of thousands of keys.
+ */
+const MAX_KEYS = 128;
+
+/**
+ * The names of other changed keys, in the map of metadata at this index in OURS. A map that is too large for a loop is compared by its size
+ * alone: nothing that a tenant stores may keep a repair from being written.
+ */
 const foreignIn = (map: 'annotations' | 'labels', place: 0 | 1): string => {
-  const now = `object.metadata[?${text(map)}]`;
-  const before = `oldObject.metadata[?${text(map)}]`;
-  const isForeign = `!(key in variables.ours[${place}]) && ${now}[?key] != ${before}[?key]`;
-  const keys = (of: string): string => `${of}.orValue({}).map(key, key)`;
-  return `${keys(now)}.filter(key, ${isForeign})
-    + ${keys(before)}.filter(key, !(key in ${now}.orValue({})) && ${isForeign})`;
+  const [now, before, ours] = [`variables.${map}`, `variables.old${map}`, `variables.ours[${place}]`];
+  const isForeign = `!(key in ${ours}) && ${now}[?key] != ${before}[?key]`;
+  const hasOthers = `${now}.size() - ${before}.size() > ${ours}.size() || ${before}.size() - ${now}.size() > ${ours}.size()`;
+  const isLarge = `${before}.size() > ${MAX_KEYS} || ${now}.size() > ${2 * MAX_KEYS}`;
+  return `(${isLarge} ? (${hasOthers} ? [${text(`other ${map}`)}] : [])
+    : ${now}.map(key, key).filter(key, ${isForeign})
+    + ${before}.map(key, key).filter(key, !(key in ${now}) && ${isForeign}))`;
 };
 
 /** Whether a grant is recorded: without one, no amount may be above the spec unless it was so before. */
@@ -51,6 +61,13 @@ const VARIABLES: readonly Variable[] = [
       "request.resource.resource == 'resourcequotas' && request.?subResource.orValue('') == 'status'",
   },
   { name: 'ours', expression: OURS },
+  ...(['annotations', 'labels'] as const).flatMap((map) => [
+    { name: map, expression: `object.metadata[?${text(map)}].orValue({})` },
+    {
+      name: `old${map}`,
+      expression: `oldObject == null ? {} : oldObject.metadata[?${text(map)}].orValue({})`,
+    },
+  ]),
   {
     name: 'foreign',
     expression: `oldObject == null ? [] : ${foreignIn('annotations', 0)} + ${foreignIn('labels', 1)}`,
@@ -64,8 +81,13 @@ const VARIABLES: readonly Variable[] = [
   { name: 'oldHard', expression: "variables.isStatus ? oldObject[?'status'][?'hard'].orValue({}) : {}" },
   { name: 'specHard', expression: "variables.isStatus ? object[?'spec'][?'hard'].orValue({}) : {}" },
   {
+    name: 'isSmall',
+    expression: `[variables.hard, variables.oldHard, variables.specHard].all(map, map.size() <= ${MAX_KEYS})`,
+  },
+  {
     name: 'isAtSpec',
-    expression: `variables.hard.all(key, ${says('specHard')}) && variables.specHard.all(key, key in variables.hard)`,
+    expression: `variables.hard == variables.specHard || (variables.isSmall
+      && variables.hard.all(key, ${says('specHard')}) && variables.specHard.all(key, key in variables.hard))`,
   },
   {
     name: 'mayRaise',
@@ -73,7 +95,8 @@ const VARIABLES: readonly Variable[] = [
   },
   {
     name: 'wrongAmounts',
-    expression: `variables.isAtSpec ? [] : variables.hard.map(key, key).filter(key, !(${says('oldHard')})
+    expression: `variables.isAtSpec || variables.hard == variables.oldHard ? []
+      : !variables.isSmall ? ['more than ${MAX_KEYS} keys'] : variables.hard.map(key, key).filter(key, !(${says('oldHard')})
       && !(${says('specHard')}) && !(variables.mayRaise && key in variables.specHard && key in variables.oldHard
       && quantity(variables.hard[key]).isGreaterThan(quantity(variables.specHard[key]))))
       + variables.specHard.map(key, key).filter(key, key in variables.oldHard && !(key in variables.hard))`,
@@ -81,8 +104,10 @@ const VARIABLES: readonly Variable[] = [
   {
     name: 'losesRecord',
     // A new key has no `used` yet, so the write may leave it to the quota controller.
-    expression: `variables.isStatus && !variables.hard.all(key, ${says('specHard')}) && !(${isRecorded('object')})
-      && (${label('oldObject', LABEL.raised)}.hasValue() || ${annotation('oldObject', ANNOTATION.grant)}.hasValue())`,
+    expression: `variables.isStatus && !(${isRecorded('object')})
+      && (${label('oldObject', LABEL.raised)}.hasValue() || ${annotation('oldObject', ANNOTATION.grant)}.hasValue())
+      && variables.hard != variables.specHard
+      && !(variables.isSmall && variables.hard.all(key, ${says('specHard')}))`,
   },
 ];
 

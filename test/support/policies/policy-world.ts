@@ -41,6 +41,8 @@ export interface PolicyWorld {
   breakGlass(user: string): Promise<void>;
   /** Rights beyond its own role, so that RBAC refuses no request here. */
   mayEverything(account: string): Promise<void>;
+  /** The API server's metrics, as text. */
+  metrics(): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -119,6 +121,12 @@ export async function startPolicyWorld(): Promise<PolicyWorld> {
     },
     mayEverything: (account) => mayEdit(admin, userOf(account)),
     breakGlass: (user) => bindRole(admin, { role: 'managed-tenant-quota-break-glass', user }),
+    metrics: async () =>
+      String(
+        (await apiRequests(controlPlane.adminKubeconfig)({ path: '/metrics', accept: 'text/plain' })).body[
+          'message'
+        ],
+      ),
     stop: () => controlPlane.stop(),
   };
 }

@@ -1,0 +1,160 @@
+import { ANNOTATION, LABEL, SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
+import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { render } from '../../cluster/controlplane/kustomize.ts';
+import type { ApiRequest } from '../environment/api-request.ts';
+import { startPolicyWorld, type PolicyWorld } from './policy-world.ts';
+
+const TENANT = 'tenant';
+/** The namespace with many labels itself. */
+const LABELLED = 'labelled';
+const QUOTAS = `/api/v1/namespaces/${TENANT}/resourcequotas`;
+const VMIMS = `/apis/kubevirt.io/v1/namespaces/${TENANT}/virtualmachineinstancemigrations`;
+const RUNS = 5;
+
+/** CPU of the API server for one write, seconds. */
+export interface WriteCost {
+  readonly write: string;
+  readonly without: number;
+  readonly withPolicies: number;
+}
+
+interface Write {
+  readonly user: string;
+  readonly request: ApiRequest;
+}
+
+/** `count` keys, as short as they can be. */
+const shortKeys = (count: number, value = ''): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index.toString(36)}`, value]));
+
+/**
+ * Measures what the policies add to writes of objects with `keys` labels, or amounts: the same requests, as dry runs, before the policies are
+ * installed and after. Each figure is the smallest of five, because other work of the API server only adds to it.
+ */
+export async function measureWriteCosts(keys: number): Promise<WriteCost[]> {
+  const world = await startPolicyWorld();
+  try {
+    const writes = await writesOf(world, keys);
+    const before = await costsOf(world, writes);
+    await world.installPolicies(await render('config/policies'));
+    const after = await costsOf(world, writes);
+    return Object.keys(writes).map((write, index) => ({
+      write,
+      without: before[index] ?? NaN,
+      withPolicies: after[index] ?? NaN,
+    }));
+  } finally {
+    await world.stop();
+  }
+}
+
+async function writesOf(world: PolicyWorld, keys: number): Promise<Record<string, Write>> {
+  const { admin } = world;
+  for (const account of [SERVICE_ACCOUNT.raise, SERVICE_ACCOUNT.lower, SERVICE_ACCOUNT.unlock])
+    await world.mayEverything(account);
+  const labels = shortKeys(keys);
+  // A quota stores its amounts three times.
+  const amounts = Object.keys(shortKeys(Math.floor(keys / 4)));
+  const hard = Object.fromEntries(amounts.map((key) => [`count/${key}.x`, '0']));
+  await world.tenant(TENANT, { labels: { [LABEL.locked]: 'true' } }, []);
+  await world.tenant(LABELLED, { labels }, []);
+  // The quota controller would make an API request for each of the amounts.
+  await world.pauseControllers();
+  for (const quota of [
+    { metadata: { name: 'labels', namespace: TENANT, labels }, spec: { hard: { services: '1' } } },
+    { metadata: { name: 'amounts', namespace: TENANT }, spec: { hard } },
+  ]) {
+    await admin.create(RESOURCE_QUOTAS, quota);
+    const status = { hard: quota.spec.hard, used: quota.spec.hard };
+    const at = { namespace: TENANT, name: quota.metadata.name };
+    await admin.patch(RESOURCE_QUOTAS, at, { merge: { status }, subresource: 'status' });
+  }
+  await admin.create(MIGRATIONS, {
+    metadata: { name: 'mig0', namespace: TENANT, labels },
+    spec: { vmiName: 'vm0' },
+  });
+  const read = async (name: string): Promise<KubernetesObject> =>
+    (await admin.get(RESOURCE_QUOTAS, { namespace: TENANT, name })).object;
+  const withLabels = await read('labels');
+  const { object: namespace } = await admin.get(NAMESPACES, { name: LABELLED });
+  const { object: migration } = await admin.get(MIGRATIONS, { namespace: TENANT, name: 'mig0' });
+  const put = (user: string, path: string, object: KubernetesObject, changed: object = {}): Write => ({
+    user,
+    request: { method: 'PUT', path, body: { ...object, metadata: { ...object.metadata, ...changed } } },
+  });
+  const fence = { annotations: { [ANNOTATION.lastRelease]: 't undone' } };
+  const raised = {
+    labels: { ...labels, [LABEL.raised]: 'true' },
+    annotations: { [ANNOTATION.grant]: '{}', [ANNOTATION.migrations]: 'a/b' },
+  };
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'pod', labels },
+    spec: { containers: [{ name: 'c', image: 'i', resources: { requests: { cpu: '1' } } }] },
+  };
+  return {
+    'lower fences a quota with many labels': put(
+      SERVICE_ACCOUNT.lower,
+      `${QUOTAS}/labels/status`,
+      withLabels,
+      fence,
+    ),
+    'raise marks a quota with many labels': put(
+      SERVICE_ACCOUNT.raise,
+      `${QUOTAS}/labels/status`,
+      withLabels,
+      raised,
+    ),
+    'lower fences a quota with many amounts': put(
+      SERVICE_ACCOUNT.lower,
+      `${QUOTAS}/amounts/status`,
+      await read('amounts'),
+      fence,
+    ),
+    'unlock writes a namespace with many labels': put(
+      SERVICE_ACCOUNT.unlock,
+      `/api/v1/namespaces/${LABELLED}`,
+      namespace,
+      { annotations: { [ANNOTATION.lastAttempt]: '{}' } },
+    ),
+    'lower nudges a migration with many labels': put(SERVICE_ACCOUNT.lower, `${VMIMS}/mig0`, migration, {
+      annotations: { [ANNOTATION.nudged]: 'now' },
+    }),
+    'a tenant edits a quota with many amounts': put('editor', `${QUOTAS}/amounts`, await read('amounts')),
+    'a tenant edits a migration with many labels': put('editor', `${VMIMS}/mig0`, migration),
+    'a tenant creates a pod with many labels': {
+      user: 'editor',
+      request: { method: 'POST', path: `/api/v1/namespaces/${TENANT}/pods`, body: pod },
+    },
+  };
+}
+
+async function costsOf(world: PolicyWorld, writes: Record<string, Write>): Promise<number[]> {
+  const costs: number[] = [];
+  for (const { user, request } of Object.values(writes)) {
+    const dry = { ...request, path: `${request.path}?dryRun=All` };
+    const each: number[] = [];
+    for (let run = 0; run < RUNS; run += 1) {
+      const before = await cpuOf(world);
+      await world.ask(user, dry);
+      each.push((await cpuOf(world)) - before);
+    }
+    costs.push(Math.min(...each));
+  }
+  return costs;
+}
+
+/** CPU seconds of the API server's process. */
+const cpuOf = async (world: PolicyWorld): Promise<number> =>
+  Number(/^process_cpu_seconds_total (\S+)/m.exec(await world.metrics())?.[1]);
+
+/** A line for each write: CPU seconds without and with the policies, and their ratio. */
+export const table = (costs: readonly WriteCost[]): string =>
+  costs
+    .map(({ write, without, withPolicies }) => {
+      const figures = [without, withPolicies, withPolicies / without].map((figure) => figure.toFixed(2));
+      return `${figures.join(' ')}  ${write}`;
+    })
+    .join('\n');
