@@ -45,7 +45,6 @@ describe('rights', () => {
       [`delete ${PROGRESSES.plural}.${GROUP}`]: ['progress'],
       [`update ${PROGRESSES.plural}/status.${GROUP}`]: ['progress'],
       'update validatingwebhookconfigurations.admissionregistration.k8s.io (mtq-guard)': ['guard'],
-      'create secrets': ['guard'],
       'update secrets (mtq-guard-certs)': ['guard'],
     });
   });

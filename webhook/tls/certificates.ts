@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
-import { isAlreadyExists, isConflict, isNotFound } from '../../functions/kubernetes/errors.ts';
+import { ignoreNotFound, isConflict, isNotFound } from '../../functions/kubernetes/errors.ts';
 import type { Log } from '../../functions/runtime/log.ts';
 import { needsRenewal, SERVING_NAMES, servingProblem, type Certificates, type Renewal } from './renewal.ts';
 import { SECRETS, type Secret } from './resources.ts';
@@ -48,22 +48,20 @@ const MAX_RACES = 5;
 
 /**
  * Reads the certificate in the Secret mtq-system/mtq-guard-certs; issues a new one first where it is missing, unusable or near its
- * end. All replicas use the same certificate: the first write wins, and the other replicas read it. Rejects with ApiError or
- * Unreachable, and with UnusableCertificate when it cannot use cert-manager's Secret.
+ * end. All replicas use the same certificate: the first write wins, and the other replicas read it. The Secret itself comes with the
+ * manifests: RBAC cannot restrict a create by name, and a stolen token could make a Secret that gets another service account's token.
+ * Rejects with ApiError or Unreachable, and with UnusableCertificate when there is no Secret, or it may not use it.
  */
 export async function ensureCertificate(store: CertificateStore): Promise<ServingCertificate> {
   for (let race = 1; race <= MAX_RACES; race += 1) {
     const secret = await readSecret(store.cluster);
-    if (secret !== undefined && isCertManagers(secret)) return ofCertManager(secret, store.now);
+    if (isCertManagers(secret)) return ofCertManager(secret, store.now);
     const current = certificatesOf(secret);
     const renewal = needsRenewal(current, store.now);
     if (renewal === undefined) return ours(current);
     const next = await renewed(current, renewal, store);
     if (await write(store.cluster, secret, next)) {
-      store.log('info', 'new certificate', {
-        problem: secret === undefined ? 'Missing' : renewal.problem,
-        renewed: renewal.renew,
-      });
+      store.log('info', 'new certificate', { problem: renewal.problem, renewed: renewal.renew });
       return ours(next);
     }
   }
@@ -125,30 +123,31 @@ export function isYoung({ cert }: KeyPair, now: Date, milliseconds: number): boo
   return now.getTime() - new X509Certificate(cert).validFromDate.getTime() < BACKDATED_MS + milliseconds;
 }
 
-async function readSecret(cluster: Cluster): Promise<Secret | undefined> {
-  try {
-    const at = { namespace: SYSTEM_NAMESPACE, name: CERTIFICATES_SECRET };
-    return (await cluster.get(SECRETS, at)).object;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+/** Types of a Secret with a certificate. The API server fills others itself, one of them with a service account's token. */
+const TYPES: readonly (string | undefined)[] = ['Opaque', 'kubernetes.io/tls'];
+
+async function readSecret(cluster: Cluster): Promise<Secret> {
+  const name = `Secret ${SYSTEM_NAMESPACE}/${CERTIFICATES_SECRET}`;
+  const at = { namespace: SYSTEM_NAMESPACE, name: CERTIFICATES_SECRET };
+  const read = await ignoreNotFound(cluster.get(SECRETS, at));
+  if (read === undefined)
+    throw new UnusableCertificate(
+      `${name} is missing: apply the manifests again, which have it without data`,
+    );
+  const { type } = read.object;
+  if (TYPES.includes(type)) return read.object;
+  throw new UnusableCertificate(
+    `${name} has type ${type ?? ''}: delete it, and apply the manifests again, which have it without data`,
+  );
 }
 
 /** Writes the Secret; returns false if another writer was first. */
-async function write(cluster: Cluster, found: Secret | undefined, next: Certificates): Promise<boolean> {
-  const data = toData(next);
+async function write(cluster: Cluster, read: Secret, next: Certificates): Promise<boolean> {
   try {
-    if (found === undefined) {
-      const metadata = { namespace: SYSTEM_NAMESPACE, name: CERTIFICATES_SECRET };
-      await cluster.create(SECRETS, { metadata, type: 'kubernetes.io/tls', data });
-    } else {
-      await cluster.replace(SECRETS, { ...found, data: { ...found.data, ...data } });
-    }
+    await cluster.replace(SECRETS, { ...read, data: { ...read.data, ...toData(next) } });
     return true;
   } catch (error) {
-    const gone = found !== undefined && isNotFound(error);
-    if (gone || isAlreadyExists(error) || isConflict(error)) return false;
+    if (isNotFound(error) || isConflict(error)) return false;
     throw error;
   }
 }
@@ -167,8 +166,8 @@ function toData({ authority, serving }: Certificates): Record<string, string> {
   };
 }
 
-function certificatesOf(secret: Secret | undefined): Certificates {
-  const read = (key: string): string => Buffer.from(secret?.data?.[key] ?? '', 'base64').toString('utf8');
+function certificatesOf(secret: Secret): Certificates {
+  const read = (key: string): string => Buffer.from(secret.data?.[key] ?? '', 'base64').toString('utf8');
   return {
     authority: { cert: read('ca.crt'), key: read('ca.key') },
     serving: { cert: read('tls.crt'), key: read('tls.key') },

@@ -18,7 +18,7 @@ const NAMES: Found[] = [];
 
 for (const file of FILES) {
   const text = readFileSync(join(ROOT, file), 'utf8');
-  const source = ts.createSourceFile(file, text, ts.ScriptTarget.ESNext, true);
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.ESNext);
   const comments = new Map<number, number>();
   const found = (pos: number, end: number): Found => ({
     at: `${file}:${String(source.getLineAndCharacterOfPosition(pos).line + 1)}`,
@@ -26,13 +26,13 @@ for (const file of FILES) {
   });
   const visit = (node: ts.Node): void => {
     if (ts.isIdentifier(node) || ts.isPrivateIdentifier(node))
-      NAMES.push(found(node.getStart(), node.getEnd()));
+      NAMES.push(found(node.getStart(source), node.getEnd()));
     const ranges = [
       ...(ts.getLeadingCommentRanges(text, node.getFullStart()) ?? []),
       ...(ts.getTrailingCommentRanges(text, node.getEnd()) ?? []),
     ];
     for (const { pos, end } of ranges) comments.set(pos, end);
-    for (const child of node.getChildren(source)) if (!ts.isJSDoc(child)) visit(child);
+    ts.forEachChild(node, visit);
   };
   visit(source);
   for (const [pos, end] of comments) COMMENTS.push(found(pos, end));

@@ -51,8 +51,15 @@ afterAll(async () => {
   await controlPlane.stop();
 });
 
-beforeEach(async () => {
+/** Replaces the Secret; without arguments as the manifests have it. */
+async function resetSecret({ type = 'Opaque', ...more }: Partial<Secret> = {}): Promise<Secret> {
   await ignoreNotFound(admin.delete(SECRETS, SECRET_AT));
+  const metadata = { ...SECRET_AT, ...more.metadata };
+  return (await admin.create(SECRETS, { ...more, metadata, type })).object;
+}
+
+beforeEach(async () => {
+  await resetSecret();
   await ignoreNotFound(admin.delete(VALIDATING_WEBHOOK_CONFIGURATIONS, { name: WEBHOOK.configuration }));
 });
 
@@ -138,7 +145,7 @@ describe('ensureCertificate (F16)', () => {
     expect(one).toMatchObject({ managedBy: 'mtq-guard' });
 
     const secret = await readSecret();
-    expect(secret.type).toBe('kubernetes.io/tls');
+    expect(secret.type).toBe('Opaque');
     expect(Object.keys(secret.data ?? {}).sort()).toEqual(['ca.crt', 'ca.key', 'tls.crt', 'tls.key']);
     expect(decoded(secret, 'tls.crt')).toBe(one?.cert);
     expect(await ensureCertificate({ cluster: admin, now: new Date(), log, lifetimes })).toEqual(one);
@@ -170,7 +177,7 @@ describe('ensureCertificate (F16)', () => {
     ['empty', { 'tls.crt': '', 'tls.key': '' }],
     ['no PEM', { 'tls.crt': 'eA==', 'tls.key': 'eA==', 'ca.crt': 'eA==' }],
   ])('a Secret that is %s is filled', async (_, data) => {
-    await admin.create(SECRETS, { metadata: SECRET_AT, type: 'kubernetes.io/tls', data });
+    await resetSecret({ data });
     const { cert } = await ensureCertificate({ cluster: admin, now: new Date(), log, lifetimes });
     const secret = await readSecret();
     expect(decoded(secret, 'tls.crt')).toBe(cert);
@@ -189,6 +196,7 @@ describe('ensureCertificate (F16)', () => {
     const authority = issueAuthority(validFor(365));
     const serving = issueServing([SERVING_NAMES[0]], validFor(1), authority);
     const base64 = (text: string): string => Buffer.from(text).toString('base64');
+    await admin.delete(SECRETS, SECRET_AT);
     const created = await admin.create(SECRETS, {
       metadata: { ...SECRET_AT, annotations: { 'cert-manager.io/certificate-name': 'guard' } },
       type: 'kubernetes.io/tls',
@@ -209,6 +217,27 @@ describe('ensureCertificate (F16)', () => {
       /cert-manager's \(Certificate guard\) and cannot be used: Expired/,
     );
     expect((await readSecret()).metadata.resourceVersion).toBe(created.object.metadata.resourceVersion);
+  });
+});
+
+describe('a Secret that the guard may not use', () => {
+  const ensured = (): Promise<unknown> =>
+    ensureCertificate({ cluster: admin, now: new Date(), log, lifetimes });
+
+  test('missing: it makes none, and says what to do', async () => {
+    await admin.delete(SECRETS, SECRET_AT);
+    await expect(ensured()).rejects.toThrow(
+      /^Secret mtq-system\/mtq-guard-certs is missing: apply the manifests again/,
+    );
+    await expect(readSecret()).rejects.toMatchObject({ code: 404 });
+  });
+
+  test('of another type, such as one that gets a service account’s token: it writes nothing to it', async () => {
+    const { metadata } = await resetSecret({ type: 'example.com/other' });
+    await expect(ensured()).rejects.toThrow(
+      /has type example\.com\/other: delete it, and apply the manifests again/,
+    );
+    expect((await readSecret()).metadata.resourceVersion).toBe(metadata.resourceVersion);
   });
 });
 

@@ -48,8 +48,15 @@ afterAll(async () => {
   await controlPlane.stop();
 });
 
+/** Makes the Secret as the manifests have it. */
+async function resetSecret(): Promise<void> {
+  await ignoreNotFound(admin.delete(SECRETS, SECRET));
+  await admin.create(SECRETS, { metadata: SECRET, type: 'Opaque' });
+}
+
 beforeEach(async () => {
   await admin.create(VALIDATING_WEBHOOK_CONFIGURATIONS, manifest);
+  await resetSecret();
 });
 
 afterEach(async () => {
@@ -103,7 +110,7 @@ const readSecret = async (): Promise<Secret> => (await admin.get(SECRETS, SECRET
 
 describe('the Secret', () => {
   test.each<[string, () => Promise<unknown>]>([
-    ['deleted', () => admin.delete(SECRETS, SECRET)],
+    ['made again, as by a new installation', resetSecret],
     [
       'garbled',
       async () => {
@@ -138,6 +145,18 @@ describe('the Secret', () => {
     },
   );
 
+  test('deleted: the replicas keep their certificate, make no other one, and go on when it is back', async () => {
+    const [replica] = (await started(1)) as [Replica];
+    const before = current(replica);
+    await admin.delete(SECRETS, SECRET);
+    await empty();
+    await until('it is trusted again', () => isTrusted(before));
+    expect(replica.served).toEqual([before]);
+    await expect(readSecret()).rejects.toMatchObject({ code: 404 });
+    await resetSecret();
+    await until('it serves another', () => replica.served.length === 2);
+  });
+
   test('a replica that cannot read it keeps its certificate, and the bundle keeps its authority', async () => {
     const [ahead] = (await started(1)) as [Replica];
     let cut = false;
@@ -148,7 +167,7 @@ describe('the Secret', () => {
     });
     await until('it is ready', () => behind.rotation.problem() === undefined);
     cut = true;
-    await admin.delete(SECRETS, SECRET);
+    await resetSecret();
     await until('the other serves a new one', () => ahead.served.length === 2);
     expect(behind.served).toHaveLength(1);
     expect(current(behind).ca).not.toBe(current(ahead).ca);
