@@ -1,6 +1,7 @@
 import type { Cluster } from '../functions/kubernetes/cluster.ts';
 import { NAMESPACES } from '../functions/kubernetes/resources.ts';
 import { ignoreNotFound } from '../functions/kubernetes/errors.ts';
+import { DNS_LABEL } from '../functions/domain/dns-name.ts';
 import type { IncumbentState } from '../functions/domain/proof.ts';
 import type { GuardSettings } from '../functions/runtime/settings.ts';
 import type { AdmissionRequest, Decision } from './admission/admission.ts';
@@ -9,9 +10,6 @@ import { isAboutKeys, review } from './admission/review.ts';
 
 type Reviewing = Pick<GuardSettings, 'KUBEVIRT_NAMESPACE' | 'KUBEVIRT_CONTROLLER'> &
   Partial<Pick<GuardSettings, 'LIVE_MIGRATION'>>;
-
-/** The pattern of an RFC 1123 label. Any other text would change the path of the GET; an empty name would read the list. */
-const NAMESPACE_NAME = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /** Each review reads the namespace by one live GET, because a cache may be stale. */
 export function newReview(
@@ -23,7 +21,7 @@ export function newReview(
   return async (request) => {
     if (isAboutForklift(request)) return reviewForklift(request, { cluster, allowLoopback });
     const { namespace: name = '' } = request;
-    const isRead = !isAboutKeys(request) && NAMESPACE_NAME.test(name);
+    const isRead = !isAboutKeys(request) && DNS_LABEL.test(name);
     const read = isRead ? await ignoreNotFound(cluster.get(NAMESPACES, { name })) : undefined;
     return review({
       request,

@@ -1,34 +1,31 @@
 import { shortList } from './bounded.ts';
+import { dnsLabel, dnsSubdomain } from './dns-name.ts';
 import { EVENT, type EventType, type Reason } from './names.ts';
 import { type MAINTENANCE_CHANGED } from './progress/names.ts';
 import type { Reference } from './lock.ts';
 import type { Subject } from './progress/progress-object.ts';
+import { anyVmmrqName } from './vmmrq-name.ts';
 import * as z from '../runtime/zod.ts';
 
 const filled = z.string().check(z.minLength(1));
 
-/** RFC 1123 label: what a namespace's name may be. */
-const namespaceName = z.string().check(z.regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/));
-const objectName = filled.check(z.maxLength(253));
-/** A VMMRQ's name; a cluster-wide one has its prefix (vmmrq-name.ts). */
-const vmmrqName = filled.check(z.maxLength(260));
 const token = filled.check(z.maxLength(64));
 /** `feasibility` keeps the last ones it saw, and any client may post an event. Those of Kubernetes have 36 characters. */
 export const uid = filled.check(z.maxLength(64));
-const reference = z.object({ name: objectName, uid });
+const reference = z.object({ name: dnsSubdomain, uid });
 
 /** Maximum text lengths in an event's data, characters; longer texts are cut. */
 export const MAX_TEXT = { reason: 200, message: 4_000 } as const;
 
 const base = z.object({
-  namespace: namespaceName,
+  namespace: dnsLabel,
   token: z.optional(token),
   migrations: z.optional(shortList(reference)),
   /** Names of the ResourceQuotas and VMMRQs of a lock, to be read again. */
-  quotas: z.optional(shortList(objectName)),
-  vmmrqs: z.optional(shortList(vmmrqName)),
+  quotas: z.optional(shortList(dnsSubdomain)),
+  vmmrqs: z.optional(shortList(anyVmmrqName)),
   /** Names of the migrations' VMIs, so that `lock` reads them in its first round. */
-  vmis: z.optional(shortList(objectName)),
+  vmis: z.optional(shortList(dnsSubdomain)),
   reason: z.optional(z.string().check(z.maxLength(MAX_TEXT.reason))),
   message: z.optional(z.string().check(z.maxLength(MAX_TEXT.message))),
 });
@@ -50,12 +47,9 @@ export const EVENT_DATA: Readonly<Record<EventType, z.ZodMiniType<z.infer<typeof
   [EVENT.resyncRequested]: base,
 };
 
-/** A node's name is a DNS subdomain. */
-const nodeName = z.string().check(z.regex(/^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/));
-
 /** The data of `maintenance.changed`: which drain, or the upgrade. */
 export const maintenanceChangedData = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('Drain'), node: nodeName }),
+  z.object({ kind: z.literal('Drain'), node: dnsSubdomain }),
   z.object({ kind: z.literal('Upgrade') }),
 ]);
 

@@ -1,3 +1,5 @@
+import * as z from '../runtime/zod.ts';
+import { dnsSubdomain } from './dns-name.ts';
 import type { KubernetesObject, Vmmrq } from './objects.ts';
 
 /** Prefix of the name of a cluster-wide VMMRQ. A VMMRQ's own name has no slash. */
@@ -12,3 +14,8 @@ export const isClusterWide = ({ metadata }: KubernetesObject): boolean => metada
 /** The name of the cluster-wide VMMRQ that such a name means; undefined: it means one of the namespace. */
 export const clusterWideName = (name: string): string | undefined =>
   name.startsWith(CLUSTER_WIDE) ? name.slice(CLUSTER_WIDE.length) : undefined;
+
+/** A VMMRQ's name, of either kind, as it arrives in an event. */
+export const anyVmmrqName = z
+  .string()
+  .check(z.refine((name) => dnsSubdomain.safeParse(clusterWideName(name) ?? name).success));

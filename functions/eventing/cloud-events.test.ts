@@ -101,6 +101,17 @@ describe('our events', () => {
     expect(() => toStepRequest(event(most + 1))).toThrow(BadEvent);
   });
 
+  // They become parts of API paths.
+  test.each<[string, Partial<OurEvent>]>([
+    ['namespace', { namespace: '..' }],
+    ['migration', { migrations: [{ name: 'a%2Fb', uid: 'u' }] }],
+    ['quota', { quotas: ['../../secrets/s'] }],
+    ['VMMRQ', { vmmrqs: ['cvmmrq/..'] }],
+    ['VMI', { vmis: ['a?watch=1'] }],
+  ])('no step can use one with the name of a %s that no object has', (_, named) => {
+    expect(() => toStepRequest(toCloudEvent({ ...locked, ...named }))).toThrow(BadEvent);
+  });
+
   const idOf = (different: Partial<OurEvent>): string => toCloudEvent({ ...locked, ...different }).id;
 
   test.each<[string, Partial<OurEvent>]>([

@@ -1,10 +1,10 @@
+import { dnsSubdomain } from '../domain/dns-name.ts';
 import { uid } from '../domain/events.ts';
 import { KIND } from '../domain/names.ts';
 import { shortList, textRecord } from '../domain/bounded.ts';
 import { isHardQuantity } from '../domain/quantity.ts';
 import * as z from '../runtime/zod.ts';
 
-const objectName = z.string().check(z.minLength(1), z.maxLength(253));
 const amounts = z.optional(textRecord(isHardQuantity));
 const conditions = z.optional(
   shortList(
@@ -17,7 +17,7 @@ const conditions = z.optional(
   ),
 );
 const metadata = z.object({
-  name: z.optional(objectName),
+  name: z.optional(dnsSubdomain),
   uid: z.optional(uid),
   namespace: z.string(),
   generation: z.optional(z.int()),
@@ -29,7 +29,7 @@ const eventObjectSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal(KIND.migration.kind),
     metadata,
-    spec: z.optional(z.object({ vmiName: z.catch(z.optional(objectName), undefined) })),
+    spec: z.optional(z.object({ vmiName: z.catch(z.optional(dnsSubdomain), undefined) })),
     status: z.optional(z.object({ phase: z.optional(z.string()), conditions })),
   }),
   z.object({

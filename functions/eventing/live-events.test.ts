@@ -30,6 +30,11 @@ describe('toLiveRequest', () => {
     ['another type', event('dev.knative.apiserver.resource.update', ABOUT)],
     ['no name', event('dev.knative.apiserver.ref.update', { ...ABOUT, name: '' })],
     ['a sweep of another kind', event('io.kubevirt.mtq.live.sweep', { data: { ...ABOUT, kind: 'Secret' } })],
+    ['a name that leads elsewhere', event('dev.knative.apiserver.ref.update', { ...ABOUT, name: '..' })],
+    [
+      'a namespace that leads elsewhere',
+      event('io.kubevirt.mtq.live.sweep', { data: { ...ABOUT, namespace: 'a/b' } }),
+    ],
     ['a sweep of nothing', event('io.kubevirt.mtq.live.sweep', {})],
   ])('refuses %s', (_, bad) => {
     expect(() => toLiveRequest(bad)).toThrow(BadEvent);

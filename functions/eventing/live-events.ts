@@ -1,5 +1,6 @@
 import { CloudEvent } from 'cloudevents';
 import { FORKLIFT_KIND, LIVE_EVENT, REFERENCE_EVENT } from '../domain/live/names.ts';
+import { dnsLabel, dnsSubdomain } from '../domain/dns-name.ts';
 import { sourceOf } from '../domain/names.ts';
 import { BadEvent } from './cloud-events.ts';
 import * as z from '../runtime/zod.ts';
@@ -16,12 +17,10 @@ export interface LiveRequest {
   readonly isChange: boolean;
 }
 
-const name = z.string().check(z.minLength(1), z.maxLength(253));
-
 const reference = z.object({
   kind: z.string().check(z.minLength(1), z.maxLength(63)),
-  namespace: name,
-  name,
+  namespace: dnsLabel,
+  name: dnsSubdomain,
 });
 
 const ownData = z.extend(reference, {

@@ -1,3 +1,4 @@
+import { dnsLabel, dnsSubdomain } from '../../functions/domain/dns-name.ts';
 import { missingRights } from '../../functions/live/plan/rights-missing.ts';
 import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
 import type { NamedReference, Plan, Provider } from '../../functions/domain/live/forklift.ts';
@@ -51,16 +52,14 @@ export async function reviewForklift(request: AdmissionRequest, options: Forklif
 
 type Written = Exclude<AdmissionRequest, { operation: 'DELETE' }>;
 
-/** RFC 1123 subdomain. Any other text would change the path of a GET. */
-const objectName = z.string().check(z.regex(/^[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?$/));
 const reference = z.object({
-  name: objectName,
-  namespace: z.optional(z.union([z.literal(''), objectName])),
+  name: dnsSubdomain,
+  namespace: z.optional(z.union([z.literal(''), dnsLabel])),
 });
 const migrationSchema = z.object({ spec: z.object({ plan: reference }) });
 const planSchema = z.object({
   spec: z.object({
-    targetNamespace: objectName,
+    targetNamespace: dnsLabel,
     provider: z.object({ source: reference, destination: reference }),
     vms: z.array(
       z.object({

@@ -1,4 +1,5 @@
 import type { RequestHandler } from 'express';
+import { DNS_LABEL } from '../../functions/domain/dns-name.ts';
 import type { View } from '../../functions/domain/view.ts';
 
 export interface ViewSource {
@@ -6,15 +7,12 @@ export interface ViewSource {
   viewOf(namespace: string): View | undefined;
 }
 
-/** The pattern of an RFC 1123 label. */
-const NAMESPACE_NAME = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
-
 /** GET /view?namespace=NS: the view for this namespace, from memory. 400 for an invalid name, 503 until the view is complete. */
 export const viewRoute =
   (source: ViewSource): RequestHandler =>
   ({ query }, response) => {
     const { namespace } = query;
-    if (typeof namespace !== 'string' || !NAMESPACE_NAME.test(namespace)) {
+    if (typeof namespace !== 'string' || !DNS_LABEL.test(namespace)) {
       response.status(400).type('text/plain').send('namespace: must be the name of a namespace\n');
       return;
     }

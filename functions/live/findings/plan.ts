@@ -1,3 +1,4 @@
+import { DNS_LABEL } from '../../domain/dns-name.ts';
 import { critical, has, withReady, type Finding } from '../../domain/live/conditions.ts';
 import type { NamedReference, Plan, Provider } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, type LiveConditionType } from '../../domain/live/names.ts';
@@ -84,15 +85,13 @@ const notReadyProvider = (type: LiveConditionType, { metadata }: Provider): Find
 
 const isSet = (reference: NamedReference | undefined): boolean => (reference?.name ?? '') !== '';
 
-const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-
 function namespace({ plan, sourceCluster, targetCluster }: PlanView): Finding[] {
   const message = 'Target namespace is not valid.';
   const { targetNamespace = '' } = plan.spec as Partial<Plan['spec']>;
   const type = LIVE_CONDITION.namespaceNotValid;
   if (targetNamespace === '')
     return [critical(type, 'NotSet', { message, suggestion: 'Set spec.targetNamespace.' })];
-  if (!NAMESPACE.test(targetNamespace))
+  if (!DNS_LABEL.test(targetNamespace))
     return [
       critical(type, 'NotValid', { message, suggestion: 'Use the name of a namespace, such as tenant-a.' }),
     ];

@@ -1,3 +1,4 @@
+import { DNS_LABEL } from '../../domain/dns-name.ts';
 import { differencesOf } from '../on-target/differences.ts';
 import { findingOf, type Finding, type Problem } from '../../domain/live/conditions.ts';
 import { cpuProblems } from './cpu.ts';
@@ -50,15 +51,13 @@ const checked = (
 
 const when = (isSo: boolean): readonly string[] => (isSo ? [''] : []);
 
-const NAME = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
-
 const CHECKS: readonly Check[] = [
   {
     type: LIVE_CONDITION.targetNameNotValid,
     reason: 'NotValid',
     message: 'Target VM name does not comply with DNS1123 RFC.',
     suggestion: "Use lower-case letters, digits and '-' in targetName.",
-    problemsOf: ({ targetName }) => (NAME.test(targetName) ? [] : [targetName]),
+    problemsOf: ({ targetName }) => (DNS_LABEL.test(targetName) ? [] : [targetName]),
   },
   {
     type: LIVE_CONDITION.vmAlreadyExists,
