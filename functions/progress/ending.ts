@@ -1,5 +1,5 @@
 import { MAINTENANCE_REASON, type MaintenanceReason } from '../domain/progress/names.ts';
-import type { Counts } from '../domain/progress/counts.ts';
+import type { Counts } from './counts.ts';
 import type { Maintenance } from '../domain/progress/maintenance.ts';
 import type { ProgressSpec, ProgressState } from '../domain/progress/progress-object.ts';
 

@@ -1,4 +1,4 @@
-import { count, type Counts } from '../domain/progress/counts.ts';
+import { count, type Counts } from './counts.ts';
 import { endingOf, type Ending } from './ending.ts';
 import type { Maintenance } from '../domain/progress/maintenance.ts';
 import { hasRoomFor, withEvents, type Happened } from './outbox.ts';
@@ -9,7 +9,7 @@ import {
   type MaintenanceProgress,
   type ProgressStatus,
 } from '../domain/progress/progress-object.ts';
-import { openStatus } from '../domain/progress/open-status.ts';
+import { openStatus } from './open-status.ts';
 
 /** `progressed` is posted after so many parts of ten, or after so long (milliseconds). */
 const EVERY = { tenths: 1, ms: 60_000 } as const;

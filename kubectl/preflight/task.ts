@@ -1,6 +1,6 @@
 import type { Purpose } from '../../functions/domain/names.ts';
 import type { KubeVirt } from '../../functions/domain/objects.ts';
-import { isEvictedOnly, methodsOf } from '../../functions/domain/progress/vm-state.ts';
+import { isEvictedOnly, methodsOf } from '../../functions/progress/vm-state.ts';
 import type { Amount } from '../../functions/domain/quantity.ts';
 
 /** The task that an admin is about to start. */

@@ -9,7 +9,7 @@ import {
   WAITS_FOR,
   notReadySince,
   type VmState,
-} from '../../functions/domain/progress/vm-state.ts';
+} from '../../functions/progress/vm-state.ts';
 import type { NamespaceFacts } from './facts.ts';
 import { isByEviction, type Task } from './task.ts';
 

@@ -5,7 +5,7 @@ import {
   type ProgressState,
   type ProgressStatus,
 } from '../../functions/domain/progress/progress-object.ts';
-import { describeEntry } from '../../functions/domain/progress/open-status.ts';
+import { describeEntry } from '../../functions/progress/open-status.ts';
 import type { Style } from '../terminal/table.ts';
 import { barOf, cut, MAX_NAMED, subjectOf } from './bar.ts';
 import type { ScreenWidth } from './kind.ts';

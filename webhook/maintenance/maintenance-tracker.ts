@@ -14,7 +14,7 @@ import {
   type MaintenanceKind,
   type Subject,
 } from '../../functions/domain/progress/progress-object.ts';
-import { isFor } from '../../functions/domain/progress/vm-state.ts';
+import { isFor } from '../../functions/progress/vm-state.ts';
 import { isPending } from '../../functions/domain/migration.ts';
 import type { Migration } from '../../functions/domain/objects.ts';
 import { isQueued, slotsLeft } from '../../functions/domain/view/slots.ts';

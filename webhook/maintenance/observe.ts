@@ -2,8 +2,8 @@ import { isRunning } from '../../functions/domain/migration.ts';
 import { KUBEVIRT } from '../../functions/domain/names.ts';
 import type { KubeVirt, Migration, Node, VirtualMachineInstance } from '../../functions/domain/objects.ts';
 import { drainTaintOf, hasDrainTaint, isDraining } from '../../functions/domain/policy/purpose.ts';
-import { bucketsOf } from '../../functions/domain/progress/buckets.ts';
-import { keyOf } from '../../functions/domain/progress/counts.ts';
+import { bucketsOf } from '../../functions/progress/buckets.ts';
+import { keyOf } from '../../functions/progress/counts.ts';
 import type { Maintenance } from '../../functions/domain/progress/maintenance.ts';
 import {
   hasMoved,
@@ -21,7 +21,7 @@ import {
   type MaintenanceRules,
   type VmLeft,
   methodsOf,
-} from '../../functions/domain/progress/vm-state.ts';
+} from '../../functions/progress/vm-state.ts';
 import { limitsOf } from '../../functions/domain/view/view-of.ts';
 import { currentOf, highestOf, progressesOf } from './subjects.ts';
 

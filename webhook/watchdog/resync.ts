@@ -3,7 +3,7 @@ import type { OurEvent } from '../../functions/domain/events.ts';
 import { fingerprint } from '../../functions/domain/fingerprint.ts';
 import { isPending, isRejectedByQuota } from '../../functions/domain/migration.ts';
 import { CONDITION, EVENT } from '../../functions/domain/names.ts';
-import { isRefusedForMaintenance } from '../../functions/domain/progress/vm-state.ts';
+import { isRefusedForMaintenance } from '../../functions/progress/vm-state.ts';
 import type { KubernetesObject, Migration, Vmmrq } from '../../functions/domain/objects.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';

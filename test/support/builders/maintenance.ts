@@ -1,5 +1,5 @@
 import { MAINTENANCE_LABEL, MAINTENANCE_REASON } from '../../../functions/domain/progress/names.ts';
-import { count } from '../../../functions/domain/progress/counts.ts';
+import { count } from '../../../functions/progress/counts.ts';
 import type { Maintenance } from '../../../functions/domain/progress/maintenance.ts';
 import type {
   Bucket,

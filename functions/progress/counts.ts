@@ -1,4 +1,4 @@
-import { fingerprint } from '../fingerprint.ts';
+import { fingerprint } from '../domain/fingerprint.ts';
 
 /** Characters of a key: 40 bits, so that among 10,000 VMs two share one in 1 of 20,000 cases. */
 const KEY = 10;

@@ -1,9 +1,9 @@
-import { withAdvice } from '../advice.ts';
-import { REASON } from '../names.ts';
-import { BLOCKED_BY, MAINTENANCE_REASON, type BlockedReason } from './names.ts';
+import { withAdvice } from '../domain/advice.ts';
+import { REASON } from '../domain/names.ts';
+import { BLOCKED_BY, MAINTENANCE_REASON, type BlockedReason } from '../domain/progress/names.ts';
 import type { Counts } from './counts.ts';
-import type { Maintenance } from './maintenance.ts';
-import type { BucketEntry, BucketName, ProgressStatus } from './progress-object.ts';
+import type { Maintenance } from '../domain/progress/maintenance.ts';
+import type { BucketEntry, BucketName, ProgressStatus } from '../domain/progress/progress-object.ts';
 
 /** Which bucket has the VMs that a reason is about. */
 const BUCKET_OF: Readonly<Record<BlockedReason, BucketName>> = {

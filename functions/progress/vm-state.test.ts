@@ -1,14 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import {
-  aMigration,
-  aVmi,
-  inPhase,
-  refusedAt,
-  withCondition,
-} from '../../../test/support/builders/kubevirt.ts';
-import { annotated, beingDeleted, createdAt, NOW } from '../../../test/support/builders/object.ts';
-import { aKubeVirt } from '../../../test/support/builders/preflight.ts';
-import type { Migration, VirtualMachineInstance } from '../objects.ts';
+import { aMigration, aVmi, inPhase, refusedAt, withCondition } from '../../test/support/builders/kubevirt.ts';
+import { annotated, beingDeleted, createdAt, NOW } from '../../test/support/builders/object.ts';
+import { aKubeVirt } from '../../test/support/builders/preflight.ts';
+import type { Migration, VirtualMachineInstance } from '../domain/objects.ts';
 import { bucketsOf } from './buckets.ts';
 import { evictionIntervalOf, vmStateOf, type MaintenanceRules, type VmLeft } from './vm-state.ts';
 

@@ -1,15 +1,15 @@
-import { isFinal, isRejectedByQuota, isRunning } from '../migration.ts';
-import { KUBEVIRT, REASON } from '../names.ts';
-import { BLOCKED_BY, type BlockedReason } from './names.ts';
-import type { Condition, KubeVirt, Migration, VirtualMachineInstance } from '../objects.ts';
-import type { KnownVerdict } from './known-verdict.ts';
+import { isFinal, isRejectedByQuota, isRunning } from '../domain/migration.ts';
+import { KUBEVIRT, REASON } from '../domain/names.ts';
+import { BLOCKED_BY, type BlockedReason } from '../domain/progress/names.ts';
+import type { Condition, KubeVirt, Migration, VirtualMachineInstance } from '../domain/objects.ts';
+import type { KnownVerdict } from '../domain/progress/known-verdict.ts';
 import {
   MAINTENANCE_KINDS,
   type BlockingQuota,
   type BucketEntry,
   type BucketName,
   type MaintenanceKind,
-} from './progress-object.ts';
+} from '../domain/progress/progress-object.ts';
 
 /** A VM that a drain still has to move, or an upgrade to update. */
 export interface VmLeft {

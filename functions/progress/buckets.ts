@@ -1,6 +1,11 @@
 import { afterFailure } from './after-failure.ts';
-import { BLOCKED_BY, type BlockedReason } from './names.ts';
-import { BUCKETS, type Bucket, type BucketEntry, type BucketName } from './progress-object.ts';
+import { BLOCKED_BY, type BlockedReason } from '../domain/progress/names.ts';
+import {
+  BUCKETS,
+  type Bucket,
+  type BucketEntry,
+  type BucketName,
+} from '../domain/progress/progress-object.ts';
 import { unlessUnmoved } from './unmoved.ts';
 import { vmStateOf, type MaintenanceRules, type VmLeft, type VmState } from './vm-state.ts';
 

@@ -1,4 +1,4 @@
-import { BLOCKED_BY, type BlockedReason } from './names.ts';
+import { BLOCKED_BY, type BlockedReason } from '../domain/progress/names.ts';
 import {
   LONGEST_BACKOFF_MS,
   WAITS_FOR,

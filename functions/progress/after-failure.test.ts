@@ -6,12 +6,12 @@ import {
   inPhase,
   refusedAt,
   withCondition,
-} from '../../../test/support/builders/kubevirt.ts';
-import { annotated, createdAt, NOW, seconds, type Change } from '../../../test/support/builders/object.ts';
-import { KUBEVIRT } from '../names.ts';
-import type { Migration } from '../objects.ts';
+} from '../../test/support/builders/kubevirt.ts';
+import { annotated, createdAt, NOW, seconds, type Change } from '../../test/support/builders/object.ts';
+import { KUBEVIRT } from '../domain/names.ts';
+import type { Migration } from '../domain/objects.ts';
 import { bucketsOf } from './buckets.ts';
-import type { BucketEntry } from './progress-object.ts';
+import type { BucketEntry } from '../domain/progress/progress-object.ts';
 import type { Before, VmLeft } from './vm-state.ts';
 
 const RULES = { kind: 'Drain', methods: [], evictionStrategy: 'LiveMigrate', now: NOW } as const;

@@ -5,10 +5,10 @@ import {
   evictedFrom,
   inPhase,
   withCondition,
-} from '../../../test/support/builders/kubevirt.ts';
-import { annotated, beingDeleted, NOW, seconds, type Change } from '../../../test/support/builders/object.ts';
-import { KUBEVIRT } from '../names.ts';
-import type { Migration } from '../objects.ts';
+} from '../../test/support/builders/kubevirt.ts';
+import { annotated, beingDeleted, NOW, seconds, type Change } from '../../test/support/builders/object.ts';
+import { KUBEVIRT } from '../domain/names.ts';
+import type { Migration } from '../domain/objects.ts';
 import { bucketsOf } from './buckets.ts';
 import type { Before, MaintenanceRules, VmLeft } from './vm-state.ts';
 
