@@ -22,8 +22,9 @@ const OURS = `{${Object.entries(KEYS)
   .join(', ')}}[request.resource.resource]`;
 
 /**
- * The keys that a loop may visit. CEL's cost tracker searches a stack that grows with each turn of a loop (cel-go v0.26, runtimecost.go,
- * refValStack.drop), so a loop costs the square of its range, and a tenant may store tens of thousands of keys.
+ * The keys of a stored map that a loop may visit; the new map may have twice as many. CEL's cost tracker searches a stack that grows with
+ * each turn of a loop (cel-go v0.26, runtimecost.go, refValStack.drop), so a loop costs the square of its range, and a tenant may store
+ * tens of thousands of keys.
  */
 const MAX_KEYS = 128;
 

@@ -52,10 +52,12 @@ afterAll(async () => {
 });
 
 /** Replaces the Secret; without arguments as the manifests have it. */
-async function resetSecret({ type = 'Opaque', ...more }: Partial<Secret> = {}): Promise<Secret> {
+async function resetSecret({
+  type = 'Opaque',
+  ...more
+}: Pick<Secret, 'type' | 'data'> = {}): Promise<Secret> {
   await ignoreNotFound(admin.delete(SECRETS, SECRET_AT));
-  const metadata = { ...SECRET_AT, ...more.metadata };
-  return (await admin.create(SECRETS, { ...more, metadata, type })).object;
+  return (await admin.create(SECRETS, { ...more, metadata: SECRET_AT, type })).object;
 }
 
 beforeEach(async () => {

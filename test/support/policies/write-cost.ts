@@ -25,8 +25,8 @@ interface Write {
 }
 
 /** `count` keys, as short as they can be. */
-const shortKeys = (count: number, value = ''): Record<string, string> =>
-  Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index.toString(36)}`, value]));
+const shortKeys = (count: number): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index.toString(36)}`, '']));
 
 /**
  * Measures what the policies add to writes of objects with `keys` labels, or amounts: the same requests, as dry runs, before the policies are
