@@ -1,5 +1,5 @@
-import { drainable } from './runtime/drain.ts';
-import { listen, newServer } from './host/server.ts';
+import { EVENT_MS, newListener } from './host/server.ts';
+import { serve } from './server/serve.ts';
 import { reachApiServer } from './kubernetes/api-server.ts';
 import { describeError } from './kubernetes/errors.ts';
 import { newLog } from './runtime/log.ts';
@@ -18,9 +18,12 @@ async function main(): Promise<void> {
     settings,
     log,
   });
-  const server = newServer(handle, log);
-  const close = drainable(server, MAX_STEP_MS);
-  const port = await listen(server, settings.PORT);
+  const { port, close } = await serve({
+    listener: newListener(handle, log),
+    port: settings.PORT,
+    requestMs: EVENT_MS,
+    drainMs: MAX_STEP_MS,
+  });
   log('info', 'serving', { port, steps: names });
 
   const stop = async (): Promise<void> => {

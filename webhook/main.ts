@@ -17,6 +17,8 @@ import { newReadiness } from './observability/readiness.ts';
 import { repair } from './watchdog/repair.ts';
 import { reviewApp } from './admission/review-app.ts';
 import { Rotation } from './tls/rotation.ts';
+import { ApiServerAddresses } from './admission/api-server-addresses.ts';
+import { Turns } from '../functions/server/turns.ts';
 import { listen, listenForHealth, type GuardServer } from './admission/server.ts';
 import { CompatibilityCheck } from './observability/compatibility-check.ts';
 import { LiveResync } from './live/live-resync.ts';
@@ -43,12 +45,12 @@ async function main(): Promise<void> {
   const compatibility = new CompatibilityCheck(settings, { cluster, log });
   const serve = settings.ADMISSION === 'webhook' ? serveReviews : serveHealth;
   const problem = (): string | undefined => (leaving ? LEAVING : compatibility.problem());
-  const { server, rotate } = await serve(guard, problem);
+  const { server, keep } = await serve(guard, problem);
   log('info', 'listening', { port: server.port, tlsPort: server.tlsPort });
 
   // They run side by side: the watchdog must repair locks also while the guard cannot take reviews.
   const running = Promise.all([
-    ...[compatibility.run(signal), rotate?.(signal), watch.run(signal)],
+    ...[compatibility.run(signal), keep?.(signal), watch.run(signal)],
     ...[maintenance.run(signal), live?.run(signal)],
   ]);
   const stop = async (): Promise<void> => {
@@ -78,7 +80,7 @@ function newClusterWatch({
   settings,
   log,
   metrics,
-}: Omit<Process, 'deadLetters' | 'watch' | 'maintenance'>): {
+}: Pick<Process, 'cluster' | 'settings' | 'log' | 'metrics'>): {
   readonly watch: ClusterWatch;
   readonly drain: () => Promise<void>;
   readonly post: StepContext['post'];
@@ -99,7 +101,13 @@ function newClusterWatch({
 
 /** Creates the tracker of drains and upgrades: the source of what `progress` reads, and the trigger of its runs. */
 function newMaintenance(
-  { cluster, settings, log, metrics, watch }: Omit<Process, 'deadLetters' | 'maintenance'>,
+  {
+    cluster,
+    settings,
+    log,
+    metrics,
+    watch,
+  }: Pick<Process, 'cluster' | 'settings' | 'log' | 'metrics' | 'watch'>,
   post: StepContext['post'],
 ): MaintenanceTracker {
   const tracker = new MaintenanceTracker({
@@ -126,8 +134,8 @@ function newLiveResync({
 
 interface Serving {
   readonly server: Pick<GuardServer, 'port' | 'close'> & Partial<Pick<GuardServer, 'tlsPort'>>;
-  /** Keeps our certificate and the webhooks' CA bundle valid until the signal aborts. */
-  readonly rotate?: (signal: AbortSignal) => Promise<void>;
+  /** Keeps our certificate, the webhooks' CA bundle and the API servers' addresses up to date until the signal aborts. */
+  readonly keep?: (signal: AbortSignal) => Promise<void>;
 }
 
 /** The reason why the guard is not ready, in both admission modes. */
@@ -138,6 +146,8 @@ const LEAVING = 'it is being stopped';
 /** Serves reviews over TLS; ready once the webhooks trust our certificate. */
 async function serveReviews(guard: Process, known: NotReadyReason): Promise<Serving> {
   const { cluster, settings, log, metrics } = guard;
+  const apiServers = new ApiServerAddresses(cluster, log);
+  const turns = new Turns({ isFirst: apiServers.has });
   const rotation = new Rotation(settings, {
     cluster,
     log,
@@ -148,14 +158,18 @@ async function serveReviews(guard: Process, known: NotReadyReason): Promise<Serv
   const server = await listen({
     tlsPort: settings.TLS_PORT,
     port: settings.PORT,
+    clientCa: settings.REVIEW_CLIENT_CA,
     reviewApp: reviewApp({
       review: newReview(cluster, settings, (namespace) => guard.watch.incumbentFor(namespace)),
-      log,
+      ...{ log, turns },
       onReviewed: (reviewed) => metrics.reviewed(reviewed),
     }),
-    healthApp: newHealth(guard, problem),
+    healthApp: newHealth(guard, { problem, turns }),
   });
-  return { server, rotate: (signal) => rotation.run(signal) };
+  const keep = async (signal: AbortSignal): Promise<void> => {
+    await Promise.all([rotation.run(signal), apiServers.run(signal)]);
+  };
+  return { server, keep };
 }
 
 /**
@@ -163,16 +177,17 @@ async function serveReviews(guard: Process, known: NotReadyReason): Promise<Serv
  * review port.
  */
 async function serveHealth(guard: Process, problem: NotReadyReason): Promise<Serving> {
-  return { server: await listenForHealth(newHealth(guard, problem), guard.settings.PORT) };
+  const healthApp = newHealth(guard, { problem, turns: new Turns() });
+  return { server: await listenForHealth(healthApp, guard.settings.PORT) };
 }
 
 const newHealth = (
   { cluster, deadLetters, metrics, watch, maintenance }: Process,
-  problem: NotReadyReason,
+  { problem, turns }: { readonly problem: NotReadyReason; readonly turns: Turns },
 ): RequestListener =>
   healthApp({
     ready: metrics.probing(newReadiness({ cluster, problem })),
-    deadLetters,
+    ...{ deadLetters, turns },
     view: watch,
     maintenance,
     metrics: metrics.registry,

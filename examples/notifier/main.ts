@@ -19,7 +19,7 @@ const schemas: Schemas = new Map(
 );
 const sent = new Set<string>();
 
-serve(async (event) => {
+await serve(async (event) => {
   const text = textOf(event, schemas);
   if (sent.has(event.id)) return undefined;
   const response = await fetch(WEBHOOK_URL, {

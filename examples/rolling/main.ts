@@ -42,7 +42,7 @@ async function hasVms(node: string): Promise<boolean> {
   return lists.some(({ items }) => items.some((vmi) => isOn(node, vmi)));
 }
 
-serve(async (event) => {
+await serve(async (event) => {
   const worked = event.type === WORKED ? nodeIn(event) : undefined;
   for (;;) {
     const seen = await look(worked);

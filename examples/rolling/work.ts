@@ -3,7 +3,7 @@ import { CloudEvent } from 'cloudevents';
 import { serve } from '../serve.ts';
 import { nodeIn, WORKED } from './events.ts';
 
-serve(
+await serve(
   (event) => {
     const node = nodeIn(event);
     return Promise.resolve(new CloudEvent({ type: WORKED, source: '/examples/work', data: { node } }));

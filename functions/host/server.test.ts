@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import {
   anEvent,
@@ -198,14 +201,22 @@ describe('size', () => {
     if (want === 413) expect(lines).toMatchObject([{ level: 'warn' }]);
     expect((await send(anEvent())).status).toBe(204);
   });
+});
 
-  test.each([
-    [1_024, 204],
-    [1_025, 413],
-  ])('in %i chunks of a byte each', async (bytes, want) => {
-    const { send } = await hostOf(() => NOTHING);
-    expect((await send({ ...sized(bytes), isInBytes: true })).status).toBe(want);
-  });
+/** A pod's connections, each with an event of 250 KiB that it does not end. */
+test('unfinished events take no more than 16 MiB, and others are served', async () => {
+  const { port, send } = await hostOf(() => NOTHING);
+  const head = `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${String(256 * 1024)}\r\n\r\n`;
+  const sockets = Array.from({ length: 200 }, () => connect(port, '127.0.0.1'));
+  for (const socket of sockets) {
+    socket.on('error', () => undefined).resume();
+    await once(socket, 'connect');
+    socket.write(head + 'x'.repeat(250 * 1024));
+  }
+  const open = (): number => sockets.filter(({ closed }) => !closed).length;
+  while (open() > 70) await delay(20);
+  expect((await send(anEvent())).status).toBe(204);
+  for (const socket of sockets) socket.destroy();
 });
 
 describe('requests that are no events', () => {

@@ -1,19 +1,16 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerResponse } from 'node:http';
 import { eventIn, messageOf } from '../eventing/cloud-events.ts';
 import { describeError } from '../kubernetes/errors.ts';
 import type { Log } from '../runtime/log.ts';
+import { Bodies } from '../server/bodies.ts';
 import { isEvent, type Handle } from './function.ts';
 
 /** Resource mode sends whole objects. A larger one (annotations may take 256 KiB) is left to the guard's watchdog. */
 const MAX_BODY_BYTES = 256 * 1024;
-/** Any pod may post, with one byte in each chunk: 256 KiB then took 65 MiB. A network's packets are larger by far. */
-const MAX_CHUNKS = 1_024;
+/** A function may use 256 MiB in all (config/serving/container.yaml). */
+const BODIES_BYTES = 16 * 1024 * 1024;
+/** Milliseconds within which a whole event must be here: a Trigger's delivery gives up after 10 s. */
+export const EVENT_MS = 10_000;
 
 interface HttpAnswer {
   readonly status: number;
@@ -25,9 +22,10 @@ interface HttpAnswer {
  * The function host: accepts CloudEvents (binary and structured) at POST / and returns the function's answer. Liveness and
  * readiness succeed as long as the process serves: load is no reason for a restart.
  */
-export function newServer(handle: Handle, log: Log): Server {
-  const server = createServer((request, response) => {
-    answer(request, handle)
+export function newListener(handle: Handle, log: Log): RequestListener {
+  const bodies = new Bodies({ maxBytes: MAX_BODY_BYTES, budgetBytes: BODIES_BYTES });
+  return (request, response) => {
+    answer(request, response, { handle, bodies })
       .catch((error: unknown): HttpAnswer => {
         log('error', describeError(error));
         return { status: 503 };
@@ -41,41 +39,30 @@ export function newServer(handle: Handle, log: Log): Server {
         // A forged event's id may hold a character that is invalid in a header. Without an answer the connection would stay
         // open.
         if (!response.headersSent) send(response, { status: 500 });
-      });
-  });
-  return server;
+      })
+      .finally(() => bodies.free(request));
+  };
 }
 
-async function answer(request: IncomingMessage, handle: Handle): Promise<HttpAnswer> {
+interface Serving {
+  readonly handle: Handle;
+  readonly bodies: Bodies;
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { handle, bodies }: Serving,
+): Promise<HttpAnswer> {
   const path = request.url?.split('?')[0];
   if (path === '/health/liveness' || path === '/health/readiness') return { status: 200, body: 'ok' };
   if (path !== '/') return { status: 404 };
   if (request.method !== 'POST') return { status: 405, headers: { allow: 'POST' } };
-  const body = await readBody(request);
-  if (body === undefined) {
-    const limits = `${String(MAX_BODY_BYTES)} bytes, or comes in more than ${String(MAX_CHUNKS)} chunks`;
-    return { status: 413, body: `the event is larger than ${limits}` };
-  }
-  const event = eventIn(request.headers, body);
+  const body = await bodies.read(request, response);
+  if (!Buffer.isBuffer(body)) return { status: body.status, body: body.line };
+  const event = eventIn(request.headers, body.toString('utf8'));
   if (typeof event === 'string') return { status: 400, body: `no CloudEvent: ${event}` };
   return toHttp(await handle({}, event));
-}
-
-/**
- * Returns undefined if the body is too large, or in too many chunks. The rest is read and discarded, so that the sender
- * receives the answer.
- */
-async function readBody(request: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  let count = 0;
-  const isWithin = (): boolean => size <= MAX_BODY_BYTES && count <= MAX_CHUNKS;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    count += 1;
-    if (isWithin()) chunks.push(chunk);
-  }
-  return isWithin() ? Buffer.concat(chunks).toString('utf8') : undefined;
 }
 
 function toHttp(result: Awaited<ReturnType<Handle>>): HttpAnswer {
@@ -89,14 +76,4 @@ function send(response: ServerResponse, { status, headers, body }: HttpAnswer): 
   // All headers or none: writeHead checks each of them before it keeps any.
   response.writeHead(status, headers);
   response.end(body);
-}
-
-/** Resolves with the port once the server listens on `port` (0: any free one). */
-export async function listen(server: Server, port: number): Promise<number> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, resolve);
-  });
-  const address = server.address();
-  return typeof address === 'object' && address !== null ? address.port : port;
 }

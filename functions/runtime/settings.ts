@@ -80,6 +80,8 @@ const guardVariables = {
   /** The first version with ValidatingAdmissionPolicies on by default. */
   OLDEST_KUBERNETES: minor('1.30'),
   TLS_PORT: whole(0, 65_535, 8443),
+  /** PEM: reviews are served only to clients with a certificate of this authority, where the API servers have one for webhooks. */
+  REVIEW_CLIENT_CA: z.optional(z.string().check(z.startsWith('-----BEGIN CERTIFICATE-----'))),
   SWEEP_SECONDS: whole(1, 3_600, 30),
   /** A longer delay would leave the repair no time within the 15 s of I3. */
   OVERDUE_SECONDS: whole(1, 10, 5),

@@ -25,8 +25,11 @@ describe('every object', () => {
     const namespaced = objects.filter(({ kind = '' }) => !CLUSTER_SCOPED.includes(kind));
     const elsewhere = namespaced.filter(({ metadata }) => metadata.namespace !== SYSTEM_NAMESPACE);
     expect(elsewhere.map(({ kind, metadata }) => `${kind ?? ''} ${metadata.namespace ?? ''}`)).toEqual([
+      // Of the guard, and of `raise`.
+      `Role ${API_SERVERS.slices.namespace}`,
       `Role ${API_SERVERS.slices.namespace}`,
       `Role ${API_SERVERS.leases.namespace}`,
+      `RoleBinding ${API_SERVERS.slices.namespace}`,
       `RoleBinding ${API_SERVERS.slices.namespace}`,
       `RoleBinding ${API_SERVERS.leases.namespace}`,
     ]);

@@ -4,6 +4,7 @@ import { SERVICE_ACCOUNT, userOf } from '../../functions/domain/names.ts';
 import { systemClock } from '../../functions/runtime/clock.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import type { Log } from '../../functions/runtime/log.ts';
+import type { BadBody } from '../../functions/server/bodies.ts';
 import {
   type AdmissionRequest,
   type Decision,
@@ -13,13 +14,16 @@ import {
   toReview,
 } from './admission.ts';
 import { REFUSAL } from './messages.ts';
-import { ReviewBodies } from './review-body.ts';
+import type { Turns } from '../../functions/server/turns.ts';
+import { newReviewBodies, parseBody } from './review-body.ts';
 import type { Reviewed } from '../observability/metrics.ts';
 
 export interface ReviewOptions {
   /** Decides on the request. The app refuses the request when this rejects or takes too long. */
   readonly review: (request: AdmissionRequest) => Promise<Decision>;
   readonly log: Log;
+  /** The turns of all requests to this process. */
+  readonly turns: Turns;
   /** Maximum duration of `review`, in milliseconds. */
   readonly deadlineMs?: number;
   /** The app calls this after every answered review, for the metrics. */
@@ -35,9 +39,9 @@ const DEADLINE_MS = 2_500;
  */
 export function reviewApp(options: ReviewOptions): Express {
   const app = express();
-  const bodies = new ReviewBodies();
-  const answer = async (request: Request, response: Response): Promise<void> => {
-    const read = await bodies.read(request, response);
+  const bodies = newReviewBodies(options.turns);
+  const answer = async (request: Request, response: Response, body: Buffer | BadBody): Promise<void> => {
+    const read = Buffer.isBuffer(body) ? parseBody(request, body, bodies) : body;
     const parsed = 'status' in read ? read : parseReview(read.body);
     if (typeof parsed === 'string' || 'status' in parsed) {
       const { status, line } = typeof parsed === 'string' ? { status: 400, line: parsed } : parsed;
@@ -51,9 +55,16 @@ export function reviewApp(options: ReviewOptions): Express {
   app.disable('etag');
   app.post('/review', async (request, response) => {
     try {
-      await answer(request, response);
+      const body = await bodies.read(request, response);
+      const end = await options.turns.take(response);
+      if (end === undefined) return;
+      try {
+        await answer(request, response, body);
+      } finally {
+        end();
+      }
     } finally {
-      bodies.answered(request);
+      bodies.free(request);
     }
   });
   app.use((_, response) => {

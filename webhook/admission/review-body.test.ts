@@ -1,89 +1,42 @@
-import { once } from 'node:events';
-import { createServer, request, type ClientRequest, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import express from 'express';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { BodyBudget } from './body-budget.ts';
-import { ReviewBodies } from './review-body.ts';
+import type { IncomingMessage } from 'node:http';
+import { beforeEach, expect, test } from '@jest/globals';
+import { Turns } from '../../functions/server/turns.ts';
+import { newReviewBodies, parseBody } from './review-body.ts';
 
-const KIB = 1024;
+const HEAD = '{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":';
 
-let server: Server;
-/** Ends a review that is under way. */
-let reviewed: (() => void)[];
-
-/** Starts a server without timeouts, whose bodies may use 1 MiB. A body `"waits…"` is reviewed until the test ends that. */
-beforeEach(async () => {
-  const bodies = new ReviewBodies(new BodyBudget(KIB * KIB));
-  reviewed = [];
-  const app = express().post('/', async (incoming, response) => {
-    try {
-      const read = await bodies.read(incoming, response);
-      const body = 'body' in read ? read.body : undefined;
-      if (typeof body === 'string' && body.startsWith('waits'))
-        await new Promise<void>((resolve) => reviewed.push(resolve));
-      response.status('status' in read ? read.status : 200).end();
-    } finally {
-      bodies.answered(incoming);
-    }
-  });
-  server = createServer({ requestTimeout: 0, headersTimeout: 0 }, app);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+const request = {
+  complete: true,
+  socket: { remoteAddress: 'a' },
+  destroy: () => undefined,
+} as unknown as IncomingMessage;
+let parse: (text: string) => ReturnType<typeof parseBody>;
+beforeEach(() => {
+  const bodies = newReviewBodies(new Turns());
+  parse = (text) => parseBody(request, Buffer.from(text), bodies);
 });
 
-afterEach(() => {
-  server.close().closeAllConnections();
+test.each<[string, string, number | undefined]>([
+  ['a review', `${HEAD}{}}`, undefined],
+  ['as many values as it may have', `${HEAD}[${'{},'.repeat(149_990)}{}]}`, undefined],
+  ['more', `${HEAD}[${'{},'.repeat(300_000)}{}]}`, 413],
+  ['more, by numbers', `${HEAD}[${'1,'.repeat(300_000)}1]}`, 413],
+  ['8 MiB of text', `${HEAD}"${'x'.repeat(8 * 1024 * 1024 - 100)}"}`, undefined],
+  ['no JSON', HEAD, 400],
+  ['values that are no review', `[${'{},'.repeat(140_000)}{}]`, 400],
+  ['nothing', '', 400],
+])('%s', (_what, text, status) => {
+  const parsed = parse(text);
+  expect('status' in parsed ? parsed.status : undefined).toBe(status);
 });
 
-const post = (): ClientRequest =>
-  request({
-    ...{ port: (server.address() as AddressInfo).port, host: '127.0.0.1', method: 'POST', agent: false },
-    headers: { 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
-  }).on('error', () => undefined);
+test('what is no review is not parsed, and its values are not counted', () => {
+  // Its values would be too many, and its text is no JSON.
+  expect(parse(`[${'{},'.repeat(400_000)}`)).toEqual({ status: 400, line: 'no AdmissionReview' });
+});
 
-/** Sends this in parts, and no end. Resolves when the server has closed the connection. */
-function unfinished(sent: string, partBytes = sent.length): Promise<unknown> {
-  const slow = post();
-  for (let at = 0; at < sent.length; at += partBytes) slow.write(sent.slice(at, at + partBytes));
-  return new Promise((resolve) => slow.once('close', resolve));
-}
-
-async function statusOf(body: string): Promise<number | undefined> {
-  const sent = post();
-  sent.end(body);
-  const [response] = (await once(sent, 'response')) as [IncomingMessage];
-  response.resume();
-  return response.statusCode;
-}
-
-const text = (kib: number, start = ''): string => JSON.stringify(start + 'x'.repeat(kib * KIB));
-
-describe('the bodies of a server', () => {
-  test('the slowest body is dropped where a whole one has no place', async () => {
-    const slow = { isDropped: false };
-    void unfinished(text(700).slice(0, -1)).then(() => (slow.isDropped = true));
-    // The slow one may arrive later than the first of these.
-    while (!slow.isDropped) expect(await statusOf(text(300))).toBe(200);
-  });
-
-  test('a body in parts of one byte is as large as the memory that it takes', async () => {
-    await unfinished('1'.repeat(8 * KIB), 1);
-  });
-
-  test('a body whose values take more memory than its text is refused, and the next one is not', async () => {
-    expect(await statusOf(`[${'{},'.repeat(6_000)}{}]`)).toBe(503);
-    expect(await statusOf(`[${'{},'.repeat(2_000)}{}]`)).toBe(200);
-    expect(await statusOf(`[${'{},'.repeat(2_000)}{}]`)).toBe(200);
-  });
-
-  test('a body counts until its review is answered', async () => {
-    const first = statusOf(text(260, 'waits'));
-    while (reviewed.length === 0) await new Promise(setImmediate);
-    expect(await statusOf(text(260))).toBe(503);
-    expect(await statusOf(text(30))).toBe(200);
-    reviewed.forEach((end) => end());
-    expect(await first).toBe(200);
-    expect(await statusOf(text(260))).toBe(200);
-  });
+test('bodies at work that use the memory for bodies: 503 for the next', () => {
+  const large = `${HEAD}[${'{},'.repeat(130_000)}{}]}`;
+  expect(parse(large)).toHaveProperty('body');
+  expect(parse(large)).toMatchObject({ status: 503 });
 });

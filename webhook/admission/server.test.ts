@@ -4,6 +4,7 @@ import { Agent, request as httpsRequest, type RequestOptions as TlsOptions } fro
 import { connect as dial, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect as dialTls, type TLSSocket } from 'node:tls';
+import { Turns } from '../../functions/server/turns.ts';
 import Gauge from 'prom-client/lib/gauge.js';
 import Registry from 'prom-client/lib/registry.js';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -15,7 +16,7 @@ import { METRIC } from '../observability/metric-names.ts';
 import type { Reviewed } from '../observability/metrics.ts';
 import { reviewApp } from './review-app.ts';
 import { listen, type GuardServer } from './server.ts';
-import type { KeyPair } from '../tls/key-pair.ts';
+import type { KeyPair } from '../../functions/server/serve.ts';
 import { issueAuthority, issueServing } from '../tls/x509.ts';
 
 const SERVERNAME = 'mtq-guard.mtq-system.svc';
@@ -60,12 +61,14 @@ async function start({ review, ready, deadlineMs }: Stubs): Promise<Guard> {
   new Gauge({ ...METRIC.ready, registers: [metrics] }).set(1);
   const server = await listen({
     reviewApp: reviewApp({
+      turns: new Turns(),
       review: review ?? (() => Promise.resolve({ allowed: true })),
       log,
       onReviewed: (one) => reviewed.push(one),
       ...(deadlineMs === undefined ? {} : { deadlineMs }),
     }),
     healthApp: healthApp({
+      turns: new Turns(),
       ready: ready ?? (() => undefined),
       deadLetters: newDeadLetters(log),
       metrics,
@@ -209,38 +212,34 @@ describe('POST /review', () => {
   test.each<[string, Sent, DeniedReview]>([
     [
       'half a document',
-      { body: '{"apiVersion":' },
+      { body: '{"kind":"AdmissionReview","apiVersion":' },
       { status: 400, line: 'the body cannot be read: SyntaxError' },
     ],
-    ['nothing', { body: '' }, { status: 400, line: 'no admission.k8s.io/v1 AdmissionReview' }],
+    ['nothing', { body: '' }, { status: 400, line: 'no AdmissionReview' }],
+    ['another kind', { body: '{"kind":"Pod"}' }, { status: 400, line: 'no AdmissionReview' }],
     [
-      'another kind',
-      { body: '{"kind":"Pod"}' },
-      { status: 400, line: 'no admission.k8s.io/v1 AdmissionReview' },
-    ],
-    [
-      'a content type other than JSON',
-      { headers: { 'content-type': 'text/plain' } },
+      'another version',
+      { body: '{"kind":"AdmissionReview","apiVersion":"v1"}' },
       { status: 400, line: 'no admission.k8s.io/v1 AdmissionReview' },
     ],
     [
       'compressed',
       { headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' } },
-      { status: 415, line: 'content encoding unsupported' },
+      { status: 415, line: 'the body is compressed' },
     ],
     [
       'too large',
       { body: JSON.stringify('x'.repeat(8 * 1024 * 1024)) },
-      { status: 413, line: 'request entity too large' },
+      { status: 413, line: 'larger than 8388608 bytes' },
     ],
     [
       'two million empty objects, which would fill the memory',
-      { body: `[${'{},'.repeat(2_000_000)}{}]` },
+      { body: `{"kind":"AdmissionReview","request":[${'{},'.repeat(2_000_000)}{}]}` },
       { status: 413, line: 'more values than any object' },
     ],
     [
       'a million numbers',
-      { body: `[${'1,'.repeat(1_000_000)}1]` },
+      { body: `{"kind":"AdmissionReview","request":[${'1,'.repeat(1_000_000)}1]}` },
       { status: 413, line: 'more values than any object' },
     ],
     [
@@ -472,7 +471,9 @@ describe('slow clients and many clients', () => {
     const end = ended(socket, `${head(path)}${bodyOf(2 ** 40)}`);
     write();
     expect(await end).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
-    expect(performance.now() - since).toBeLessThan(2_000);
+    expect(performance.now() - since).toBeLessThan(CUT_OFF_MS);
+    // What the system's buffers hold, and no more.
+    expect(socket.bytesWritten).toBeLessThan(64 * 1024 * 1024);
   });
 });
 
@@ -487,7 +488,11 @@ describe('metrics', () => {
   test('GET /metrics is 404 on the review port, and without a registry', async () => {
     const guard = await start({});
     expect((await guard.review('', { method: 'GET', path: '/metrics' })).status).toBe(404);
-    const app = healthApp({ ready: () => undefined, deadLetters: newDeadLetters(() => undefined) });
+    const app = healthApp({
+      turns: new Turns(),
+      ready: () => undefined,
+      deadLetters: newDeadLetters(() => undefined),
+    });
     const server = await listen({ reviewApp: app, healthApp: app, tlsPort: 0, port: 0 });
     running.push(server);
     const answer = await answerOf(httpRequest({ path: '/metrics', port: server.port }), '');
@@ -516,7 +521,11 @@ describe('metrics', () => {
 
 describe('certificates', () => {
   test('without a certificate handshakes fail and health says why, until it gets one', async () => {
-    const app = healthApp({ ready: () => 'no certificate', deadLetters: newDeadLetters(() => undefined) });
+    const app = healthApp({
+      turns: new Turns(),
+      ready: () => 'no certificate',
+      deadLetters: newDeadLetters(() => undefined),
+    });
     const server = await listen({ reviewApp: app, healthApp: app, tlsPort: 0, port: 0 });
     running.push(server);
     const get = (): Promise<Answer> =>
@@ -592,7 +601,11 @@ describe('close', () => {
 
   test('a port in use: `listen` rejects and leaves no port open', async () => {
     const { server } = await start({});
-    const app = healthApp({ ready: () => undefined, deadLetters: newDeadLetters(() => undefined) });
+    const app = healthApp({
+      turns: new Turns(),
+      ready: () => undefined,
+      deadLetters: newDeadLetters(() => undefined),
+    });
     const options = { reviewApp: app, healthApp: app, tlsPort: 0, certificate: newCertificate() };
     await expect(listen({ ...options, port: server.port })).rejects.toThrow('EADDRINUSE');
   });

@@ -1,6 +1,7 @@
 import express, { type Express } from 'express';
 import type { Registry } from 'prom-client';
-import { discardBody } from './body-limit.ts';
+import { discardBody } from '../../functions/server/bodies.ts';
+import type { Turns } from '../../functions/server/turns.ts';
 import type { DeadLetters } from './dead-letter.ts';
 import { maintenanceRoute, type MaintenanceSource } from '../maintenance/maintenance-route.ts';
 import { viewRoute, type ViewSource } from '../view/view-route.ts';
@@ -9,6 +10,8 @@ export interface HealthOptions {
   /** The reason why the guard cannot take reviews now; undefined: it can. */
   readonly ready: () => string | undefined | Promise<string | undefined>;
   readonly deadLetters: DeadLetters;
+  /** The turns of all requests to this process. */
+  readonly turns: Turns;
   /** The source of /view; without it, the app has no /view. */
   readonly view?: ViewSource;
   /** The source of /maintenance; without it, the app has no /maintenance. */
@@ -23,9 +26,9 @@ export interface HealthOptions {
  * GET /maintenance: one drain, or the upgrade (maintenance-route.ts).
  * GET /metrics: the guard's counters, without any request to the API server.
  * POST /dead-letter: always 204, because no component can handle a failing dead letter sink.
- * No body is read: one that is longer than MAX_BODY_BYTES ends its connection, after the answer.
+ * No body is needed (discardBody). Liveness waits for no turn.
  */
-export function healthApp({ ready, deadLetters, metrics, view, maintenance }: HealthOptions): Express {
+export function healthApp({ ready, deadLetters, turns, metrics, view, maintenance }: HealthOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -35,6 +38,13 @@ export function healthApp({ ready, deadLetters, metrics, view, maintenance }: He
   });
   app.get('/health/liveness', (_, response) => {
     response.type('text/plain').send('ok\n');
+  });
+  app.use(async (_, response, next) => {
+    const end = await turns.take(response);
+    if (end === undefined) return;
+    // Once the answer is made: a client may be slow to read it.
+    response.once('prefinish', end).once('close', end);
+    next();
   });
   app.get('/health/readiness', async (_, response) => {
     const reason = await ready();

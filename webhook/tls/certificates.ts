@@ -5,7 +5,7 @@ import { ignoreNotFound, isConflict, isNotFound } from '../../functions/kubernet
 import type { Log } from '../../functions/runtime/log.ts';
 import { needsRenewal, SERVING_NAMES, servingProblem, type Certificates, type Renewal } from './renewal.ts';
 import { SECRETS, type Secret } from './resources.ts';
-import type { KeyPair } from './key-pair.ts';
+import type { KeyPair } from '../../functions/server/serve.ts';
 import type { Validity } from './x509.ts';
 
 export interface CertificateStore {

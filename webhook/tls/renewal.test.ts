@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { needsRenewal, SERVING_NAMES, type Certificates, type Renewal } from './renewal.ts';
-import type { KeyPair } from './key-pair.ts';
+import type { KeyPair } from '../../functions/server/serve.ts';
 import { issueAuthority, issueServing, type Validity } from './x509.ts';
 
 const NOW = new Date('2026-11-21T12:00:00Z');

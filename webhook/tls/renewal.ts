@@ -1,5 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { AUTHORITY_NAME, type KeyPair } from './key-pair.ts';
+import type { KeyPair } from '../../functions/server/serve.ts';
+
+/** Common name of all our authorities, and the issuer of each serving certificate. */
+export const AUTHORITY_NAME = 'mtq-guard-ca';
 
 /** The DNS names that the certificate must contain; the API server calls the Service by the first one. */
 export const SERVING_NAMES = ['mtq-guard.mtq-system.svc', 'mtq-guard.mtq-system.svc.cluster.local'] as const;

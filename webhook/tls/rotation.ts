@@ -27,7 +27,7 @@ import {
   type ValidatingWebhookConfiguration,
 } from './resources.ts';
 import { doubling } from '../../functions/runtime/timers.ts';
-import type { KeyPair } from './key-pair.ts';
+import type { KeyPair } from '../../functions/server/serve.ts';
 
 export interface RotationSettings extends Lifetimes {
   /** Milliseconds that a new authority must be in the webhooks' bundle before its certificate serves. */

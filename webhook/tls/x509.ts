@@ -10,7 +10,8 @@ import {
 } from 'node:crypto';
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema';
 import * as asn1 from '@peculiar/asn1-x509';
-import { AUTHORITY_NAME, type KeyPair } from './key-pair.ts';
+import type { KeyPair } from '../../functions/server/serve.ts';
+import { AUTHORITY_NAME } from './renewal.ts';
 
 export interface Validity {
   readonly notBefore: Date;
@@ -46,6 +47,7 @@ export function issueServing(
   names: readonly [string, ...string[]],
   validity: Validity,
   authority: KeyPair,
+  usage: string = asn1.id_kp_serverAuth,
 ): KeyPair {
   const { publicKey, privateKey } = newKeys();
   const authorityKey = createPrivateKey(authority.key);
@@ -55,7 +57,7 @@ export function issueServing(
   const extensions = [
     extension(asn1.id_ce_basicConstraints, new asn1.BasicConstraints(), CRITICAL),
     extension(asn1.id_ce_keyUsage, new asn1.KeyUsage(asn1.KeyUsageFlags.digitalSignature), CRITICAL),
-    extension(asn1.id_ce_extKeyUsage, new asn1.ExtendedKeyUsage([asn1.id_kp_serverAuth])),
+    extension(asn1.id_ce_extKeyUsage, new asn1.ExtendedKeyUsage([usage])),
     extension(asn1.id_ce_subjectAltName, new asn1.SubjectAlternativeName(dnsNames)),
     extension(asn1.id_ce_subjectKeyIdentifier, new asn1.SubjectKeyIdentifier(identifierOf(publicKey))),
     extension(asn1.id_ce_authorityKeyIdentifier, new asn1.AuthorityKeyIdentifier({ keyIdentifier })),

@@ -40,6 +40,7 @@ const LAYERS = {
     ['functions/domain/policy'],
     ['functions/domain', 'functions/domain/progress'],
     ['functions/runtime'],
+    ['functions/server'],
   ],
   webhook: [
     ['webhook/main.ts'],
@@ -106,7 +107,8 @@ const BELOW = {
   functions: [],
   webhook: ['functions'],
   kubectl: ['functions', 'package.json'],
-  examples: [],
+  // Its image has no other folder of the functions.
+  examples: ['functions/server'],
   hack: ['functions', 'webhook', 'kubectl', 'test/cluster', 'test/support'],
   'test/cluster': ['functions', 'webhook'],
   'test/support': ['functions', 'webhook', 'kubectl', 'test/cluster'],

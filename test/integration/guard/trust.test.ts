@@ -18,7 +18,7 @@ import {
   type ValidatingWebhookConfiguration,
 } from '../../../webhook/tls/resources.ts';
 import { Rotation } from '../../../webhook/tls/rotation.ts';
-import type { KeyPair } from '../../../webhook/tls/key-pair.ts';
+import type { KeyPair } from '../../../functions/server/serve.ts';
 import { askUntil } from '../../support/eventually.ts';
 
 /**

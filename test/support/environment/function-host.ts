@@ -3,7 +3,8 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import type { StepRequest } from '../../../functions/eventing/step-request.ts';
 import { REASON } from '../../../functions/domain/names.ts';
 import { newFunction } from '../../../functions/host/function.ts';
-import { listen, newServer } from '../../../functions/host/server.ts';
+import { EVENT_MS, newListener } from '../../../functions/host/server.ts';
+import { serve } from '../../../functions/server/serve.ts';
 import type { Fields, Level } from '../../../functions/runtime/log.ts';
 import { systemClock } from '../../../functions/runtime/clock.ts';
 import type { Outcome, Step, StepContext } from '../../../functions/host/step.ts';
@@ -83,16 +84,13 @@ export interface Host {
 /** The function host as in production, with these steps, on any free port. */
 export async function startHost(steps: readonly Step[]): Promise<Host> {
   const { lines, log } = newLines();
-  const server = newServer(newFunction(steps, onlyLog(log)), log);
-  const port = await listen(server, 0);
+  const listener = newListener(newFunction(steps, onlyLog(log)), log);
+  const { port, close } = await serve({ listener, port: 0, requestMs: EVENT_MS });
   return {
     port,
     lines,
     send: (sent) => send(port, sent),
-    close: async () => {
-      server.close();
-      await once(server, 'close');
-    },
+    close: () => close(),
   };
 }
 

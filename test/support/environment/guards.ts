@@ -36,6 +36,8 @@ export interface Replica extends Child {
   /** Its metrics as text. */
   metrics(): Promise<string>;
   readonly tlsPort: number;
+  /** The port for health. */
+  readonly healthPort: number;
 }
 
 const bundle = fileURLToPath(new URL('../../../dist/guard.mjs', import.meta.url));
@@ -82,7 +84,13 @@ export async function startGuards(env: Readonly<Record<string, string>>): Promis
           until,
         });
         ends.push(() => child.stop());
-        return { ...child, tlsPort, problem: () => problemOf(port), metrics: () => metricsOf(port) };
+        return {
+          ...child,
+          tlsPort,
+          healthPort: port,
+          problem: () => problemOf(port),
+          metrics: () => metricsOf(port),
+        };
       },
       lock: (name, token) => lock(admin, name, token),
       stop,

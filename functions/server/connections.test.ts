@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { boundConnections } from './bounded-connections.ts';
+import { boundConnections } from './connections.ts';
 
 let server: Server;
 let clients: Socket[];

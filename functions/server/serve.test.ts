@@ -1,0 +1,82 @@
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { newClientCertificate, newServingCertificate } from '../../test/cluster/serving-certificate.ts';
+import { serve, type KeyPair, type Serving, type ServerOptions } from './serve.ts';
+
+let serving: Serving | undefined;
+afterEach(async () => {
+  await serving?.close();
+  serving = undefined;
+});
+
+async function start(options: Partial<ServerOptions> = {}): Promise<Serving> {
+  serving = await serve({
+    listener: (request, response) => void request.resume().on('end', () => response.end('ok')),
+    port: 0,
+    requestMs: 500,
+    ...options,
+  });
+  return serving;
+}
+
+const closed = (socket: Socket): Promise<unknown> =>
+  new Promise((resolve) =>
+    socket
+      .on('error', () => undefined)
+      .resume()
+      .once('close', resolve),
+  );
+
+test.each([
+  ['headers that never end', 'POST / HTTP/1.1\r\nhost: x\r\n'],
+  ['a body that never ends', 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n{'],
+])('a client with %s loses its connection', async (_what, sent) => {
+  const { port } = await start();
+  const socket = connect(port, '127.0.0.1');
+  socket.write(sent);
+  await closed(socket);
+});
+
+test('a port in use: rejects', async () => {
+  const { port } = await start();
+  await expect(serve({ listener: () => undefined, port, requestMs: 500 })).rejects.toMatchObject({
+    code: 'EADDRINUSE',
+  });
+});
+
+describe('with an authority for clients', () => {
+  const { client, ca } = newClientCertificate();
+
+  async function statusFor(certificate: KeyPair | undefined): Promise<number | undefined> {
+    const { port, useCertificate } = await start({ tls: { clientCa: ca } });
+    useCertificate(newServingCertificate().serving);
+    const request = httpsRequest({ port, rejectUnauthorized: false, agent: false, ...certificate });
+    request.end();
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    response.resume();
+    return response.statusCode;
+  }
+
+  test.each([
+    ['without a certificate', undefined],
+    ['with one of another authority', newClientCertificate().client],
+  ])('a client %s is not served', async (_what, certificate) => {
+    await expect(statusFor(certificate)).rejects.toHaveProperty('code');
+  });
+
+  test('a client with one of it is served', async () => {
+    expect(await statusFor(client)).toBe(200);
+  });
+});
+
+test('without TLS: HTTP', async () => {
+  const { port } = await start();
+  const request = httpRequest({ port, agent: false });
+  request.end();
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  response.resume();
+  expect(response.statusCode).toBe(200);
+});

@@ -1,0 +1,59 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startGuards, type Guards, type Replica } from '../../support/environment/guards.ts';
+import { ownAddress, publish } from '../../support/environment/published.ts';
+import { TO_HEALTH, TO_REVIEWS } from '../../support/faults/hostile-client.ts';
+import { measure, startHostileClient, type Latencies } from '../../support/faults/hostile.ts';
+
+let guards: Guards;
+let replica: Replica;
+beforeAll(async () => {
+  guards = await startGuards({});
+  // Its reviews are served before those of others.
+  await publish(guards.admin, guards.controlPlane.apiServers);
+  replica = await guards.start('guard');
+});
+afterAll(async () => {
+  await guards.stop();
+});
+
+const COUNT = 400;
+const RATE = { connections: 8, perSecond: 10 };
+const WITHIN_MS = 1_000;
+const SHAPES = [
+  ...Object.keys(TO_REVIEWS).map((shape) => ({ shape, port: 'tlsPort' as const })),
+  ...Object.keys(TO_HEALTH).map((shape) => ({ shape, port: 'healthPort' as const })),
+];
+
+test('ten hostile requests a second of any shape leave reviews and probes within a second', async () => {
+  const alone = p99(await measure(replica, { count: COUNT, address: ownAddress() }));
+  process.stdout.write(`${row('alone', alone)}\n`);
+  for (const { shape, port } of SHAPES) {
+    const client = await startHostileClient({ ...RATE, shape, port: replica[port] });
+    const own = p99(
+      await measure(replica, { count: COUNT, address: ownAddress() }).finally(() => client.stop()),
+    );
+    process.stdout.write(`${row(shape, own, alone)}\n`);
+    expect(Math.max(own.reviews, own.liveness)).toBeLessThan(WITHIN_MS);
+  }
+});
+
+interface Percentiles {
+  readonly reviews: number;
+  readonly liveness: number;
+}
+
+const p99 = ({ reviews, liveness }: Latencies): Percentiles => ({
+  reviews: percentile(reviews),
+  liveness: percentile(liveness),
+});
+
+const percentile = (latencies: readonly number[]): number =>
+  latencies.toSorted((one, other) => one - other)[Math.floor(latencies.length * 0.99)] ?? Infinity;
+
+/** Milliseconds, and their ratio to those without the client. */
+function row(what: string, { reviews, liveness }: Percentiles, alone?: Percentiles): string {
+  const cell = (ms: number, base: number | undefined): string =>
+    `${ms.toFixed(0)} ms${base === undefined ? '' : ` (${(ms / base).toFixed(1)})`}`;
+  const cells = [`reviews ${cell(reviews, alone?.reviews)}`, `liveness ${cell(liveness, alone?.liveness)}`];
+  return `${what.padEnd(28)} p99: ${cells.join(', ')}`;
+}

@@ -1,0 +1,97 @@
+/**
+ * A process of its own, as a hostile pod is: `hostile-client.ts PORT SHAPE CONNECTIONS PER_SECOND`. It sends requests of the shape until it is
+ * stopped: each connection one after the other, PER_SECOND in all (0: as fast as answers come).
+ */
+import { Agent as HttpAgent, request as httpRequest } from 'node:http';
+import { Agent, request as httpsRequest } from 'node:https';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** The client's address: not the API server's. */
+const LOCAL = '127.0.0.2';
+const MIB = 1024 * 1024;
+
+/** An AdmissionReview of a new pod, as the API server writes it. */
+export const reviewOf = (object: string, namespace = 'hostile'): string =>
+  `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"u","kind":{"group":"","version":"v1",` +
+  `"kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},"name":"x","namespace":"${namespace}",` +
+  `"operation":"CREATE","userInfo":{"username":"system:serviceaccount:kubevirt:kubevirt-controller","groups":[]},` +
+  `"object":${object},"oldObject":null}}`;
+
+interface Shape {
+  readonly method?: string;
+  readonly path: string;
+  readonly body?: string;
+  /** The body is not ended. */
+  readonly isUnfinished?: boolean;
+  /** A new connection for each request. */
+  readonly isNew?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const POST = { method: 'POST', path: '/review' } as const;
+const LETTER = { method: 'POST', path: '/dead-letter', headers: { 'ce-type': 'x'.repeat(8_000) } } as const;
+
+/** What any pod may send to the port for reviews. */
+export const TO_REVIEWS = {
+  'empty objects': { ...POST, body: `[${'{},'.repeat(140_000)}{}]` },
+  reviews: { ...POST, body: reviewOf('{"metadata":{}}') },
+  'reviews with many values': { ...POST, body: reviewOf(`{"metadata":{},"x":[${'{},'.repeat(149_000)}{}]}`) },
+  'reviews of 7 MiB': { ...POST, body: reviewOf(`{"metadata":{"x":"${'x'.repeat(7 * MIB)}"}}`) },
+  'reviews on new connections': { ...POST, isNew: true, body: reviewOf('{"metadata":{}}') },
+  'unfinished reviews': { ...POST, isUnfinished: true, body: 'x'.repeat(200 * 1024) },
+} as const satisfies Record<string, Shape>;
+
+/** What any pod may send to the port for health. */
+export const TO_HEALTH = {
+  metrics: { path: '/metrics' },
+  views: { path: '/view?namespace=hostile' },
+  maintenances: { path: '/maintenance?kind=Upgrade' },
+  readiness: { path: '/health/readiness' },
+  'dead letters': LETTER,
+  'dead letters of 8 MiB': { ...LETTER, body: 'x'.repeat(8 * MIB) },
+} as const satisfies Record<string, Shape>;
+
+const SHAPES: Readonly<Record<string, Shape>> = { ...TO_REVIEWS, ...TO_HEALTH };
+
+async function attack(port: number, name: string, { connections, perSecond }: Attack): Promise<void> {
+  const shape = SHAPES[name];
+  if (shape === undefined) throw new Error(`no shape ${name}`);
+  const isTls = name in TO_REVIEWS;
+  const options = { keepAlive: shape.isNew !== true, maxSockets: connections, localAddress: LOCAL };
+  const agent = isTls ? new Agent({ ...options, rejectUnauthorized: false }) : new HttpAgent(options);
+  const start = isTls ? httpsRequest : httpRequest;
+  const send = async ({ method = 'GET', path, body, isUnfinished, headers = {} }: Shape): Promise<void> => {
+    const length = body === undefined ? 0 : Buffer.byteLength(body) + (isUnfinished === true ? 1 : 0);
+    const request = start({
+      ...{ host: '127.0.0.1', port, method, path, agent },
+      headers: { ...headers, 'content-type': 'application/json', 'content-length': length },
+    });
+    const closed = new Promise<void>((resolve) => {
+      request.on('error', () => resolve()).on('close', resolve);
+    });
+    request.on('response', (response) => response.resume());
+    if (isUnfinished === true) request.write(body);
+    else request.end(body);
+    await closed;
+  };
+  const pauseMs = perSecond === 0 ? 0 : (1_000 * connections) / perSecond;
+  const one = async (index: number): Promise<void> => {
+    await delay((pauseMs * index) / connections);
+    for (;;) {
+      const next = delay(pauseMs);
+      await Promise.all([send(shape), next]);
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, (_, index) => one(index)));
+}
+
+interface Attack {
+  readonly connections: number;
+  readonly perSecond: number;
+}
+
+if (import.meta.main) {
+  const [port, shape = '', connections, perSecond] = process.argv.slice(2);
+  process.stdout.write('attacking\n');
+  await attack(Number(port), shape, { connections: Number(connections), perSecond: Number(perSecond) });
+}
