@@ -1,3 +1,4 @@
+import { shown } from '../functions/domain/foreign-text.ts';
 import { Command, CommanderError } from 'commander';
 import { describeError, ApiError, TooMuch, Unreachable } from '../functions/kubernetes/errors.ts';
 import packageJson from '../package.json' with { type: 'json' };
@@ -52,7 +53,7 @@ const COMPLETE = '__complete';
 export async function runProgram(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
   if (args[0] === COMPLETE) {
     const program = newProgram(() => Promise.resolve());
-    terminal.print((await complete(program, SUBCOMMANDS, args.slice(1))).join('\n'));
+    terminal.printCandidates(await complete(program, SUBCOMMANDS, args.slice(1)));
     return EXIT.ok;
   }
   let code: ExitCode = EXIT.ok;
@@ -65,7 +66,8 @@ export async function runProgram(args: readonly string[], terminal: Terminal): P
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.unknown;
-    terminal.warn(`error: ${messageOf(error)}`);
+    const [first = '', ...others] = messageOf(error);
+    terminal.warn([`error: ${first}`, ...others]);
     return EXIT.unknown;
   }
 }
@@ -75,20 +77,21 @@ function connectAs(flags: ConnectionFlags): Session {
     return connect(flags);
   } catch (cause) {
     throw new PluginError(
-      `no API server by the kubeconfig: ${cause instanceof Error ? cause.message : String(cause)}`,
+      `no API server by the kubeconfig: ${shown(cause instanceof Error ? cause.message : String(cause))}`,
       { cause },
     );
   }
 }
 
-/** The message of an expected error in one line; a stack for a defect of the plugin. */
-function messageOf(error: unknown): string {
-  if (error instanceof PluginError) return error.message;
+/** The lines of an expected error's message; with the stack for a defect of the plugin. */
+function messageOf(error: unknown): string[] {
+  if (error instanceof PluginError) return error.message.split('\n');
   if (error instanceof ApiError) {
-    return `from the API server (${error.reason}): ${error.status.message ?? error.message}`;
+    return [`from the API server (${error.reason}): ${shown(error.status.message ?? error.message)}`];
   }
   if (error instanceof Unreachable || error instanceof TooMuch || !(error instanceof Error)) {
-    return describeError(error);
+    return [describeError(error)];
   }
-  return error.stack ?? error.message;
+  const stack = (error.stack ?? '').split('\n').filter((line) => /^ {4}at /.test(line));
+  return [describeError(error), ...stack];
 }

@@ -67,6 +67,6 @@ export function withAdvice(message: string, reasons: readonly string[]): string 
   const advice = new Set(reasons.map((reason) => (Object.hasOwn(known, reason) ? known[reason] : NO_ACTION)));
   advice.delete(NO_ACTION);
   if (advice.size === 0) return message;
-  const end = message.includes('\n') ? '\n' : message.endsWith('.') ? ' ' : '. ';
+  const end = message.includes('\n') ? '\n' : /[.…]$/.test(message) ? ' ' : '. ';
   return message + end + [...advice].join(' ');
 }

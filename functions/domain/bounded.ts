@@ -1,3 +1,4 @@
+import { type ForeignText } from './foreign-text.ts';
 import * as z from '../runtime/zod.ts';
 
 /** Maximum number of keys of a record and entries of a list: more than any of our objects has. */
@@ -32,9 +33,9 @@ export const shortList = <T extends z.ZodMiniType>(
   );
 
 /** Parses JSON and never throws; returns undefined for any other text. */
-export function parseJson(text: string): unknown {
+export function parseJson(text: ForeignText): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return JSON.parse(text as string) as unknown;
   } catch {
     return undefined;
   }

@@ -3,6 +3,8 @@
  * write is a PUT of an object as read.
  */
 
+import type { ForeignText } from './foreign-text.ts';
+
 export interface OwnerReference {
   apiVersion: string;
   kind: string;
@@ -115,8 +117,8 @@ export interface PodAffinityTerm {
 export interface Condition {
   type: string;
   status: 'True' | 'False' | 'Unknown';
-  reason?: string;
-  message?: string;
+  reason?: ForeignText;
+  message?: ForeignText;
   observedGeneration?: number;
   lastProbeTime?: string | null;
   lastTransitionTime?: string | null;
@@ -320,8 +322,8 @@ export interface KubernetesEvent extends KubernetesObject {
     uid?: string;
     resourceVersion?: string;
   };
-  reason?: string;
-  message?: string;
+  reason?: ForeignText;
+  message?: ForeignText;
   type?: 'Normal' | 'Warning';
   count?: number;
   firstTimestamp?: string | null;

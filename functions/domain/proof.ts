@@ -1,3 +1,4 @@
+import { type ForeignText } from './foreign-text.ts';
 import { parseJson, shortList, textRecord } from './bounded.ts';
 import { isLockExpired, LOCK_VERSION, type Lock } from './lock.ts';
 import { ANNOTATION, PURPOSES } from './names.ts';
@@ -86,7 +87,7 @@ const tokenOr = (incumbent: IncumbentState, { token }: Lock): Pick<ProvenLock, '
   incumbent.kind === 'unknown' ? { withheld: incumbent.why } : { token };
 
 /** The lock in a refusal's text; undefined: the text is not the guard's. */
-export function proofIn(text: string): ProvenLock | undefined {
+export function proofIn(text: ForeignText): ProvenLock | undefined {
   const parsed = proofSchema.safeParse(parseJson(text));
   return parsed.success ? parsed.data : undefined;
 }

@@ -1,3 +1,4 @@
+import { shown } from '../domain/foreign-text.ts';
 import type { IncomingHttpHeaders } from 'node:http';
 import { CloudEvent, HTTP } from 'cloudevents';
 import {
@@ -22,7 +23,7 @@ export class BadEvent extends Error {
   override readonly name = 'BadEvent';
 
   constructor(message: string) {
-    super(message.slice(0, MAX_PROBLEM));
+    super(shown(message, MAX_PROBLEM));
   }
 }
 
@@ -90,8 +91,8 @@ export function toCloudEvent(event: OurEvent): CloudEvent<Record<string, unknown
       ...(quotas === undefined ? {} : { quotas }),
       ...(vmmrqs === undefined ? {} : { vmmrqs }),
       ...(vmis === undefined ? {} : { vmis }),
-      ...(reason === undefined ? {} : { reason: reason.slice(0, MAX_TEXT.reason) }),
-      ...(message === undefined ? {} : { message: message.slice(0, MAX_TEXT.message) }),
+      ...(reason === undefined ? {} : { reason: shown(reason, MAX_TEXT.reason) }),
+      ...(message === undefined ? {} : { message: shown(message, MAX_TEXT.message) }),
     },
     ...(token === undefined ? {} : { mtqtoken: token }),
   });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { ATTACKS, HIDING } from '../../test/support/foreign-attacks.ts';
 import {
   ApiError,
   describeError,
@@ -7,6 +8,7 @@ import {
   isGone,
   isNotFound,
   isRejected,
+  refusalOf,
   Unreachable,
 } from './errors.ts';
 
@@ -51,4 +53,21 @@ test.each<[unknown, string]>([
 
 test('an answer without a status counts as a failure of the server', () => {
   expect(new ApiError('GET /', {}, new Date(0))).toMatchObject({ code: 500, reason: 'Unknown' });
+});
+
+test.each(ATTACKS)('%s of an API server is one safe line in every text about it', (_, attack) => {
+  const error = new ApiError('PUT /x', { code: 403, reason: attack, message: attack }, new Date(0));
+  const other = new Error(attack, { cause: new Error(attack) });
+  for (const text of [
+    error.message,
+    error.reason,
+    refusalOf('a write', error),
+    describeError(error),
+    describeError(new Unreachable('GET /x', { cause: error })),
+    describeError(other),
+    describeError(attack),
+  ]) {
+    expect(text).not.toMatch(HIDING);
+    expect(text.length).toBeLessThan(5_000);
+  }
 });

@@ -1,12 +1,14 @@
+import { shown, type ForeignText } from '../domain/foreign-text.ts';
+
 /** metav1.Status, the fields that we read. */
 export interface Status {
   readonly code?: number;
-  readonly reason?: string;
-  readonly message?: string;
+  readonly reason?: ForeignText;
+  readonly message?: ForeignText;
   readonly details?: {
     readonly name?: string;
     readonly kind?: string;
-    readonly causes?: readonly { reason?: string; message?: string; field?: string }[];
+    readonly causes?: readonly { reason?: ForeignText; message?: ForeignText; field?: string }[];
     readonly retryAfterSeconds?: number;
   };
 }
@@ -22,9 +24,9 @@ export class ApiError extends Error {
   readonly date: Date;
 
   constructor(request: string, status: Status, date: Date) {
-    super(`${request}: ${status.message ?? status.reason ?? `HTTP ${String(status.code)}`}`);
+    super(`${request}: ${shown(status.message ?? status.reason ?? `HTTP ${String(status.code)}`)}`);
     this.code = status.code ?? 500;
-    this.reason = status.reason ?? 'Unknown';
+    this.reason = shown(status.reason ?? 'Unknown');
     this.status = status;
     this.date = date;
   }
@@ -62,7 +64,7 @@ export const isForbidden = (error: unknown): error is ApiError =>
 
 /** The API server's own words about what it refused. */
 export const refusalOf = (what: string, { status, reason }: ApiError): string =>
-  `the API server refused ${what}: ${status.message ?? reason}`;
+  `the API server refused ${what}: ${shown(status.message ?? reason)}`;
 
 /** Whether a rule or a policy refused for good: a retry changes nothing. */
 export const isRejected = (error: unknown): error is ApiError =>
@@ -82,9 +84,9 @@ export const isTooLargeVersion = (error: unknown): error is ApiError =>
 
 /** Describes any thrown value in one line, for a log or an answer. */
 export function describeError(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';
-  return `${error.name}: ${error.message}${cause}`;
+  if (!(error instanceof Error)) return shown(String(error));
+  const cause = error.cause instanceof Error ? ` (${shown(error.cause.message)})` : '';
+  return `${error.name}: ${shown(error.message)}${cause}`;
 }
 
 /** Returns undefined for an object that is not there. */

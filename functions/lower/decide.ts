@@ -238,12 +238,16 @@ function stalled(
 }
 
 /** A failure. But where others wait for the same migration slots, and KubeVirt has not tried its pod, it yielded to them. */
-function notAdmitted({ rejections }: LowerSnapshot, lock: Lock, still: readonly Migration[]): LowerResult {
+function notAdmitted(
+  { rejections, now }: LowerSnapshot,
+  lock: Lock,
+  still: readonly Migration[],
+): LowerResult {
   const vms = still.map(({ spec }) => spec.vmiName ?? '');
   const isDeferred =
     lock.others === true &&
     rejections !== undefined &&
-    !wasRefusedAfter(Date.parse(lock.acquiredAt), vms, rejections);
+    !wasRefusedAfter({ at: Date.parse(lock.acquiredAt), now }, vms, rejections);
   return {
     outcome: isDeferred ? LOCK_OUTCOME.gaveWay : LOCK_OUTCOME.failed,
     reason: REASON.raisedButNotAdmitted,

@@ -1,3 +1,4 @@
+import { shown } from '../domain/foreign-text.ts';
 import { EVENT_REASON, KIND, REASON } from '../domain/names.ts';
 import { MAINTENANCE_EVENT } from '../domain/progress/names.ts';
 import type { Maintenance } from '../domain/progress/maintenance.ts';
@@ -49,7 +50,7 @@ async function reportBlocked(
   if (on === undefined) return;
   const reason = spec.kind === 'Drain' ? EVENT_REASON.drainBlocked : EVENT_REASON.upgradeBlocked;
   const count = `${String(data.done)}/${String(data.total)}`;
-  const message = `${count}: ${data.message.slice(0, MAX_SHOWN)} Run: kubectl get mprog ${metadata.name} -o yaml`;
+  const message = `${count}: ${shown(data.message, MAX_SHOWN)} Run: kubectl get mprog ${metadata.name} -o yaml`;
   await writeEvents(context, [{ on, type: 'Warning', reason, message, because: REASON.reported, key: id }]);
 }
 

@@ -199,7 +199,7 @@ test('the report on the Node ends with the command, however long the reason is',
   await world.run(
     aDrain([1], but({ blockedBy: { Quota: 1 }, buckets: [{ name: 'blocked', count: 1, vms }] })),
   );
-  expect(world.kubernetesEvents[0]?.message).toMatch(/xxx Run: kubectl get mprog drain-12345678-1 -o yaml$/);
+  expect(world.kubernetesEvents[0]?.message).toMatch(/xxx… Run: kubectl get mprog drain-12345678-1 -o yaml$/);
 });
 
 test.each([false, true])(

@@ -1,3 +1,4 @@
+import { shown } from '../domain/foreign-text.ts';
 import { MAINTENANCE_EVENT, type MaintenanceEventType } from '../domain/progress/names.ts';
 import type {
   MaintenanceKind,
@@ -52,7 +53,7 @@ export function withEvents(
   { happened, time }: { readonly happened: readonly Happened[]; readonly time: string },
 ): ProgressStatus {
   const { reason, total, done, left, blocked, buckets } = status;
-  const message = status.message.slice(0, MAX_MESSAGE);
+  const message = shown(status.message, MAX_MESSAGE);
   const entries = happened.flatMap((what, index): OutboxEntry[] => {
     const type = TYPE[kind][what];
     if (type === undefined) return [];

@@ -1,3 +1,4 @@
+import { shown } from '../domain/foreign-text.ts';
 import { isFinal, isRejectedByQuota, isRunning } from '../domain/migration.ts';
 import { KUBEVIRT, REASON } from '../domain/names.ts';
 import { BLOCKED_BY, type BlockedReason } from '../domain/progress/names.ts';
@@ -243,8 +244,9 @@ const notMigratable = (notLive: Condition): VmState => ({
 
 const whyOf = (notLive: Condition | undefined): Pick<VmState, 'reason' | 'message'> => {
   if (notLive === undefined) return { reason: 'Evict' };
-  const { reason = '', message } = notLive;
-  return message === undefined ? { reason } : { reason, message };
+  const { message } = notLive;
+  const reason = shown(notLive.reason);
+  return message === undefined ? { reason } : { reason, message: shown(message) };
 };
 
 function whileRunning(migration: Migration, { now }: MaintenanceRules): VmState {

@@ -28,7 +28,8 @@ const explained = (different: Partial<NamespaceSnapshot> = {}, migration = aMigr
   explain(migration, aSnapshot(different), RULES);
 /** The figures as with -o json. */
 const keysOf = (explanation: Explanation): object => (plainExplanation(explanation) as { keys: object }).keys;
-const textOf = (explanation: Explanation): string => renderExplanation(explanation, (_, text) => text);
+const textOf = (explanation: Explanation): string =>
+  renderExplanation(explanation, (_, text) => text).join('\n');
 
 /** Two VMs with migrations; the quota has headroom for half of one. */
 const two = (different: Partial<NamespaceSnapshot> = {}): Partial<NamespaceSnapshot> => ({

@@ -1,21 +1,24 @@
+import { shown } from '../../functions/domain/foreign-text.ts';
 import { describeQuantity } from '../../functions/domain/quantity.ts';
 import { VERDICT_STYLE } from '../terminal/verdict-style.ts';
 import { renderTable, type Cell, type Paint } from '../terminal/table.ts';
 import type { KeyArithmetic } from './arithmetic.ts';
 import type { Explanation } from './explanation.ts';
 
-/** Renders the verdict, the advice, and the arithmetic for people. */
-export function renderExplanation(explanation: Explanation, paint: Paint): string {
+/** Renders the verdict, the advice, and the arithmetic for people: the lines. */
+export function renderExplanation(explanation: Explanation, paint: Paint): string[] {
   const { namespace, migration, vmi, phase, purpose, verdict, reason, message, advice, keys } = explanation;
-  const of = [`VMI ${vmi}`, phase, ...(purpose === undefined ? [] : [`for ${purpose}`])].join(', ');
+  const of = [`VMI ${shown(vmi)}`, shown(phase), ...(purpose === undefined ? [] : [`for ${purpose}`])].join(
+    ', ',
+  );
   return [
     `Migration:  ${namespace}/${migration} (${of})`,
     `Verdict:    ${paint(VERDICT_STYLE[verdict], verdict)} (${reason})`,
     `            ${message}`,
     ...(advice === '' ? [] : [`To free it: ${advice}`]),
     ...giversOf(explanation),
-    ...(keys.length === 0 ? [] : ['', renderKeys(keys, paint)]),
-  ].join('\n');
+    ...(keys.length === 0 ? [] : ['', ...renderKeys(keys, paint)]),
+  ];
 }
 
 function giversOf({ vmmrqs, keys }: Explanation): string[] {
@@ -27,7 +30,7 @@ function giversOf({ vmmrqs, keys }: Explanation): string[] {
 
 const HEADERS = ['QUOTA', 'KEY', 'HARD', 'USED', 'EARLIER', 'NEEDED', 'MISSING', 'GIVEN', 'BY'] as const;
 
-const renderKeys = (keys: readonly KeyArithmetic[], paint: Paint): string =>
+const renderKeys = (keys: readonly KeyArithmetic[], paint: Paint): string[] =>
   renderTable(HEADERS, keys.map(rowOf), paint);
 
 function rowOf({ key, missing, given, givenBy, ...amounts }: KeyArithmetic): Cell[] {

@@ -1,3 +1,4 @@
+import { shown } from '../../functions/domain/foreign-text.ts';
 import { has } from '../../functions/domain/live/conditions.ts';
 import type { LiveCondition, Plan } from '../../functions/domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../../functions/domain/live/names.ts';
@@ -83,16 +84,18 @@ function endOf({ spec, status }: Pick<Plan, 'spec' | 'status'>): string | undefi
 function findingOf({
   category,
   type,
-  message = '',
-  suggestion = '',
+  message,
+  suggestion,
   items = [],
 }: LiveCondition): PlanFinding | undefined {
   const weight = HOLDS.includes(type) ? 'holds' : WEIGHT[category];
-  return weight === undefined ? undefined : { weight, condition: type, about: items, message, suggestion };
+  if (weight === undefined) return undefined;
+  const about = items.map((item) => shown(item));
+  return { weight, condition: shown(type), about, message: shown(message), suggestion: shown(suggestion) };
 }
 
 /** Renders a row for each finding, then the result, for people; pure. */
-export function planTable(report: PlanReport, paint: Paint): string {
+export function planTable(report: PlanReport, paint: Paint): string[] {
   const { findings, namespace, name, message } = report;
   const rows = findings.map(({ weight, condition, about, ...texts }): Cell[] => [
     { text: weight, style: weight === 'stops' ? 'red' : 'yellow' },
@@ -101,6 +104,6 @@ export function planTable(report: PlanReport, paint: Paint): string {
     [texts.message, texts.suggestion].filter((text) => text !== '').join(' '),
   ]);
   const table =
-    rows.length === 0 ? [] : [renderTable(['WEIGHT', 'CONDITION', 'ABOUT', 'WHY'], rows, paint), ''];
-  return [...table, `plan ${namespace}/${name}: ${message}`].join('\n');
+    rows.length === 0 ? [] : [...renderTable(['WEIGHT', 'CONDITION', 'ABOUT', 'WHY'], rows, paint), ''];
+  return [...table, `plan ${namespace}/${name}: ${message}`];
 }

@@ -27,20 +27,22 @@ export async function printSuggestion(
   const suggestion = suggest(report, facts, kind);
   const { manifests } = suggestion;
   if (manifests.length === 0) {
-    for (const line of summary(report)) terminal.warn(line);
-    terminal.warn(`No VMMRQ for ${purposeOfTask(report.task, facts.state.kubevirt)} would change that.`);
+    const nothing = `No VMMRQ for ${purposeOfTask(report.task, facts.state.kubevirt)} would change that.`;
+    terminal.warn([...summary(report), nothing]);
     return;
   }
   const comments = commentsOn(suggestion, { before: report, mayCreate: isAllowed });
   if (output === 'json') {
-    for (const line of comments) terminal.warn(line);
+    terminal.warn(comments);
     const items =
       manifests.length === 1 ? manifests[0] : { apiVersion: 'v1', kind: 'List', items: manifests };
     terminal.print(structured('json', items ?? {}));
     return;
   }
-  terminal.print(comments.map((line) => `# ${line}`).join('\n'));
-  terminal.print(manifests.map((manifest) => structured('yaml', manifest)).join('\n---\n'));
+  terminal.print(comments.map((line) => `# ${line}`));
+  terminal.print(
+    manifests.flatMap((manifest, index) => [...(index > 0 ? ['---'] : []), ...structured('yaml', manifest)]),
+  );
 }
 
 /** The kind of VMMRQ to suggest: cluster-wide, unless this user may only write VMMRQs in these namespaces. */

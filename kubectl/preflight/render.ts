@@ -19,14 +19,14 @@ const LOOK: Readonly<Record<OutcomeName, { readonly text: string; readonly style
 export function table(
   report: Report,
   { wide, paint }: { readonly wide: boolean; readonly paint: Paint },
-): string {
+): string[] {
   const headers = ['NAMESPACE', 'VM', 'NODE', 'OUTCOME', ...(wide ? ['REASON'] : []), 'WHY'];
   const rows = report.vms.map((vm): Cell[] => [
     ...[vm.namespace, vm.name, vm.node, LOOK[vm.outcome]],
     ...(wide ? [vm.reason, vm.message] : [whyOf(vm)]),
   ]);
-  const lines = rows.length === 0 ? [] : [renderTable(headers, rows, paint), ''];
-  return [...lines, ...summary(report)].join('\n');
+  const lines = rows.length === 0 ? [] : [...renderTable(headers, rows, paint), ''];
+  return [...lines, ...summary(report)];
 }
 
 /** The reason in few words: the VMMRQs by which the VM passes, the missing amounts, or the reason of the verdict. */

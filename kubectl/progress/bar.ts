@@ -1,3 +1,5 @@
+import { cutText } from '../../functions/domain/foreign-text.ts';
+
 const BAR = 30;
 /** Characters beside the subject in a line with a bar. */
 const BESIDE = BAR + 40;
@@ -8,13 +10,9 @@ export function barOf(done: number, total: number): string {
   return `[${'#'.repeat(filled)}${'.'.repeat(BAR - filled)}]`;
 }
 
-/** Cuts the line to `columns`, unless they are few. */
-export const cut = (line: string, columns: number): string =>
-  line.length > columns ? `${line.slice(0, Math.max(0, columns - 1))}…` : line;
-
 /** The subject of a line with a bar. */
 export const subjectOf = (subject: string, columns: number): string =>
-  cut(subject, Math.max(10, columns - BESIDE));
+  cutText(subject, Math.max(10, columns - BESIDE));
 
 /** Maximum number of VMs in a line that says what they wait for. */
 export const MAX_NAMED = 8;

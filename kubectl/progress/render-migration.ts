@@ -1,8 +1,9 @@
+import { cutText, shown } from '../../functions/domain/foreign-text.ts';
 import { has, isBlocking } from '../../functions/domain/live/conditions.ts';
 import type { PlanMigration, VmStatus } from '../../functions/domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../../functions/domain/live/names.ts';
 import type { Style } from '../terminal/table.ts';
-import { barOf, cut, MAX_NAMED, subjectOf } from './bar.ts';
+import { barOf, MAX_NAMED, subjectOf } from './bar.ts';
 import type { ScreenWidth } from './kind.ts';
 
 const STYLE = {
@@ -31,7 +32,7 @@ export function renderMigration(migration: PlanMigration, { paint, columns }: Sc
       hidden > 0 ? `  and ${String(hidden)} more` : '',
     ]
       .filter((line) => line !== '')
-      .map((line) => cut(`  ${line}`, columns)),
+      .map((line) => cutText(`  ${line}`, columns)),
   ];
 }
 
@@ -55,7 +56,7 @@ function messageOf({ status = {} }: PlanMigration): string {
   if (status.started !== undefined) return status.message ?? '';
   const problem = status.conditions?.find(isBlocking);
   if (problem === undefined) return 'it has not begun';
-  return [problem.message, problem.suggestion].filter((text) => text !== undefined).join(' ');
+  return [shown(problem.message), shown(problem.suggestion)].filter((text) => text !== '').join(' ');
 }
 
 const DOING = ['moved', 'moving', 'waiting', 'failed', 'canceled'] as const;
@@ -77,8 +78,7 @@ function stuckText(vm: VmStatus): string | undefined {
   const type = doingOf(vm) === 'failed' ? LIVE_CONDITION.failed : LIVE_CONDITION.blocked;
   const why = vm.conditions?.find((condition) => condition.type === type);
   if (why === undefined) return undefined;
-  const { reason = '', message = '' } = why;
-  return `${nameOf(vm)} (${reason}: ${vm.error?.reasons[0] ?? message})`;
+  return `${nameOf(vm)} (${shown(why.reason)}: ${shown(vm.error?.reasons[0] ?? why.message)})`;
 }
 
 const nameOf = ({ namespace = '', name, id = '' }: VmStatus): string => `${namespace}/${name ?? id}`;

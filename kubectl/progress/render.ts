@@ -1,3 +1,4 @@
+import { cutText } from '../../functions/domain/foreign-text.ts';
 import {
   BUCKETS,
   type Bucket,
@@ -7,7 +8,7 @@ import {
 } from '../../functions/domain/progress/progress-object.ts';
 import { describeEntry } from '../../functions/progress/open-status.ts';
 import type { Style } from '../terminal/table.ts';
-import { barOf, cut, MAX_NAMED, subjectOf } from './bar.ts';
+import { barOf, MAX_NAMED, subjectOf } from './bar.ts';
 import type { ScreenWidth } from './kind.ts';
 
 const STYLE: Readonly<Record<ProgressState, Style>> = {
@@ -28,13 +29,13 @@ export function renderProgress(
 ): string[] {
   const subject = subjectOf(spec.subject, columns);
   const what = spec.kind === 'Drain' ? `Drain of node ${subject}` : `Upgrade to ${subject}`;
-  if (status === undefined) return [cut(`${what}  ${metadata.name}`, columns)];
+  if (status === undefined) return [cutText(`${what}  ${metadata.name}`, columns)];
   const { state, done, total, message, buckets } = status;
   return [
     `${what}  ${barOf(done, total)} ${String(done)}/${String(total)}  ${paint(STYLE[state], state)}`,
     ...[message, countsOf(buckets), ...stuckAmong(status)]
       .filter((line) => line !== '')
-      .map((line) => cut(`  ${line}`, columns)),
+      .map((line) => cutText(`  ${line}`, columns)),
   ];
 }
 

@@ -14,8 +14,8 @@ export interface StatusView {
 
 const NONE = '<none>';
 
-/** Renders up to three tables: cluster-wide VMMRQs, namespaces, waiting migrations. '': nothing to show. */
-export function renderStatus({ clusterWide, namespaces }: StatusReport, view: StatusView): string {
+/** Renders up to three tables: cluster-wide VMMRQs, namespaces, waiting migrations. No lines: nothing to show. */
+export function renderStatus({ clusterWide, namespaces }: StatusReport, view: StatusView): string[] {
   const waiting = namespaces.flatMap(({ namespace, waiting: each }) =>
     each.map((one) => ({ namespace, ...one })),
   );
@@ -35,8 +35,10 @@ export function renderStatus({ clusterWide, namespaces }: StatusReport, view: St
   ];
   return tables
     .filter(([, rows]) => rows.length > 0)
-    .map(([headers, rows]) => renderTable(headers, rows, view.paint))
-    .join('\n\n');
+    .flatMap(([headers, rows], index) => [
+      ...(index > 0 ? [''] : []),
+      ...renderTable(headers, rows, view.paint),
+    ]);
 }
 
 const listOf = (names: readonly string[]): string => (names.length === 0 ? NONE : names.join(','));

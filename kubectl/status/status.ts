@@ -50,11 +50,12 @@ async function run(invocation: Invocation): Promise<ExitCode> {
   ]);
   let shown: string | undefined;
   const look = async (): Promise<void> => {
-    const text = await textOf(invocation, { namespace, output });
+    const lines = await linesOf(invocation, { namespace, output });
+    const text = lines.join('\n');
     if (text === shown) return;
     if (watch === true && (terminal.isTerminal || shown !== undefined)) terminal.clear();
     if (text === '') terminal.warn(NOTHING);
-    else terminal.print(text);
+    else terminal.print(lines);
     shown = text;
   };
   if (watch === true) return whileWatching(session.cluster, look);
@@ -64,10 +65,10 @@ async function run(invocation: Invocation): Promise<ExitCode> {
 
 const NOTHING = 'No VMMRQs, locks, raised quotas or waiting migrations found.';
 
-async function textOf(
+async function linesOf(
   { session, terminal }: Invocation,
   { namespace, output }: { readonly namespace: string | undefined; readonly output: Output | undefined },
-): Promise<string> {
+): Promise<string[]> {
   const input = await readStatus(session.cluster, namespace);
   const report = reportOf(input);
   if (output === 'json' || output === 'yaml') return structured(output, report);

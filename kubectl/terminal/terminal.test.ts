@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { Terminal } from './terminal.ts';
 
@@ -20,7 +21,9 @@ class Streams {
 
 describe('a pipe', () => {
   test('gets no colours', () => {
-    expect(new Streams(false).terminal.paint('red', 'text')).toBe('text');
+    const streams = new Streams(false);
+    streams.terminal.print(`a ${streams.terminal.paint('red', 'text')}`);
+    expect(streams.text).toBe('a text\n');
   });
 
   test('has 80 columns', () => {
@@ -41,18 +44,30 @@ describe('a terminal', () => {
   });
 
   test.each([
-    ['a cleared screen', 'a\u001b[2Jb', 'a[2Jb'],
-    ['a title', 'a\u001b]0;title\u0007b', 'a]0;titleb'],
-    ['a carriage return', 'a\rb', 'ab'],
-    ['an 8-bit escape', 'a\u009b2Jb', 'a2Jb'],
-    ['a colour', 'a\u001b[31mb\u001b[39m', 'a\u001b[31mb\u001b[39m'],
-    ['two lines', 'a\nb', 'a\nb'],
-    ['a tab (completion)', 'a\tb', 'a\tb'],
-  ])('prints of %s only what is safe', (_, text, want) => {
+    ['a cleared screen', 'a\u001b[2Jb', String.raw`a\u{1b}[2Jb`],
+    ['a title', 'a\u001b]0;title\u0007b', String.raw`a\u{1b}]0;title\u{7}b`],
+    ['a carriage return', 'a\rb', String.raw`a\u{d}b`],
+    ['an 8-bit escape', 'a\u009b2Jb', String.raw`a\u{9b}2Jb`],
+    ['a colour', 'a\u001b[31mb\u001b[39m', String.raw`a\u{1b}[31mb\u{1b}[39m`],
+    ['two lines', 'a\nb', String.raw`a\u{a}b`],
+    ['a tab', 'a\tb', String.raw`a\u{9}b`],
+  ])('shows %s that another party wrote as text', (_, text, want) => {
     const streams = new Streams(true);
     streams.terminal.print(text);
     streams.terminal.redraw([text]);
     expect(streams.text).toBe(`${want}\n${want}\n`);
+  });
+
+  test('prints a candidate with a tab before its description', () => {
+    const streams = new Streams(true);
+    streams.terminal.printCandidates(['one\tthe first\u001b[8m', ':4']);
+    expect(streams.text).toBe(`one\tthe first${String.raw`\u{1b}`}[8m\n:4\n`);
+  });
+
+  test('paints only what the plugin paints', () => {
+    const streams = new Streams(true);
+    streams.terminal.print(['1', `${streams.terminal.paint('red', 'a\u001b[8m')} b`]);
+    expect(stripVTControlCharacters(streams.text)).toBe(`1\n${String.raw`a\u{1b}[8m b`}\n`);
   });
 
   test('redraws in the place of the last lines', () => {

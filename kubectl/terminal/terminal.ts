@@ -1,17 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline/promises';
 import { styleText } from 'node:util';
-import type { Paint } from './table.ts';
+import { visible } from '../../functions/domain/foreign-text.ts';
+import type { Paint, Style } from './table.ts';
 
 const ESCAPE = '\u001b';
 /** ANSI: cursor to the top left, then erase to the end of the screen. */
 const CLEAR = `${ESCAPE}[H${ESCAPE}[J`;
-
-/**
- * Control characters but line feeds and tabs, and escape sequences but colours: a tenant's Event or annotation must not move the
- * cursor of an admin's terminal.
- */
-const UNSAFE = new RegExp(`(?!${ESCAPE}\\[[0-9;]*m)[^\\P{Cc}\\n\\t]`, 'gu');
-const safe = (text: string): string => text.replaceAll(UNSAFE, '');
 
 /** The streams of the process: what a person or a pipe reads. */
 export class Terminal {
@@ -24,8 +19,10 @@ export class Terminal {
     this.#streams = streams;
   }
 
-  /** Colours only on a terminal, and not with NO_COLOR (Node checks both). */
-  readonly paint: Paint = (style, text) => styleText(style, text, { stream: this.#streams.stdout });
+  /** Marks the end of each painted part in a line. Only this process knows it, so a foreign text paints nothing. */
+  readonly #mark = randomUUID();
+
+  readonly paint: Paint = (style, text) => `${this.#mark}${style} ${text}${this.#mark}`;
 
   /** Whether stdout is a terminal. */
   get isTerminal(): boolean {
@@ -37,9 +34,15 @@ export class Terminal {
     return (this.isTerminal && this.#streams.stdout.columns) || 80;
   }
 
-  /** Prints a line, or several, to stdout. */
-  print(text: string): void {
-    this.#streams.stdout.write(`${safe(text)}\n`);
+  /** Prints a line, or several, to stdout. A line feed within a line begins no new one. */
+  print(lines: string | readonly string[]): void {
+    this.#streams.stdout.write(this.#output(lines));
+  }
+
+  /** Prints completions: a tab divides a candidate from its description. */
+  printCandidates(lines: readonly string[]): void {
+    const texts = lines.map((line) => `${line.split('\t').map(visible).join('\t')}\n`);
+    this.#streams.stdout.write(texts.join(''));
   }
 
   /** Clears a terminal, so that the next text begins at the top of an empty screen; elsewhere prints an empty line. */
@@ -50,12 +53,31 @@ export class Terminal {
   /** Replaces the lines of the last call by these lines, on a terminal. */
   redraw(lines: readonly string[]): void {
     const back = this.#drawn === 0 ? '' : `${ESCAPE}[${String(this.#drawn)}F${ESCAPE}[J`;
-    this.#streams.stdout.write(back + lines.map((line) => `${safe(line)}\n`).join(''));
+    this.#streams.stdout.write(back + this.#output(lines));
     this.#drawn = lines.length;
   }
 
-  warn(text: string): void {
-    this.#streams.stderr.write(`${safe(text)}\n`);
+  warn(lines: string | readonly string[]): void {
+    this.#streams.stderr.write(this.#output(lines));
+  }
+
+  /** A line is one line: what others wrote in it begins no line, moves no cursor, and hides or turns nothing. */
+  #output(lines: string | readonly string[]): string {
+    return (typeof lines === 'string' ? [lines] : lines).map((line) => `${this.#painted(line)}\n`).join('');
+  }
+
+  /** Colours only on a terminal, and not with NO_COLOR (Node checks both). */
+  #painted(line: string): string {
+    return line
+      .split(this.#mark)
+      .map((part, index) => {
+        if (index % 2 === 0) return visible(part);
+        const at = part.indexOf(' ');
+        return styleText(part.slice(0, at) as Style, visible(part.slice(at + 1)), {
+          stream: this.#streams.stdout,
+        });
+      })
+      .join('');
   }
 
   /** Asks the question; undefined if stdin is no terminal, so that no answer is possible. */
@@ -64,7 +86,7 @@ export class Terminal {
     if (!stdin.isTTY) return undefined;
     const asking = createInterface({ input: stdin, output: stderr });
     try {
-      return /^y(?:es)?$/i.test((await asking.question(`${safe(question)} [y/N] `)).trim());
+      return /^y(?:es)?$/i.test((await asking.question(`${visible(question)} [y/N] `)).trim());
     } catch (error) {
       if (isAbort(error)) return false;
       throw error;

@@ -1,3 +1,4 @@
+import { shown } from '../../functions/domain/foreign-text.ts';
 import { breakGlassPatch, breakGlassToken } from '../../functions/domain/break-glass.ts';
 import { isLockExpired, lockOf, type Lock } from '../../functions/domain/lock.ts';
 import { ANNOTATION, UNREADABLE_TOKEN } from '../../functions/domain/names.ts';
@@ -5,16 +6,16 @@ import type { Namespace } from '../../functions/domain/objects.ts';
 import { formatAge } from '../terminal/age.ts';
 
 /** Describes a lock before its removal; undefined: there is none. `now`: the API server's clock, milliseconds. */
-export function describeLock(namespace: Namespace, now: number): string | undefined {
+export function describeLock(namespace: Namespace, now: number): string[] | undefined {
   const state = lockOf(namespace);
   if (state.kind === 'none') return undefined;
   return [
     `Namespace:  ${namespace.metadata.name}`,
-    `Token:      ${tokenOf(namespace)}`,
-    ...(state.kind === 'held' ? linesOf(state.lock, now) : [`Problem:    ${state.problem}`]),
+    `Token:      ${shown(tokenOf(namespace))}`,
+    ...(state.kind === 'held' ? linesOf(state.lock, now) : [`Problem:    ${shown(state.problem)}`]),
     '',
     ...EFFECT,
-  ].join('\n');
+  ];
 }
 
 const tokenOf = ({ metadata }: Namespace): string => breakGlassToken(metadata.annotations);

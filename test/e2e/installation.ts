@@ -5,6 +5,7 @@ import { describeError } from '../../functions/kubernetes/errors.ts';
 import { NAMESPACES, VMMRQS } from '../../functions/kubernetes/resources.ts';
 import type { StandIn } from './options.ts';
 import { until } from './until.ts';
+import { rawText } from '../support/raw-text.ts';
 
 interface Reporting extends KubernetesObject {
   status?: { conditions?: Condition[]; availableReplicas?: number };
@@ -70,6 +71,6 @@ async function unready(cluster: Cluster, kind: ResourceType<Reporting>): Promise
     const ready = status?.conditions?.find((condition) => condition.type === 'Ready');
     return ready?.status === 'True'
       ? []
-      : [`${kind.kind} ${metadata.name} is not ready: ${ready?.message ?? 'it does not say why'}`];
+      : [`${kind.kind} ${metadata.name} is not ready: ${rawText(ready?.message ?? 'it does not say why')}`];
   });
 }

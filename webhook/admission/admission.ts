@@ -1,3 +1,4 @@
+import { shown } from '../../functions/domain/foreign-text.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import * as z from '../../functions/runtime/zod.ts';
 
@@ -159,7 +160,7 @@ export function parseReview(body: unknown): AdmissionRequest | string {
   const parsed = reviewSchema.safeParse(body);
   if (parsed.success) return parsed.data.request;
   const issues = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-  return `no ${API_VERSION} ${KIND}: ${issues.join('; ')}`.slice(0, MAX_LINE);
+  return shown(`no ${API_VERSION} ${KIND}: ${issues.join('; ')}`, MAX_LINE);
 }
 
 /** The response for the API server. It must carry the uid of the request. */
@@ -170,7 +171,7 @@ export function toResponse(uid: string, decision: Decision): AdmissionResponse {
   return {
     uid,
     allowed: false,
-    status: { code, reason, message: message.slice(0, MAX_MESSAGE), ...details },
+    status: { code, reason, message: shown(message, MAX_MESSAGE), ...details },
   };
 }
 

@@ -1,3 +1,4 @@
+import { shown } from '../foreign-text.ts';
 import type { LiveCondition } from './forklift.ts';
 import { LIVE_CONDITION, type LiveConditionType } from './names.ts';
 
@@ -50,13 +51,32 @@ export function nextConditions(
 ): LiveCondition[] {
   const next = findings.map((finding): LiveCondition => {
     const known = before.find((each) => each.reason === finding.reason && isOfSameKind(each, finding));
-    return { ...finding, status: 'True', lastTransitionTime: known?.lastTransitionTime ?? now };
+    return {
+      ...finding,
+      ...shownTexts(finding),
+      status: 'True',
+      lastTransitionTime: known?.lastTransitionTime ?? now,
+    };
   });
   const kept = before.filter(
     ({ type, durable }) => durable === true && !findings.some((finding) => finding.type === type),
   );
   return [...kept, ...next];
 }
+
+/** Texts and items may name objects of the other cluster, whose API server may answer any name. */
+const shownTexts = ({
+  message,
+  suggestion,
+  items,
+}: Finding): Pick<Finding, 'message' | 'suggestion' | 'items'> => ({
+  ...(message === undefined ? {} : { message: shown(message, MAX_MESSAGE) }),
+  ...(suggestion === undefined ? {} : { suggestion: shown(suggestion, MAX_MESSAGE) }),
+  ...(items === undefined ? {} : { items: items.map((item) => shown(item)) }),
+});
+
+/** Characters. Kubernetes allows 32,768 in a condition. */
+const MAX_MESSAGE = 10_000;
 
 /** A VM that becomes Blocked still waits for the same thing. */
 const isOfSameKind = (one: Pick<LiveCondition, 'type'>, other: Pick<LiveCondition, 'type'>): boolean =>

@@ -1,3 +1,4 @@
+import type { ForeignText } from '../foreign-text.ts';
 import type { KubernetesObject } from '../objects.ts';
 import type { MoveEvent } from './move-events.ts';
 
@@ -99,13 +100,13 @@ export interface LiveCondition {
   type: string;
   status: 'True';
   category: 'Critical' | 'Error' | 'Required' | 'Warn' | 'Advisory';
-  reason?: string;
-  message?: string;
+  reason?: ForeignText;
+  message?: ForeignText;
   /** The advice to the user. */
-  suggestion?: string;
+  suggestion?: ForeignText;
   /** Whether the condition stays when it is not found again. */
   durable?: boolean;
-  items?: string[];
+  items?: ForeignText[];
   lastTransitionTime: string;
 }
 

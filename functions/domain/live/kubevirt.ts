@@ -1,3 +1,4 @@
+import type { ForeignText } from '../foreign-text.ts';
 import type {
   Condition,
   KubernetesObject,
@@ -25,7 +26,7 @@ export interface VirtualMachine extends KubernetesObject {
     template: VmTemplate;
   };
   status?: {
-    printableStatus?: string;
+    printableStatus?: ForeignText;
     /** Starts and stops that a user has requested, and that are not done yet. */
     stateChangeRequests?: { action: string; uid?: string }[];
     /** Name of the VirtualMachineSnapshot. */
@@ -163,7 +164,7 @@ export interface MigrationState {
   endTimestamp?: string | null;
   completed?: boolean;
   failed?: boolean;
-  failureReason?: string;
+  failureReason?: ForeignText;
 }
 
 export interface SideState {
@@ -210,7 +211,7 @@ export interface DataVolume extends KubernetesObject {
       resources: { requests: ResourceList };
     };
   };
-  status?: { phase?: string; progress?: string; conditions?: Condition[] };
+  status?: { phase?: string; progress?: ForeignText; conditions?: Condition[] };
 }
 
 /**
@@ -232,5 +233,5 @@ export interface ConfigMap extends KubernetesObject {
 /** batch/v1 Job, as far as its beginning and its end go. */
 export interface Job extends KubernetesObject {
   spec?: { suspend?: boolean };
-  status?: { succeeded?: number; conditions?: { type: string; status: string; message?: string }[] };
+  status?: { succeeded?: number; conditions?: { type: string; status: string; message?: ForeignText }[] };
 }

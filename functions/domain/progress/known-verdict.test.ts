@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { ATTACKS, HIDING, textsOf } from '../../../test/support/foreign-attacks.ts';
 import { ANNOTATION } from '../names.ts';
 import type { KubernetesEvent } from '../objects.ts';
 import { knownVerdicts, verdictKey, type KnownVerdict } from './known-verdict.ts';
@@ -47,4 +48,17 @@ test.each<[string, KubernetesEvent[], KnownVerdict | undefined]>([
   ['that cannot be read, after one that can', [anEvent(LACKS, '7'), anEvent('{', '8')], LACKS],
 ])('the last verdict about a migration %s', (_, events, want) => {
   expect(knownVerdicts(events).get(verdictKey('tenant', UID))).toEqual(want);
+});
+
+test.each(ATTACKS)('a verdict that a tenant wrote, with %s, is safe', (_, attack) => {
+  const text = attack.slice(0, 100);
+  const forged = [
+    { reason: text, message: text },
+    { reason: 'NotEnough', quotas: [{ name: text, missing: { pods: '1' } }] },
+    { reason: 'NotEnough', quotas: [{ name: 'quota', missing: { [text]: text } }] },
+  ];
+  for (const verdict of forged) {
+    const [known] = knownVerdicts([anEvent(verdict, '7')]).values();
+    expect(textsOf(known).filter((each) => HIDING.test(each))).toEqual([]);
+  }
 });

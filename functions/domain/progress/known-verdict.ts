@@ -1,3 +1,4 @@
+import { shown } from '../foreign-text.ts';
 import { parseJson, shortList, textRecord } from '../bounded.ts';
 import { ANNOTATION } from '../names.ts';
 import type { KubernetesEvent } from '../objects.ts';
@@ -7,14 +8,23 @@ import * as z from '../../runtime/zod.ts';
 /** Characters of a message: a MaintenanceProgress names up to 50 VMs in each bucket. */
 export const MAX_MESSAGE = 300;
 
+/** A text of the annotation, which a tenant may write where the policy `verdicts` is off. */
+const safe = z.string().check(z.overwrite((text) => shown(text)));
+const isPlain = (text: string): boolean => shown(text) === text;
+
 const knownVerdict = z.object({
   /** The reason of the verdict, as in names.ts. */
-  reason: z.string().check(z.minLength(1), z.maxLength(100)),
+  reason: safe.check(z.minLength(1), z.maxLength(100)),
   /** The verdict's message, if no quota is named. */
-  message: z.optional(z.string().check(z.maxLength(MAX_MESSAGE))),
+  message: z.optional(safe.check(z.maxLength(MAX_MESSAGE))),
   /** The ResourceQuotas that refuse it, and how much of each key is missing. */
   quotas: z.optional(
-    shortList(z.object({ name: z.string().check(z.maxLength(253)), missing: textRecord() })),
+    shortList(
+      z.object({
+        name: safe.check(z.maxLength(253)),
+        missing: textRecord(isPlain).check(z.refine((amounts) => Object.keys(amounts).every(isPlain))),
+      }),
+    ),
   ),
 });
 

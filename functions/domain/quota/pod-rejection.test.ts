@@ -1,13 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { aQuantityText } from '../../../test/support/builders/arbitraries.ts';
+import { NOW, seconds } from '../../../test/support/builders/object.ts';
+import { ATTACKS, HIDING } from '../../../test/support/foreign-attacks.ts';
 import { aMigration, aVmi } from '../../../test/support/builders/kubevirt.ts';
 import { aFailure, exceeded, forbidden } from '../../../test/support/builders/pod-rejection.ts';
 import { canonicalKey } from './charged.ts';
 import { referenceOf } from '../migration.ts';
 import { POLICY, WEBHOOK } from '../names.ts';
 import { parseQuantity } from '../quantity.ts';
-import { parsePodRejection, podRejectionsOf, type PodRejection } from './pod-rejection.ts';
+import type { KubernetesEvent } from '../objects.ts';
+import { parsePodRejection, podRejectionsOf, wasRefusedAfter, type PodRejection } from './pod-rejection.ts';
 
 const said = (text: string): string => `Error creating pod: ${text}`;
 
@@ -61,7 +64,7 @@ describe('parsePodRejection (F34)', () => {
     [forbidden('exceeded quota: q, requested: pods=many, used: pods=1, limited: pods=1'), 'policy'],
     [forbidden('exceeded quota: q, requested: pods=1,, used: pods=1, limited: pods=1'), 'policy'],
   ])('%s', (text, kind) => {
-    expect(parsePodRejection(said(text))).toMatchObject({ kind, text });
+    expect(parsePodRejection(said(text))).toMatchObject({ kind, text: text.trim() });
   });
 
   test.each([
@@ -134,8 +137,8 @@ test('podRejectionsOf: of an attachment pod, where the migration waits for that'
     { ...aFailure(''), message: `Error creating attachment pod: ${exceeded('attachment', 'pods=1')}` },
   ];
   const quotasOf = (lacks?: 'attachment'): (string | undefined)[] =>
-    podRejectionsOf({ migration, blocked: { ...waiting, lacks } }, aVmi(), events).map((each) =>
-      'quota' in each ? each.quota : undefined,
+    podRejectionsOf({ migration, blocked: { ...waiting, lacks } }, aVmi(), { events, now: NOW }).map(
+      (each) => ('quota' in each ? each.quota : undefined),
     );
   expect(quotasOf('attachment')).toEqual(['attachment']);
   expect(quotasOf()).toEqual(['launcher']);
@@ -150,7 +153,7 @@ test.each<[string, number]>([
     return { ...event, metadata: { ...event.metadata, resourceVersion } };
   };
   const events = [written('first', '99', after), written('last', '1000'), written('between', '101')];
-  const quotas = podRejectionsOf(aCandidate(), aVmi(), events).map((each) =>
+  const quotas = podRejectionsOf(aCandidate(), aVmi(), { events, now: NOW }).map((each) =>
     'quota' in each ? each.quota : '',
   );
   expect(quotas).toEqual(['last', 'between', 'first']);
@@ -166,8 +169,38 @@ test('podRejectionsOf: of this VM, since the migration began, newest first, and 
     { ...aFailure(exceeded('another-reason', 'pods=1')), reason: 'SuccessfulCreate' },
     aFailure('who knows', -1),
   ];
-  const quotas = podRejectionsOf(aCandidate(), aVmi(), events).map((each) =>
+  const quotas = podRejectionsOf(aCandidate(), aVmi(), { events, now: NOW }).map((each) =>
     'quota' in each ? each.quota : '',
   );
   expect(quotas).toEqual(['last', 'first', 'by-a-clock-behind']);
+});
+
+describe('an Event with a time in the future', () => {
+  const later = (created: number, at: number): KubernetesEvent => {
+    const { metadata, ...event } = aFailure(exceeded('forged', 'pods=1'), at);
+    return { ...event, metadata: { ...metadata, creationTimestamp: seconds(created) } };
+  };
+
+  test.each<[string, number, number, string[]]>([
+    ['counts by the time at which it was stored', -10, 3_600, ['forged']],
+    ['of before the migration does not count', -3_700, 3_600, []],
+    ['within what clocks differ by counts', -3_700, 2, ['forged']],
+  ])('%s', (_, created, at, want) => {
+    const events = [later(created, at)];
+    const found = podRejectionsOf(aCandidate(), aVmi(), { events, now: NOW });
+    expect(found.map((each) => ('quota' in each ? each.quota : ''))).toEqual(want);
+  });
+
+  test('shows no refusal after the lock', () => {
+    const refused = (event: KubernetesEvent): boolean =>
+      wasRefusedAfter({ at: NOW - 20_000, now: NOW }, ['vm0'], [event]);
+    expect([later(-60, 3_600), later(-60, -10), later(-10, 3_600)].map(refused)).toEqual([false, true, true]);
+  });
+});
+
+test.each(ATTACKS)('a name in a text, %s, is safe', (_, attack) => {
+  const rejection = parsePodRejection(`Error creating pod: ${exceeded(attack, `${attack}=1,pods=1`)}`);
+  const quota = rejection !== undefined && 'quota' in rejection ? rejection.quota : '';
+  const keys = rejection?.kind === 'exceeded' ? [...rejection.requested.keys()] : [];
+  expect([rejection?.text ?? '', quota, ...keys].filter((text) => HIDING.test(text))).toEqual([]);
 });

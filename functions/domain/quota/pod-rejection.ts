@@ -1,10 +1,12 @@
+import { shown, type ForeignText } from '../foreign-text.ts';
 import { canonicalKey, type Amounts } from './charged.ts';
 import { KUBEVIRT, POLICY, WEBHOOK } from '../names.ts';
 import { CLOCKS_APART_MS, type Candidate } from '../migration.ts';
 import type { KubernetesEvent, VirtualMachineInstance } from '../objects.ts';
+import type { NamespaceSnapshot } from '../snapshot.ts';
 import { isHardQuantity, parseQuantity, type Amount } from '../quantity.ts';
 
-/** Why the API server refused a target pod, as far as it concerns a verdict; `text` is the API server's own. */
+/** Why the API server refused a target pod, as far as it concerns a verdict; `text` is the API server's own, as `shown` makes it. */
 export type PodRejection =
   /** No headroom. `requested` by canonical key: the pod's amounts for the keys that lack headroom, of the first such quota only. */
   | { readonly kind: 'exceeded'; readonly quota: string; readonly requested: Amounts; readonly text: string }
@@ -44,15 +46,20 @@ const FORMS: readonly (readonly ['uncovered' | 'limitRange' | 'podSecurity' | 'p
 const BY_WEBHOOK =
   /^(?:admission webhook|Internal error occurred: failed calling webhook) "([^"]+)"(?: denied the request|: )/;
 
+/** Characters; virt-controller's texts are shorter. */
+const MAX_MESSAGE = 10_000;
+
 const BY_POLICY = /^ValidatingAdmissionPolicy '([^']+)' /;
 
 /** The refusal in an Event about a VMI, for a pod of this sort; undefined: the Event is about something else. Never throws. */
 export function parsePodRejection(
-  message: string,
+  message: ForeignText,
   of: keyof typeof PREFIX = 'launcher',
 ): PodRejection | undefined {
-  const prefix = PREFIX[of].exec(message)?.[0];
-  return prefix === undefined ? undefined : podRejectionIn(message.slice(prefix.length));
+  // A name or a key that is read from it is safe too.
+  const text = shown(message, MAX_MESSAGE);
+  const prefix = PREFIX[of].exec(text)?.[0];
+  return prefix === undefined ? undefined : podRejectionIn(text.slice(prefix.length));
 }
 
 /** Parses the API server's text. */
@@ -116,23 +123,23 @@ export function rejectedAmounts(rejections: readonly PodRejection[]): Amounts {
 export function podRejectionsOf(
   { migration, blocked: { lacks } }: Candidate,
   { metadata: { uid } }: VirtualMachineInstance,
-  events: readonly KubernetesEvent[],
+  { events, now }: Pick<NamespaceSnapshot, 'events' | 'now'>,
 ): PodRejection[] {
   const since = Date.parse(migration.metadata.creationTimestamp) - CLOCKS_APART_MS;
   return events
     .filter(({ involvedObject, reason }) => involvedObject.uid === uid && reason === KUBEVIRT.failedCreate)
-    .filter((event) => timeOf(event) >= since)
-    .toSorted((one, other) => writtenAfter(other, one) || timeOf(other) - timeOf(one))
+    .filter((event) => timeOf(event, now) >= since)
+    .toSorted((one, other) => writtenAfter(other, one) || timeOf(other, now) - timeOf(one, now))
     .flatMap(({ message = '' }) => parsePodRejection(message, lacks) ?? []);
 }
 
-/** Whether a pod of one of these VMs was refused in a later second than this, by virt-controller's Events. */
+/** Whether a pod of one of these VMs was refused in a later second than `at`, by virt-controller's Events. `now`: the API server's clock. */
 export const wasRefusedAfter = (
-  at: number,
+  { at, now }: { readonly at: number; readonly now: number },
   vms: readonly string[],
   events: readonly KubernetesEvent[],
 ): boolean =>
-  events.some((event) => vms.includes(event.involvedObject.name ?? '') && timeOf(event) >= at + 1_000);
+  events.some((event) => vms.includes(event.involvedObject.name ?? '') && timeOf(event, now) >= at + 1_000);
 
 /**
  * Compares by resource version; above 0: `one` was written later. An Event's time is its author's: from another clock it may be
@@ -143,7 +150,11 @@ const writtenAfter = (one: KubernetesEvent, other: KubernetesEvent): number =>
 
 const versionOf = ({ metadata }: KubernetesEvent): string => metadata.resourceVersion.padStart(20, '0');
 
-/** Milliseconds of an Event's last occurrence; whole seconds, like a migration's creation. */
-function timeOf({ lastTimestamp, metadata }: KubernetesEvent): number {
-  return Date.parse(lastTimestamp ?? metadata.creationTimestamp);
+/**
+ * Milliseconds of an Event's last occurrence; whole seconds, like a migration's creation. Its author sets that time, and may be a tenant.
+ * In the future it says nothing: then the time counts at which the API server stored the Event first.
+ */
+function timeOf({ lastTimestamp, metadata }: KubernetesEvent, now: number): number {
+  const written = Date.parse(lastTimestamp ?? metadata.creationTimestamp);
+  return written > now + CLOCKS_APART_MS ? Date.parse(metadata.creationTimestamp) : written;
 }

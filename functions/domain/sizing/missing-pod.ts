@@ -21,10 +21,10 @@ export interface MissingPod {
 export function missingPodOf(
   candidate: Candidate,
   vmi: VirtualMachineInstance,
-  { pods, events }: NamespaceSnapshot,
+  { pods, events, now }: NamespaceSnapshot,
 ): MissingPod | undefined {
   const { migration, blocked } = candidate;
-  const rejections = podRejectionsOf(candidate, vmi, events);
+  const rejections = podRejectionsOf(candidate, vmi, { events, now });
   const node = vmi.status?.nodeName;
   const launcher = (): Pod | undefined =>
     isReceiving(migration) ? receivedPodOf(vmi, rejections) : sourcePodOf(migration, pods, node);

@@ -367,8 +367,8 @@ const CASES: Readonly<Record<string, Case>> = {
   'the last refusal counts': {
     with: {
       events: [
-        aFailure(forbidden('violates PodSecurity "restricted:latest": x'), 5),
-        aFailure(exceeded('quota', 'requests.cpu=1005m'), 6),
+        aFailure(forbidden('violates PodSecurity "restricted:latest": x'), -6),
+        aFailure(exceeded('quota', 'requests.cpu=1005m'), -5),
       ],
     },
     want: [['FitsWithRaise', REASON.fitsWithRaise]],

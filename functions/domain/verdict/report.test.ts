@@ -17,6 +17,7 @@ import { CONDITION, LOCK_OUTCOME } from '../names.ts';
 import type { Condition, Namespace, VmmrqStatus } from '../objects.ts';
 import { involvedMigration, involvedVmmrq, condition, statusReport, withConditions } from './report.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
+import { rawText } from '../../../test/support/raw-text.ts';
 
 test('the involved object of an Event', () => {
   expect(involvedMigration('tenant', referenceOf(aMigration()))).toEqual({
@@ -71,7 +72,7 @@ describe('statusReport', () => {
     return statusReport(vmmrq, snapshot, assess(snapshot, RULES).verdicts);
   };
   const conditionsOf = ({ conditions = [] }: VmmrqStatus): Record<string, string> =>
-    Object.fromEntries(conditions.map(({ type, status, reason = '' }) => [type, `${status} ${reason}`]));
+    Object.fromEntries(conditions.map(({ type, status, reason }) => [type, `${status} ${rawText(reason)}`]));
 
   test('the incumbent’s fields keep their meaning', () => {
     expect(reportOf()).toMatchObject({
@@ -169,7 +170,7 @@ describe('statusReport', () => {
   });
 
   const messageOf = (status: VmmrqStatus, type: string): string =>
-    status.conditions?.find((each) => each.type === type)?.message ?? '';
+    rawText(status.conditions?.find((each) => each.type === type)?.message);
 
   test('a condition that reports a failure or a wait ends with what to do', () => {
     const notEnough = reportOf({ vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1m' }))] });

@@ -1,3 +1,4 @@
+import { shown } from '../foreign-text.ts';
 import { ownVmmrqs } from '../policy/policy.ts';
 import { withAdvice } from '../advice.ts';
 import { percentOf } from '../quota/allowance.ts';
@@ -158,11 +159,11 @@ function endOf({ outcome, failures, at, reason }: Attempt): string {
 }
 
 /** The API server's last refusal of each target pod that is still missing, one line each. */
-const lastRejections = ({ migrations, pods, vmis, events }: NamespaceSnapshot): string[] =>
-  candidatesAmong(migrations, pods).flatMap((blocked) => {
+const lastRejections = (snapshot: NamespaceSnapshot): string[] =>
+  candidatesAmong(snapshot.migrations, snapshot.pods).flatMap((blocked) => {
     const { spec, metadata } = blocked.migration;
-    const vmi = vmis.get(spec.vmiName ?? '');
-    const [newest] = vmi === undefined ? [] : podRejectionsOf(blocked, vmi, events);
+    const vmi = snapshot.vmis.get(spec.vmiName ?? '');
+    const [newest] = vmi === undefined ? [] : podRejectionsOf(blocked, vmi, snapshot);
     return newest === undefined ? [] : [`${metadata.name}: ${newest.text}`];
   });
 
@@ -192,7 +193,8 @@ function readiness(vmmrq: Vmmrq, count: number): ConditionChange {
   return condition(CONDITION.ready, 'True', 'Ready', count > 1 ? several : 'this VMMRQ can be used');
 }
 
-const about = ({ migration, message }: Verdict): string => `${migration.name}: ${message}`;
+/** One line. */
+const about = ({ migration, message }: Verdict): string => shown(`${migration.name}: ${message}`);
 
 function blockingCondition(blockedVerdicts: readonly Verdict[]): ConditionChange {
   const [first] = blockedVerdicts;

@@ -27,7 +27,7 @@ test('a verdict about quotas names each, and what is missing of each key', () =>
 test('another verdict has the begin of its message', () => {
   expect(JSON.parse(verdictText({ ...NO_FIT, blocking: [] }))).toEqual({
     reason: 'NotEnough',
-    message: 'x'.repeat(300),
+    message: `${'x'.repeat(299)}…`,
   });
 });
 

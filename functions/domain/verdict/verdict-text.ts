@@ -1,3 +1,4 @@
+import { shown } from '../foreign-text.ts';
 import { MAX_MESSAGE, type KnownVerdict } from '../progress/known-verdict.ts';
 import { shortfallTexts } from '../quota/charged.ts';
 import type { Verdict } from './verdict.ts';
@@ -15,7 +16,7 @@ export function verdictText({
     name: quota.name,
     missing: shortfallTexts(shortfalls),
   }));
-  const what = quotas.length === 0 ? { message: message.slice(0, MAX_MESSAGE) } : { quotas };
+  const what = quotas.length === 0 ? { message: shown(message, MAX_MESSAGE) } : { quotas };
   const known: KnownVerdict = { reason, ...what };
   return JSON.stringify(known);
 }

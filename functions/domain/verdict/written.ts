@@ -1,3 +1,4 @@
+import { shown } from '../foreign-text.ts';
 import { withAdvice } from '../advice.ts';
 import { fingerprint } from '../fingerprint.ts';
 import { ANNOTATION } from '../names.ts';
@@ -19,8 +20,8 @@ export const eventName = ({ on, reason, key }: EventReport): string =>
 /** Cuts a message to 1,024 characters, as the API server allows. */
 export const eventMessage = ({ type, message, because }: EventReport): string =>
   type === 'Warning'
-    ? withAdvice(message.slice(0, MAX_MESSAGE - MAX_ADVICE), [because])
-    : message.slice(0, MAX_MESSAGE);
+    ? withAdvice(shown(message, MAX_MESSAGE - MAX_ADVICE), [because])
+    : shown(message, MAX_MESSAGE);
 
 /**
  * The reports that these Events do not show. A verdict must be shown by the newest Event about its migration: an older one with

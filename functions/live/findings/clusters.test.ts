@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { aKubeVirt, aPlanView, aSource, aTarget } from '../../../test/support/builders/live-plan.ts';
 import type { KubeVirt } from '../../domain/objects.ts';
 import { clusterFindings } from './clusters.ts';
+import { rawText } from '../../../test/support/raw-text.ts';
 
 const GATE = 'DecentralizedLiveMigration';
 
@@ -12,7 +13,7 @@ const summary = (source: KubeVirt | undefined, target: KubeVirt | undefined): st
       sourceCluster: aSource({ kubevirt: source }),
       targetCluster: aTarget({ kubevirt: target }),
     }),
-  ).map(({ type, category, items = [] }) => [type, category, ...items].join(' '));
+  ).map(({ type, category, items = [] }) => [type, category, ...items].map(rawText).join(' '));
 
 describe('the feature gate', () => {
   const disabled = {

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { aPlanView, ready } from '../../../test/support/builders/live-plan.ts';
 import { aHook, aPlan } from '../../../test/support/builders/live.ts';
 import { planHookFindings } from './hooks.ts';
+import { rawText } from '../../../test/support/raw-text.ts';
 
 test.each<[string, { namespace?: string }]>([
   ['its namespace', { namespace: 'tenant' }],
@@ -49,7 +50,7 @@ test.each<[string, Accounts, string[], string[]]>([
   const findings = planHookFindings(view(missing));
   expect(
     findings.map(({ type, category, reason = '', items = [] }) =>
-      [type, category, reason, ...items].join(' '),
+      [type, category, reason, ...items].map(rawText).join(' '),
     ),
   ).toEqual(wanted);
   for (const { message } of findings)

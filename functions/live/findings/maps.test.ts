@@ -3,11 +3,12 @@ import { aHook, aNetworkMap, aStorageMap } from '../../../test/support/builders/
 import type { Finding } from '../../domain/live/conditions.ts';
 import type { Hook, NetworkEntry, StorageEntry } from '../../domain/live/forklift.ts';
 import { hookFindings, networkMapFindings, storageMapFindings } from './maps.ts';
+import { rawText } from '../../../test/support/raw-text.ts';
 
 const summary = (findings: readonly Finding[]): string =>
   findings
     .map(({ type, category, reason, items = [] }) =>
-      [type, category, reason, ...items].filter(Boolean).join(' '),
+      [type, category, reason, ...items].map(rawText).filter(Boolean).join(' '),
     )
     .join(', ');
 

@@ -4,6 +4,7 @@ import { migrated, OWN_STATE } from '../../../test/support/builders/live-run.ts'
 import { aVm, itsVmi } from '../../../test/support/builders/live.ts';
 import type { MigrationState, RunStrategy } from '../../domain/live/kubevirt.ts';
 import { planFindings } from './plan.ts';
+import { rawText } from '../../../test/support/raw-text.ts';
 
 const LOCAL: MigrationState = {
   sourceState: { migrationUID: 'one' },
@@ -16,7 +17,7 @@ const warned = (state: MigrationState, runStrategy: RunStrategy = 'Always'): (re
   const view = aVmView({ found: [vm], vmi: itsVmi(migrated(state)) });
   const findings = planFindings(aPlanView({ sourceCluster: aSource({ vms: [view] }) }));
   expect(findings.map(({ type }) => type)).toContain('Ready');
-  return findings.filter(({ type }) => type === 'NextCrashHalts').map(({ items = [] }) => items);
+  return findings.filter(({ type }) => type === 'NextCrashHalts').map(({ items = [] }) => items.map(rawText));
 };
 
 test('a failed attempt is shown on the plan', () => {

@@ -27,6 +27,7 @@ import { isNoSecret, type FoundResources } from '../on-target/resources.ts';
 import { withRecord } from '../run/record.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import { ARCHIVED, planFindings } from './plan.ts';
+import { rawText } from '../../../test/support/raw-text.ts';
 
 const withSpec =
   (spec: Partial<Plan['spec']>): Change<Plan> =>
@@ -43,7 +44,9 @@ const notMigratable = (reason: string): Vmi =>
 const view = (different: Partial<PlanView> = {}, ...changes: Change<Plan>[]): PlanView =>
   aPlanView({ ...different, plan: aPlan(...changes) });
 const summary = (one: PlanView): string[] =>
-  planFindings(one).map(({ type, reason, items = [] }) => [type, reason, ...items].filter(Boolean).join(' '));
+  planFindings(one).map(({ type, reason, items = [] }) =>
+    [type, reason, ...items].map(rawText).filter(Boolean).join(' '),
+  );
 
 test('a plan that can run is Ready, as Forklift says it', () => {
   expect(planFindings(aPlanView())).toEqual([
@@ -57,10 +60,9 @@ test('an archived plan says that, and what its runs came to, and nothing else', 
     ...(type === 'Failed' && { durable: true }),
   }));
   const now = nextConditions(before, ARCHIVED, seconds(1));
-  expect(now.map(({ type, reason, message }) => [type, reason, message].filter(Boolean).join(' '))).toEqual([
-    'Failed',
-    'Archived UserRequested The migration plan has been archived.',
-  ]);
+  expect(
+    now.map(({ type, reason, message }) => [type, reason, message].map(rawText).filter(Boolean).join(' ')),
+  ).toEqual(['Failed', 'Archived UserRequested The migration plan has been archived.']);
   const again = nextConditions(now, planFindings(aPlanView()), seconds(2));
   expect(again.map(({ type }) => type)).toEqual(['Failed', 'Ready']);
 });

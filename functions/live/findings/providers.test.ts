@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { aHost, aProvider } from '../../../test/support/builders/live.ts';
 import type { Provider } from '../../domain/live/forklift.ts';
 import { phaseOf, providerFindings, type ProviderView, type SecretView } from './providers.ts';
+import { rawText } from '../../../test/support/raw-text.ts';
 
 const URL_OF_SOURCE = 'https://source.example.com:6443';
 const SECRET: SecretView = {
@@ -24,7 +25,7 @@ const withSecret = (different: Partial<SecretView>): ProviderView =>
   view({ secret: { ...SECRET, ...different } });
 const summary = (one: ProviderView): string =>
   providerFindings(one)
-    .map(({ type, reason }) => [type, reason].filter(Boolean).join(' '))
+    .map(({ type, reason }) => [type, reason].map(rawText).filter(Boolean).join(' '))
     .join(', ');
 const READY = 'Validated, ConnectionTestSucceeded Tested, InventoryCreated Completed, Ready';
 

@@ -8,6 +8,7 @@ import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import type { PlanView } from './plan-view.ts';
 import type { Pod, ResourceList, ResourceQuota } from '../../domain/objects.ts';
 import { planFindings } from './plan.ts';
+import { rawText } from '../../../test/support/raw-text.ts';
 
 /** The launcher requests 1005m CPU and 1,412,828,864 bytes; the DataVolume has 10Gi of class `gold` on the target. */
 const launcher = aLauncher();
@@ -86,7 +87,7 @@ function viewOf({
 const said = (view: PlanView): string[] =>
   planFindings(view)
     .filter(({ type }) => type !== 'Ready')
-    .flatMap(({ type, category, items = [] }) => items.map((item) => `${category} ${type} ${item}`));
+    .flatMap(({ type, category, items = [] }) => items.map((item) => `${category} ${type} ${rawText(item)}`));
 
 describe('the quotas of the target namespace', () => {
   test.each<[string, Case, string[]]>([

@@ -1,3 +1,4 @@
+import { shown } from '../../domain/foreign-text.ts';
 import { DNS_LABEL } from '../../domain/dns-name.ts';
 import { differencesOf } from '../on-target/differences.ts';
 import { findingOf, type Finding, type Problem } from '../../domain/live/conditions.ts';
@@ -111,12 +112,12 @@ const CHECKS: readonly Check[] = [
       ...fixedDisks(vm),
       ...(vm.status?.conditions ?? [])
         .filter(({ type, status }) => type === 'StorageLiveMigratable' && status !== 'True')
-        .map(({ message = '' }) => message),
+        .map(({ message }) => shown(message)),
       // Volumes that cannot be shared are copied (facts/cross-cluster.md §C4).
       ...(vmi?.status?.conditions ?? [])
         .filter(({ type, status }) => type === 'LiveMigratable' && status === 'False')
         .filter(({ reason }) => reason !== 'DisksNotLiveMigratable')
-        .map(({ message = '' }) => message),
+        .map(({ message }) => shown(message)),
     ],
   },
   {

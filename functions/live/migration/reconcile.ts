@@ -1,3 +1,4 @@
+import { shown } from '../../domain/foreign-text.ts';
 import { has, isBlocking } from '../../domain/live/conditions.ts';
 import type { Plan, PlanMigration, PlanVm, VmStatus } from '../../domain/live/forklift.ts';
 import { isGivenUp } from '../run/break-glass.ts';
@@ -207,7 +208,7 @@ async function blockersOf({ migration, plan }: HeldObjects, hub: ApiServer): Pro
   const forklift = mayBegin && (await isForkliftHere(hub)) ? [FORKLIFT_IS_HERE] : [];
   return [
     ...forklift,
-    ...(plan.status?.conditions ?? []).filter(isBlocking).map((each) => each.message ?? each.type),
+    ...(plan.status?.conditions ?? []).filter(isBlocking).map((each) => shown(each.message ?? each.type)),
   ];
 }
 

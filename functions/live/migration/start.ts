@@ -1,3 +1,4 @@
+import { shown } from '../../domain/foreign-text.ts';
 import { writeEvents } from '../../cluster/report.ts';
 import { missingRights } from '../plan/rights-missing.ts';
 import { critical, has, type Finding } from '../../domain/live/conditions.ts';
@@ -66,7 +67,7 @@ export async function startRun(pair: MigrationWithPlan, context: LiveContext): P
   const refused = await requesterRefusal({ migration, plan: checked.plan, providers, vms }, context);
   if (refused !== undefined) {
     await writeProblem(migration, refused, context);
-    return reconciled(refused.message ?? 'not allowed');
+    return reconciled(shown(refused.message ?? 'not allowed'));
   }
   const ids = { source: sourceCluster.cluster, target: targetCluster.cluster };
   const between = withClusterIds(migration, ids);
@@ -235,7 +236,7 @@ async function startBlocker(
   const never = planEnd(plan);
   if (never !== undefined) {
     await undoStart({ migration: await writeProblem(migration, never, context), plan }, context);
-    return reconciled(never.message ?? 'the plan has ended');
+    return reconciled(shown(never.message ?? 'the plan has ended'));
   }
   if (migration.status?.started !== undefined) return undefined;
   const { items } = await hub.list(OPEN_MIGRATIONS, {});

@@ -1,3 +1,4 @@
+import { shown } from '../../domain/foreign-text.ts';
 import type { Condition } from '../../domain/objects.ts';
 import { sameQuantity } from '../../domain/quantity.ts';
 import type { Named, VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
@@ -15,7 +16,7 @@ export interface Difference {
 export function differencesOf({ spec, status }: VirtualMachine, vmi: Vmi): Difference[] {
   const restart = (status?.conditions ?? []).find(isRestartRequired);
   if (restart !== undefined)
-    return [{ kind: 'VMRestartRequired', message: restart.message ?? 'the VM must be restarted' }];
+    return [{ kind: 'VMRestartRequired', message: shown(restart.message ?? 'the VM must be restarted') }];
   const { domain, volumes = [], networks = [] } = spec.template.spec;
   const running = vmi.spec;
   const paths = [

@@ -1,3 +1,4 @@
+import { shown } from '../../domain/foreign-text.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import type { NewObject } from '../run/decision.ts';
 import { withOverhead } from './filling.ts';
@@ -221,5 +222,7 @@ export function claimToBind(
 export function pendingMessage(object: KubernetesObject): string {
   const { phase, progress, conditions = [] } = (object as DataVolume).status ?? {};
   const why = conditions.find(({ status, message }) => status !== 'True' && (message ?? '') !== '')?.message;
-  return [`${object.metadata.name} is ${phase ?? 'new'}`, progress, why].filter(Boolean).join(', ');
+  return [`${object.metadata.name} is ${phase ?? 'new'}`, shown(progress), shown(why)]
+    .filter(Boolean)
+    .join(', ');
 }

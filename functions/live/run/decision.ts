@@ -1,3 +1,4 @@
+import { shown } from '../../domain/foreign-text.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import type { LiveReason } from '../../domain/live/names.ts';
 
@@ -52,14 +53,23 @@ export interface Fail {
 
 export const DONE: StepDecision = { kind: 'done' };
 
-export const wait = (reason: LiveReason, message: string): Wait => ({ kind: 'wait', reason, message });
+/** A message may name objects of the other cluster, whose API server may answer any name. */
+export const wait = (reason: LiveReason, message: string): Wait => ({
+  kind: 'wait',
+  reason,
+  message: shown(message),
+});
 
-export const fail = (reason: LiveReason, message: string): Fail => ({ kind: 'fail', reason, message });
+export const fail = (reason: LiveReason, message: string): Fail => ({
+  kind: 'fail',
+  reason,
+  message: shown(message),
+});
 
 export const write = (message: string, ...writes: readonly LiveWrite[]): StepDecision => ({
   kind: 'write',
   writes,
-  message,
+  message: shown(message),
 });
 
 export interface Deadline {
@@ -74,6 +84,4 @@ export const waitUntil = (
   waiting: Pick<Wait, 'reason' | 'message'>,
   late: LiveReason,
 ): StepDecision =>
-  now < until
-    ? { kind: 'wait', ...waiting }
-    : { kind: 'fail', reason: late, message: `too late: ${waiting.message}` };
+  now < until ? wait(waiting.reason, waiting.message) : fail(late, `too late: ${waiting.message}`);

@@ -1,3 +1,4 @@
+import { type ForeignText } from '../../domain/foreign-text.ts';
 import { has, saysWait } from '../../domain/live/conditions.ts';
 import type { VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
@@ -23,10 +24,10 @@ const isAboutToLaunch = (vm: VmStatus, launched: ReadonlySet<string>): boolean =
   SHORT.includes(waitOf(vm));
 
 /** Returns what a VM waits for by its status; undefined if the status has no wait. */
-const waitOf = ({ conditions = [] }: VmStatus): string | undefined => conditions.find(saysWait)?.reason;
+const waitOf = ({ conditions = [] }: VmStatus): ForeignText | undefined => conditions.find(saysWait)?.reason;
 
 /** Waits that last a moment. A VM that waits for anything else, such as a quota or a hook, does not hold up the others. */
-const SHORT: readonly (string | undefined)[] = [
+const SHORT: readonly (ForeignText | undefined)[] = [
   undefined,
   LIVE_REASON.inTurn,
   LIVE_REASON.noAddress,

@@ -1,3 +1,4 @@
+import { shown } from '../../domain/foreign-text.ts';
 import type { MigrationStatus, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 
@@ -8,7 +9,7 @@ const ENDS: readonly string[] = [LIVE_CONDITION.succeeded, LIVE_CONDITION.failed
  * the VM's end, because a CRD of Forklift's own keeps those, and drops fields that only this project has.
  */
 export const leftoversOf = ({ conditions = [] }: Pick<VmStatus, 'conditions'>): readonly string[] =>
-  conditions.find(({ type }) => ENDS.includes(type))?.items ?? [];
+  (conditions.find(({ type }) => ENDS.includes(type))?.items ?? []).map((item) => shown(item));
 
 /** Returns the VM's status with these leftovers, if it has its end. */
 export const withLeftovers = (vm: VmStatus, leftovers: readonly string[]): VmStatus => ({

@@ -1,3 +1,4 @@
+import { shown } from '../../domain/foreign-text.ts';
 import { isBlocking, nextConditions, type Finding } from '../../domain/live/conditions.ts';
 import { LIMIT_MS, timeOf } from '../run/deadlines.ts';
 import type { MigrationStatus } from '../../domain/live/forklift.ts';
@@ -23,11 +24,10 @@ export function problemStatus(
   const since = conditions.find(({ type }) => type === finding.type)?.lastTransitionTime;
   const isLate = isBlocking(finding) && now - timeOf(since) >= LIMIT_MS.begin;
   if (status?.completed !== undefined || !isLate) return { ...status, conditions };
-  const { message = '', suggestion = '' } = finding;
   return {
     ...status,
     completed: timeText(now),
-    message: `too late: ${message} ${suggestion}`,
+    message: `too late: ${shown(finding.message)} ${shown(finding.suggestion)}`,
     conditions: nextConditions(conditions, [finding, FAILED], timeText(now)),
   };
 }

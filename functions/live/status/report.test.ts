@@ -24,6 +24,7 @@ import type { RunSnapshot } from '../run/snapshot.ts';
 import { isSame } from '../../domain/same.ts';
 import type { Ended, RunDecision } from '../steps/decide.ts';
 import { reportRun, shownVmStatus, type RunReport } from './report.ts';
+import { rawText } from '../../../test/support/raw-text.ts';
 
 const WEB: PlanVm = { name: 'web', namespace: 'vms' };
 const HOOKED: PlanVm = {
@@ -558,7 +559,7 @@ test.each<[Ended['as'], string]>([
 describe('since when a VM waits', () => {
   const waits = (passes: readonly Pass[]): string[] =>
     (last(passes).migrationStatus.vms?.[0]?.conditions ?? []).map(({ type, reason, lastTransitionTime }) =>
-      [type, reason ?? '', lastTransitionTime.slice(11, 19)].join(' '),
+      [type, rawText(reason), lastTransitionTime.slice(11, 19)].join(' '),
     );
   const first: Pass = { decision: wait('CreateSourceMigration', 'SourceEvacuating') };
   const waiting: Pass = { decision: wait('Validate', 'WaitingToStart'), snapshot: null };

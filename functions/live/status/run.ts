@@ -1,3 +1,4 @@
+import { shown } from '../../domain/foreign-text.ts';
 import { has, saysWait } from '../../domain/live/conditions.ts';
 import { leftoversOf } from '../run/leftovers.ts';
 import type { PlanMigration, RunProgress, VmStatus } from '../../domain/live/forklift.ts';
@@ -55,10 +56,7 @@ function runMessage(vms: readonly VmStatus[], end: RunSummary['end']): string {
     problem === undefined ? '' : `${nameOf(problem)}: ${problem.error?.reasons[0] ?? 'canceled'}`,
     left === '' ? '' : `left over: ${left}`,
   ];
-  return text
-    .filter((part) => part !== '')
-    .join('; ')
-    .slice(0, MAX_MESSAGE);
+  return shown(text.filter((part) => part !== '').join('; '), MAX_MESSAGE);
 }
 
 const movedOf = (vms: readonly VmStatus[]): number =>
@@ -76,7 +74,7 @@ function openVmMessage(vms: readonly VmStatus[]): string {
     open[0];
   if (vm === undefined) return '';
   const why = vm.conditions?.find(saysWait)?.message;
-  return [nameOf(vm), vm.phase, ...(why === undefined ? [] : [why])].join(': ');
+  return [nameOf(vm), vm.phase, ...(why === undefined ? [] : [shown(why)])].join(': ');
 }
 
 const nameOf = ({ name, id }: VmStatus): string => name ?? id ?? '';

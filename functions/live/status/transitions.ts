@@ -1,3 +1,4 @@
+import { shown } from '../../domain/foreign-text.ts';
 import { has, saysWait } from '../../domain/live/conditions.ts';
 import type { MoveEvent } from '../../domain/live/move-events.ts';
 import type { Plan, PlanMigration, VmStatus } from '../../domain/live/forklift.ts';
@@ -40,8 +41,8 @@ export function transitionsOf(change: Change, { plan, migration, left, time }: A
     vm: { ...(next.id === undefined ? {} : { id: next.id }), ...vm },
     target: { ...defined({ namespace: plan?.spec.targetNamespace }), name: next.newName ?? vm.name },
     step: next.phase,
-    ...(current?.reason === undefined ? {} : { reason: current.reason }),
-    message: message.slice(0, 2_000),
+    ...(current?.reason === undefined ? {} : { reason: shown(current.reason) }),
+    message: shown(message, 2_000),
     percent: percentOf(next.pipeline),
     left,
   };
@@ -92,5 +93,5 @@ function isFurther(before: VmStatus | undefined, next: VmStatus): boolean {
 /** Returns the step at which the VM is blocked, and the reason. */
 function blockOf(vm: VmStatus | undefined): readonly string[] | undefined {
   const block = vm?.conditions?.find(({ type }) => type === LIVE_CONDITION.blocked);
-  return vm === undefined || block === undefined ? undefined : [vm.phase, block.reason ?? ''];
+  return vm === undefined || block === undefined ? undefined : [vm.phase, shown(block.reason)];
 }

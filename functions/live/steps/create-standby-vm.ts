@@ -1,3 +1,4 @@
+import { shown } from '../../domain/foreign-text.ts';
 import { differencesOf, hardwareProblem } from '../on-target/differences.ts';
 import { LIMIT_MS, timeOf } from '../run/deadlines.ts';
 import { DONE, fail, waitUntil, write, type LiveWrite, type StepDecision } from '../run/decision.ts';
@@ -25,7 +26,7 @@ function prepare(snapshot: RecordedRun, receiver: VirtualMachine): StepDecision 
   const orphans = (target.setup?.volumes ?? []).filter((volume) => isOrphan(volume, snapshot, receiver));
   if (orphans.length > 0) return adopt(orphans, receiver);
   if (target.vmi?.status?.phase === 'WaitingForSync') return compare(snapshot, target.vmi);
-  const message = `the VM on the target does not wait for its guest yet (${receiver.status?.printableStatus ?? 'new'})`;
+  const message = `the VM on the target does not wait for its guest yet (${shown(receiver.status?.printableStatus ?? 'new')})`;
   const until = timeOf(receiver.metadata.creationTimestamp) + LIMIT_MS.receiver;
   return waitUntil(
     { now: target.now, until },

@@ -1,3 +1,4 @@
+import { shown } from '../../domain/foreign-text.ts';
 import { LIMIT_MS, timeOf } from '../run/deadlines.ts';
 import {
   DONE,
@@ -39,7 +40,7 @@ function follow(snapshot: RecordedRun, view: HookView, job: Job): StepDecision {
   if (failed !== undefined)
     return fail(
       LIVE_REASON.hookFailed,
-      `the Job ${describeName(job)} of the ${step} failed: ${failed.message ?? ''}`,
+      `the Job ${describeName(job)} of the ${step} failed: ${shown(failed.message)}`,
     );
   if (isNew(job)) return resume(snapshot, view, job);
   const until = timeOf(job.metadata.creationTimestamp) + limitOf(view);

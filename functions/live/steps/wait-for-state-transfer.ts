@@ -1,3 +1,4 @@
+import { shown, type ForeignText } from '../../domain/foreign-text.ts';
 import { isPostCopy } from '../guest/cut-over.ts';
 import { LIMIT_MS, timeOf } from '../run/deadlines.ts';
 import {
@@ -99,7 +100,7 @@ function transferFailed({ source, target }: RecordedRun, { metadata }: Vmim): Fa
   const why = [target.vmi, source.vmi].flatMap((vmi) => vmi?.status?.migrationState?.failureReason ?? []);
   return fail(
     LIVE_REASON.transferFailed,
-    `the VMIM ${metadata.name} has failed: ${why[0] ?? 'see the Events of the VMIs'}`,
+    `the VMIM ${metadata.name} has failed: ${shown(why[0] ?? 'see the Events of the VMIs')}`,
   );
 }
 
@@ -177,7 +178,7 @@ function currentWait(snapshot: RecordedRun): Waiting {
     return { reason: LIVE_REASON.overQuota, message: refusedMessage(target.fit) };
   const blocked = [sent, received].flatMap((vmim) => blockedMessage(vmim) ?? []);
   if (blocked[0] !== undefined)
-    return { reason: LIVE_REASON.synchronizing, message: `${blocked[0]} (${IF_IT_STAYS})` };
+    return { reason: LIVE_REASON.synchronizing, message: `${shown(blocked[0])} (${IF_IT_STAYS})` };
   const phase = sent?.status?.phase ?? 'new';
   if (phase === 'Running')
     return { reason: LIVE_REASON.transferring, message: 'the guest is being copied to the target' };
@@ -209,5 +210,5 @@ const IF_IT_STAYS = 'if this stays: kubectl vmmrq trust, and port 9185 between t
 /** KubeVirt's condition that goes away when the two clusters have met. */
 const BLOCKED = 'decentralizedMigrationBlocked';
 
-const blockedMessage = (vmim: Vmim | undefined): string | undefined =>
+const blockedMessage = (vmim: Vmim | undefined): ForeignText | undefined =>
   vmim?.status?.conditions?.find(({ type, status }) => type === BLOCKED && status === 'True')?.message;

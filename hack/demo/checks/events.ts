@@ -1,3 +1,4 @@
+import { shown } from '../../../functions/domain/foreign-text.ts';
 import { EVENT_REASON } from '../../../functions/domain/names.ts';
 import type { KubernetesEvent } from '../../../functions/domain/objects.ts';
 import { EVENTS } from '../../../functions/kubernetes/resources.ts';
@@ -20,6 +21,7 @@ export async function eventsCheck(demoCase: Case): Promise<string[]> {
 const sayWhatIsShort = (events: readonly KubernetesEvent[], short: string): string[] =>
   events
     .filter(({ reason }) => reason === EVENT_REASON.quotaNotEnough)
-    .flatMap(({ involvedObject: { name = '' }, message = '' }) =>
-      unless(message.includes(short), `the Event on ${name} does not say ${short}: ${message}`),
-    );
+    .flatMap(({ involvedObject: { name = '' }, message }) => {
+      const text = shown(message);
+      return unless(text.includes(short), `the Event on ${name} does not say ${short}: ${text}`);
+    });

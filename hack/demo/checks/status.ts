@@ -1,3 +1,4 @@
+import { shown } from '../../../functions/domain/foreign-text.ts';
 import { CONDITION } from '../../../functions/domain/names.ts';
 import type { VmmrqStatus } from '../../../functions/domain/objects.ts';
 import { VMMRQS } from '../../../functions/kubernetes/resources.ts';
@@ -24,6 +25,6 @@ export async function statusCheck(demoCase: Case): Promise<string[]> {
 
 function saysWhatIsShort({ conditions = [] }: VmmrqStatus, demoCase: Case): string[] {
   const short = shortfallOf(demoCase);
-  const said = conditions.find(({ type }) => type === CONDITION.notEnough)?.message ?? '';
+  const said = shown(conditions.find(({ type }) => type === CONDITION.notEnough)?.message);
   return unless(said.includes(short), `condition NotEnough does not say ${short}: ${said}`);
 }

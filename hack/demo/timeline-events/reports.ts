@@ -1,3 +1,4 @@
+import { shown } from '../../../functions/domain/foreign-text.ts';
 import { CONDITION, EVENT_REASON } from '../../../functions/domain/names.ts';
 import type { KubernetesEvent, Vmmrq } from '../../../functions/domain/objects.ts';
 import type { EventDetails, Versions } from './timeline-event.ts';
@@ -10,12 +11,13 @@ const VERDICTS: readonly string[] = [EVENT_REASON.migrationBlocked, EVENT_REASON
 /** Reports our Kubernetes Events. Most repeat another line, so they are details; the Event with the shortfall is not. */
 export function ofEvent({ before, after }: Versions<KubernetesEvent>): EventDetails[] {
   if (before !== undefined || after?.source?.component !== OURS) return [];
-  const { reason = '', message = '', involvedObject } = after;
+  const { message, involvedObject } = after;
+  const reason = shown(after.reason);
   const onMigration = involvedObject.kind === 'VirtualMachineInstanceMigration';
   return [
     {
       what: VERDICTS.includes(reason) ? 'evaluated' : 'reported',
-      text: `reads the Event ${reason} on ${involvedObject.name ?? ''}: ${message}`,
+      text: `reads the Event ${reason} on ${involvedObject.name ?? ''}: ${shown(message)}`,
       by: 'tenant',
       isDetail: reason !== EVENT_REASON.quotaNotEnough || !onMigration,
     },
@@ -28,9 +30,9 @@ export function ofVmmrq({ before, after }: Versions<Vmmrq>): EventDetails[] {
   const turned = (after?.status?.conditions ?? []).filter(
     ({ type, status }) => status === 'True' && known.find((one) => one.type === type)?.status !== 'True',
   );
-  return turned.map(({ type, message = '' }) => ({
+  return turned.map(({ type, message }) => ({
     what: type === CONDITION.blocking ? 'evaluated' : 'reported',
-    text: `reads ${type} in the status of ${after?.metadata.name ?? ''}: ${message.replaceAll('\n', '; ')}`,
+    text: `reads ${type} in the status of ${after?.metadata.name ?? ''}: ${shown(message)}`,
     by: 'tenant',
     isDetail: type !== CONDITION.notEnough,
   }));

@@ -90,8 +90,11 @@ export const addressOf = ({ metadata }: KubernetesObject): Required<Address> => 
 });
 
 /** A failure as client-go prints it: the API server's own message. */
-export const textOf = (error: unknown): string =>
-  error instanceof ApiError ? (error.status.message ?? error.reason) : describeError(error);
+export function textOf(error: unknown): string {
+  if (!(error instanceof ApiError)) return describeError(error);
+  const { message } = error.status;
+  return typeof message === 'string' ? message : error.reason;
+}
 
 /** The VM that made this VMI, while it exists. */
 export function vmOf({ metadata }: Vmi, vms: Cache<Vm>): Vm | undefined {

@@ -55,7 +55,7 @@ const LAYERS = {
   ],
   kubectl: [
     ['kubectl/main.ts'],
-    ['kubectl/program.ts', 'kubectl/program.test.ts'],
+    ['kubectl/program.ts', 'kubectl/program.test.ts', 'kubectl/foreign-text.test.ts'],
     ['kubectl/completion'],
     [
       'kubectl/explain',

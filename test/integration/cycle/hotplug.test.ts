@@ -4,6 +4,7 @@ import { VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { expectAsBefore } from '../../support/invariants/as-before.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
 import { countedPods, newTenant, type Tenant, type TenantOptions } from '../../support/tenant/tenant.ts';
+import type { ForeignText } from '../../../functions/domain/foreign-text.ts';
 
 let environment: TestEnvironment;
 
@@ -43,7 +44,7 @@ test('an attachment pod without headroom gets its own lock', async () => {
   await expectAsBefore(environment.admin, tenant);
 });
 
-const notEnough = ({ history }: Tenant): string | undefined =>
+const notEnough = ({ history }: Tenant): ForeignText | undefined =>
   history
     .latest(VMMRQS)
     ?.status?.conditions?.find(({ type, status }) => type === 'NotEnough' && status === 'True')?.message;

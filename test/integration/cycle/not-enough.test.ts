@@ -8,6 +8,7 @@ import { expectAsBefore } from '../../support/invariants/as-before.ts';
 import type { History } from '../../support/tenant/history.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
 import { newTenant, type Tenant, type TenantOptions } from '../../support/tenant/tenant.ts';
+import { rawText } from '../../support/raw-text.ts';
 
 let environment: TestEnvironment;
 
@@ -32,7 +33,7 @@ const REQUESTED = /exceeded quota: quota, requested: \S*requests\.memory=(\d+)/;
 
 /** The memory that virt-controller requested, for each refusal. */
 const requested = (history: History): number[] =>
-  history.of(EVENTS).flatMap(({ message }) => Number(REQUESTED.exec(message ?? '')?.[1] ?? []));
+  history.of(EVENTS).flatMap(({ message }) => Number(REQUESTED.exec(rawText(message))?.[1] ?? []));
 
 /** A migration whose target pod starts to need more memory only after the namespace is locked. */
 async function grown(options: Omit<TenantOptions, 'vms' | 'quotas'>): Promise<Tenant> {
@@ -87,10 +88,12 @@ test('a pod larger than expected, with too little allowance: lowers, reports the
   await history.until('an Event on the VMI says so too', () =>
     history
       .of(EVENTS)
-      .some(({ involvedObject, reason, message = '' }) =>
-        [involvedObject.name === 'vm0', reason === EVENT_REASON.quotaNotEnough, more.test(message)].every(
-          Boolean,
-        ),
+      .some(({ involvedObject, reason, message }) =>
+        [
+          involvedObject.name === 'vm0',
+          reason === EVENT_REASON.quotaNotEnough,
+          more.test(rawText(message)),
+        ].every(Boolean),
       ),
   );
   await environment.cluster.eventing.broker.idle();

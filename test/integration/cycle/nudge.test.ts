@@ -6,6 +6,7 @@ import { wasRaised } from '../../support/invariants/invariants.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
 import { limitLaunchers, refuseTargets } from '../../support/tenant/refuse-targets.ts';
 import { fullFor, newTenant, type Tenant } from '../../support/tenant/tenant.ts';
+import { rawText } from '../../support/raw-text.ts';
 
 let environment: TestEnvironment;
 
@@ -43,12 +44,14 @@ test('a LimitRange created during the lock refuses the pod: lower, and the condi
   await limitLaunchers(environment.admin, name, { min: { cpu: '99' } });
   raise();
   await tenant.untilUnlocked();
-  const message = (): string | undefined =>
-    history
-      .latest(VMMRQS)
-      ?.status?.conditions?.find(({ type, status }) => type === 'RaisedButNotAdmitted' && status === 'True')
-      ?.message;
-  await history.until('the reason is reported', () => message()?.includes('cpu') === true);
+  const message = (): string =>
+    rawText(
+      history
+        .latest(VMMRQS)
+        ?.status?.conditions?.find(({ type, status }) => type === 'RaisedButNotAdmitted' && status === 'True')
+        ?.message,
+    );
+  await history.until('the reason is reported', () => message().includes('cpu'));
   expect(message()).toMatch(/\nmig0: .*minimum cpu usage per Container is 99/);
   // No event ends its back-off.
   await environment.forge({ type: EVENT.migrationFeasible, from: 'forger', namespace: name, cause: 'again' });

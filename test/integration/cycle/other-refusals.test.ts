@@ -3,10 +3,12 @@ import { KUBEVIRT, REASON, type Reason } from '../../../functions/domain/names.t
 import { EVENTS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { POLICIES, POLICY_BINDINGS, policiesInForce } from '../../cluster/policies-in-force.ts';
 import { FULL_MIGRATIONS } from '../../cluster/kubevirt/objects/objects.ts';
+import type { Condition } from '../../../functions/domain/objects.ts';
 import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../../webhook/tls/resources.ts';
 import { expectAsBefore } from '../../support/invariants/as-before.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
 import { give, newTenant, headroomFor, type Tenant } from '../../support/tenant/tenant.ts';
+import { rawText } from '../../support/raw-text.ts';
 
 let environment: TestEnvironment;
 
@@ -113,15 +115,16 @@ test.each(Object.entries(CASES))(
     const { history, name } = tenant;
     await tenant.migrate();
     await tenant.untilBlocked();
-    const isSaid = (): boolean => history.of(EVENTS).some(({ message = '' }) => message.includes(each.words));
+    const isSaid = (): boolean =>
+      history.of(EVENTS).some(({ message }) => rawText(message).includes(each.words));
     await history.until('KubeVirt says that the quota refuses it', () =>
-      history.of(EVENTS).some(({ message = '' }) => message.includes('exceeded quota: quota')),
+      history.of(EVENTS).some(({ message }) => rawText(message).includes('exceeded quota: quota')),
     );
     await each.refuses(tenant);
     await history.until('KubeVirt says what refuses it now', isSaid);
 
     await give(environment.admin, { namespace: name, name: 'more' }, headroomFor(1));
-    const condition = (): { reason?: string; message?: string } | undefined =>
+    const condition = (): Condition | undefined =>
       history.latest(VMMRQS)?.status?.conditions?.find(({ type }) => type === 'Blocking');
     await history.until('the reason is reported', () => condition()?.reason !== undefined);
     expect(condition()).toMatchObject({ reason: each.reason, message: expect.stringContaining(each.words) });

@@ -6,6 +6,7 @@ import { expectAsBefore } from '../../support/invariants/as-before.ts';
 import type { History } from '../../support/tenant/history.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
 import { give, newTenant, headroomFor } from '../../support/tenant/tenant.ts';
+import type { ForeignText } from '../../../functions/domain/foreign-text.ts';
 
 let environment: TestEnvironment;
 
@@ -22,7 +23,7 @@ afterAll(async () => {
   await environment.stop();
 });
 
-const reasonOf = (history: History): string | undefined =>
+const reasonOf = (history: History): ForeignText | undefined =>
   history.latest(VMMRQS)?.status?.conditions?.find(({ type }) => type === 'Blocking')?.reason;
 
 test("at KubeVirt's limit no lock is set, and the end of another namespace's migration starts the blocked one at once", async () => {

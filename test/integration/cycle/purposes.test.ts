@@ -24,6 +24,8 @@ import { expectAsBefore } from '../../support/invariants/as-before.ts';
 import { grantIn } from '../../support/invariants/replay-state.ts';
 import { headroomFor, newTenant, type Tenant } from '../../support/tenant/tenant.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
+import { rawText } from '../../support/raw-text.ts';
+import type { ForeignText } from '../../../functions/domain/foreign-text.ts';
 
 let environment: TestEnvironment;
 
@@ -82,7 +84,7 @@ const giveClusterWide = async (
     },
   });
 
-const reasonOf = ({ history }: Tenant): string | undefined =>
+const reasonOf = ({ history }: Tenant): ForeignText | undefined =>
   history.latest(VMMRQS)?.status?.conditions?.find(({ type }) => type === 'Blocking')?.reason;
 
 describe('a cluster-wide VMMRQ for drains', () => {
@@ -99,11 +101,11 @@ describe('a cluster-wide VMMRQ for drains', () => {
       () => environment.admin.list(EVENTS, { namespace: 'default' }),
       ({ items }) =>
         items.some(
-          ({ involvedObject, message = '' }) =>
+          ({ involvedObject, message }) =>
             involvedObject.kind === CLUSTER_VMMRQS.kind &&
             involvedObject.name === 'drains' &&
-            message.startsWith(`for mig0 in namespace ${namespace}: `) &&
-            /ResourceQuota quota was raised for .*requests\.cpu 1405m → \d+m/.test(message),
+            rawText(message).startsWith(`for mig0 in namespace ${namespace}: `) &&
+            /ResourceQuota quota was raised for .*requests\.cpu 1405m → \d+m/.test(rawText(message)),
         ),
     );
     expect(new Set(grants.flatMap(({ vmmrqs }) => vmmrqs.map(({ name }) => name)))).toEqual(

@@ -7,6 +7,7 @@ import { expectAsBefore } from '../../support/invariants/as-before.ts';
 import type { Tenant } from '../../support/tenant/tenant.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
 import { sharedTotal, type SharedTotal } from '../../support/tenant/total.ts';
+import type { ForeignText } from '../../../functions/domain/foreign-text.ts';
 
 let environment: TestEnvironment;
 let total: SharedTotal;
@@ -25,7 +26,7 @@ afterAll(async () => {
   await environment.stop();
 });
 
-const reasonsOf = ({ history }: Tenant): (string | undefined)[] =>
+const reasonsOf = ({ history }: Tenant): (ForeignText | undefined)[] =>
   (history.latest(VMMRQS)?.status?.conditions ?? [])
     .filter(({ type, status }) => type === CONDITION.blocking && status === 'True')
     .map(({ reason }) => reason);

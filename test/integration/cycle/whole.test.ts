@@ -15,6 +15,8 @@ import { wasRaised } from '../../support/invariants/invariants.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
 import { fullFor, give, headroomFor, newTenant, retire, type Tenant } from '../../support/tenant/tenant.ts';
 import { conditionsOf, isReportedToTheEnd } from '../../support/tenant/conditions.ts';
+import { rawText } from '../../support/raw-text.ts';
+import type { ForeignText } from '../../../functions/domain/foreign-text.ts';
 
 let environment: TestEnvironment;
 
@@ -40,7 +42,7 @@ const untilThrough = async (tenant: Tenant, vms: readonly number[] = [0]): Promi
 const ownEvents = (history: History): KubernetesEvent[] =>
   history.of(EVENTS).filter(({ source }) => source?.component === 'managed-tenant-quota');
 
-const reasonsOn = (history: History, kind: string): Set<string | undefined> =>
+const reasonsOn = (history: History, kind: string): Set<ForeignText | undefined> =>
   new Set(
     ownEvents(history)
       .filter(({ involvedObject }) => involvedObject.kind === kind)
@@ -162,7 +164,7 @@ test('four VMs blocked when a VMMRQ that gives too little arrives: each is repor
   await give(environment.admin, { namespace: tenant.name, name: 'more', by: {} }, { 'requests.cpu': '1m' });
   const { history } = tenant;
   const blocking = (): string =>
-    history.latest(VMMRQS)?.status?.conditions?.find(({ type }) => type === 'Blocking')?.message ?? '';
+    rawText(history.latest(VMMRQS)?.status?.conditions?.find(({ type }) => type === 'Blocking')?.message);
   await history.until('each is reported', () => vms.every((vm) => blocking().includes(`mig${vm}: `)));
   expect(history.locks()).toEqual([]);
   await retire(environment.admin, tenant);

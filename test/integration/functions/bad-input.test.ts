@@ -24,6 +24,7 @@ import {
 } from '../../support/environment/test-environment.ts';
 import { startStubWebhook } from '../../support/faults/stub-webhook.ts';
 import { fullFor, newTenant, headroomFor, type Tenant } from '../../support/tenant/tenant.ts';
+import { rawText } from '../../support/raw-text.ts';
 
 let environment: TestEnvironment;
 
@@ -54,7 +55,7 @@ const untilReported = (tenant: Tenant, about: string, text: string): Promise<voi
         [
           involvedObject.name === about,
           reason === EVENT_REASON.quotaNotEnough,
-          message?.includes(text) === true,
+          rawText(message).includes(text),
         ].every(Boolean),
       ),
   );
@@ -155,7 +156,7 @@ const untilRefusalReported = ({ history }: Tenant, on: string): Promise<void> =>
     history
       .of(EVENTS)
       .some(
-        ({ involvedObject, message }) => involvedObject.name === on && message?.includes(REFUSAL) === true,
+        ({ involvedObject, message }) => involvedObject.name === on && rawText(message).includes(REFUSAL),
       ),
   );
 

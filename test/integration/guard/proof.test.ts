@@ -9,6 +9,7 @@ import { policiesInForce } from '../../cluster/policies-in-force.ts';
 import { writeByHand } from '../../support/tenant/by-hand.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { startGuards, type Guards } from '../../support/environment/guards.ts';
+import { rawText } from '../../support/raw-text.ts';
 
 /** In the default installation the policy lets a proof of the cached lock pass, and the guard answers with the live lock. */
 
@@ -49,7 +50,7 @@ const refusal = async (token: string): Promise<ApiError | undefined> => {
 };
 
 const causeOf = (error: ApiError | undefined): string =>
-  error?.status.details?.causes?.find(({ reason }) => reason === WEBHOOK.locked)?.message ?? '';
+  rawText(error?.status.details?.causes?.find(({ reason }) => reason === WEBHOOK.locked)?.message);
 
 /** The API server's caches and the guard may be a moment behind. */
 async function untilToken(asked: string, token: string | undefined): Promise<ApiError | undefined> {

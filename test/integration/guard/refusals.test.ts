@@ -17,6 +17,7 @@ import { invariantViolations, wasRaised } from '../../support/invariants/invaria
 import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
 import { bindRole, untilAllowed } from '../../support/environment/roles.ts';
 import { countedPods, newTenant, type Tenant } from '../../support/tenant/tenant.ts';
+import { rawText } from '../../support/raw-text.ts';
 
 const TENANT_ADMIN = { name: 'tenant-admin', groups: ['tenant-admins'] };
 const CLUSTER_ADMIN = { name: 'cluster-admin', groups: ['cluster-admins'] };
@@ -217,7 +218,7 @@ describe('while a namespace is locked (F9)', () => {
       history
         .of(EVENTS)
         .some(({ involvedObject, message }) =>
-          [involvedObject.name === vm, MUST_WAIT.test(message ?? '')].every(Boolean),
+          [involvedObject.name === vm, MUST_WAIT.test(rawText(message))].every(Boolean),
         ),
     );
   });

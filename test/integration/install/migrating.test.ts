@@ -7,6 +7,7 @@ import { expectQuiescent } from '../../support/invariants/quiescent.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
 import { newTenant, type Tenant } from '../../support/tenant/tenant.ts';
+import { rawText } from '../../support/raw-text.ts';
 
 /** The incumbent's own object, with the fields by which other programs detect it. */
 const MTQS: ResourceType = {
@@ -61,8 +62,8 @@ test('beside the incumbent no lock is set, and the tenant sees the reason', asyn
     await tenant.history.until(`it is reported on the ${kind}`, (history) =>
       history
         .of(EVENTS)
-        .some(({ involvedObject, message = '' }) =>
-          [involvedObject.kind === kind, message.includes('MTQ object mtq')].every(Boolean),
+        .some(({ involvedObject, message }) =>
+          [involvedObject.kind === kind, rawText(message).includes('MTQ object mtq')].every(Boolean),
         ),
     );
   }

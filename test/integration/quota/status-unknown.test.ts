@@ -4,6 +4,7 @@ import { RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources
 import { expectQuiescent } from '../../support/invariants/quiescent.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
 import { newTenant } from '../../support/tenant/tenant.ts';
+import type { ForeignText } from '../../../functions/domain/foreign-text.ts';
 
 let environment: TestEnvironment;
 
@@ -26,7 +27,7 @@ test('a quota without a computed status: no lock but a reported reason, and a cy
   await environment.admin.create(RESOURCE_QUOTAS, uncounted);
   go();
 
-  const said = (): string | undefined =>
+  const said = (): ForeignText | undefined =>
     history.latest(VMMRQS)?.status?.conditions?.find(({ type }) => type === 'Blocking')?.reason;
   await history.until('it says what it waits for', () => said() === REASON.statusUnknown);
   await environment.cluster.eventing.broker.idle();

@@ -26,6 +26,7 @@ import {
   untilMigrationIsGone,
   type Harness,
 } from '../../support/kubevirt/harness.ts';
+import { rawText } from '../../support/raw-text.ts';
 
 const NAMES = ['node1', 'node2', 'node3'];
 const TIMINGS = { migrationMs: 300 };
@@ -61,7 +62,7 @@ async function refused(request: Promise<unknown>): Promise<[number, string]> {
     (reason: unknown) => reason,
   );
   if (!(error instanceof ApiError)) throw new Error(`it was not refused: ${String(error)}`);
-  return [error.code, error.status.message ?? ''];
+  return [error.code, rawText(error.status.message)];
 }
 
 const vmiAt = (namespace: string, name = 'vm0') => ({ type: FULL_VMIS, namespace, name });

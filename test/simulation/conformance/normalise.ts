@@ -4,6 +4,7 @@ import type { WatchEvent } from '../../../functions/kubernetes/cluster.ts';
 import { ApiError } from '../../../functions/kubernetes/errors.ts';
 import { WEBHOOK } from '../../../functions/domain/names.ts';
 import { USERS, type Asked } from './side.ts';
+import { rawText } from '../../support/raw-text.ts';
 
 const SECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
@@ -35,9 +36,9 @@ export class Normaliser {
     const { code, reason, status } = error;
     const { kind, name, causes } = status.details ?? {};
     // The error of a failed call names address and cause, which a model cannot know.
-    const isCall = status.message?.includes('failed calling webhook') === true;
-    const message = status.message
-      ?.replace(/(failed calling webhook "[^"]*").*/s, '$1')
+    const isCall = rawText(status.message).includes('failed calling webhook');
+    const message = rawText(status.message)
+      .replace(/(failed calling webhook "[^"]*").*/s, '$1')
       .replace(/StorageError: .*AdditionalErrorMsg: /, '')
       .replace(/\(\d+\)/g, '(version)')
       .replace(/=(\d+[a-zA-Z]*)/g, (_, amount: string) => `=${formatQuantity(parseQuantity(amount))}`);

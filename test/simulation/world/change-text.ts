@@ -13,6 +13,7 @@ import type {
 } from '../../../functions/domain/objects.ts';
 import type { Change } from '../model/store.ts';
 import { TENANT } from './objects.ts';
+import { rawText } from '../../support/raw-text.ts';
 
 /** One readable line about a change of the store. */
 export function changeText({ type, kind, object, revision }: Change): string {
@@ -52,8 +53,8 @@ const totalText = ({ spec, status }: ClusterVmmrq): string => {
   return `${allowanceText(spec)}, total ${total}, reserved [${reserved.join('; ')}]`;
 };
 
-const eventText = ({ involvedObject, reason = '', message = '' }: KubernetesEvent): string =>
-  `of ${involvedObject.name ?? ''}: ${reason}: ${message}`;
+const eventText = ({ involvedObject, reason, message }: KubernetesEvent): string =>
+  `of ${involvedObject.name ?? ''}: ${rawText(reason)}: ${rawText(message)}`;
 
 const podText = ({ spec, status }: Pod): string =>
   `${status?.phase ?? ''} ${listText(spec.containers[0]?.resources?.requests)}`;

@@ -10,6 +10,7 @@ import { CONDITION } from '../../../functions/domain/names.ts';
 import type { Migration, Pod, Vmmrq } from '../../../functions/domain/objects.ts';
 import { MIGRATIONS, PODS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import type { World } from './world.ts';
+import { rawText } from '../../support/raw-text.ts';
 
 /** A client gives up a request that hung at the end of the faults within this time. A repair may be waiting for it. */
 const HANGING_MS = 5_000;
@@ -53,5 +54,5 @@ function unreportedIn({ store }: World, namespace: string): string[] {
 const saysBlocked = ({ status }: Vmmrq, name: string): boolean =>
   (status?.conditions ?? [])
     .filter(({ type, status: is }) => type === CONDITION.blocking && is === 'True')
-    .flatMap(({ message = '' }) => message.split('\n'))
+    .flatMap(({ message }) => rawText(message).split('\n'))
     .some((line) => line.startsWith(`${name}: `) && !line.includes('other locks have what'));

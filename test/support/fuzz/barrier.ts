@@ -3,6 +3,7 @@ import { ApiError } from '../../../functions/kubernetes/errors.ts';
 import { NAMESPACES, PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { askUntil } from '../eventually.ts';
 import { SERVICE_ACCOUNTS, type Clusters } from './world.ts';
+import { rawText } from '../raw-text.ts';
 
 const NAMESPACE = 'barrier';
 
@@ -53,7 +54,7 @@ export class Barrier {
       await this.#clusters.admin.create(PODS, pod, { dryRun: true });
       return '';
     } catch (error) {
-      if (error instanceof ApiError) return error.status.message?.split('limited: ')[1] ?? '';
+      if (error instanceof ApiError) return rawText(error.status.message).split('limited: ')[1] ?? '';
       throw error;
     }
   }

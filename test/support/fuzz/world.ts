@@ -24,6 +24,7 @@ import type { Vmi, Vmim } from '../../cluster/kubevirt/objects/types.ts';
 import { allowanceCasesOf, quotaSpec, spentOf } from './amounts.ts';
 import type { FuzzCase } from './cases.ts';
 import { isOldKubeVirt, launcher, vmiBefore, vmiNow } from './pods.ts';
+import { rawText } from '../raw-text.ts';
 
 export const SERVICE_ACCOUNTS: ResourceType = {
   apiVersion: 'v1',
@@ -149,7 +150,7 @@ export class FuzzNamespace {
       await this.#clusters.virtController.create(PODS, this.#known(this.#target), { dryRun: true });
       return undefined;
     } catch (error) {
-      if (error instanceof ApiError) return error.status.message ?? error.reason;
+      if (error instanceof ApiError) return rawText(error.status.message ?? error.reason);
       throw error;
     }
   }

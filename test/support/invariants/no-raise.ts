@@ -5,6 +5,7 @@ import { expectQuiescent } from './quiescent.ts';
 import { wasRaised } from './invariants.ts';
 import type { TestEnvironment } from '../environment/test-environment.ts';
 import { newTenant } from '../tenant/tenant.ts';
+import { rawText } from '../raw-text.ts';
 
 /** An answer to the proof request that proves nothing. */
 export interface Answer {
@@ -48,7 +49,7 @@ export async function expectNoRaise(
     history
       .of(EVENTS)
       .some(({ involvedObject, message }) =>
-        [involvedObject.name === 'mig0', message?.includes(answer.reason)].every(Boolean),
+        [involvedObject.name === 'mig0', rawText(message).includes(answer.reason)].every(Boolean),
       ),
   );
   // The migration is not the cause, so the next attempt comes soon.

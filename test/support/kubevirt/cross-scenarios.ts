@@ -17,6 +17,8 @@ import { LABELS } from '../../cluster/kubevirt/objects/names.ts';
 import type { LauncherPod, RecordedEvent, Vm, Vmi, Vmim } from '../../cluster/kubevirt/objects/types.ts';
 import { KEEPING_FINALIZER } from './cross-differences.ts';
 import { exchangeTrust, type KubeVirtPair, type PairSide } from './pair.ts';
+import { rawText } from '../raw-text.ts';
+import type { ForeignText } from '../../../functions/domain/foreign-text.ts';
 
 /*
  * What the recorder's script did in each test/recorded/cross-*.jsonl, its marks as comments. VM `vm0` with the claim `root` moves from
@@ -314,10 +316,11 @@ export class CrossRun {
   }
 
   /** The VM shows that its synchronization controller does not get through. */
-  hasFailure(side: PairSide, text = ''): boolean {
+  hasFailure(side: PairSide, text: ForeignText = ''): boolean {
     const conditions = this.vm(side)?.status?.conditions ?? [];
     return conditions.some(
-      ({ type, message = '' }) => type === 'DecentralizedLiveMigrationFailure' && message.includes(text),
+      ({ type, message }) =>
+        type === 'DecentralizedLiveMigrationFailure' && rawText(message).includes(rawText(text)),
     );
   }
 
@@ -325,9 +328,9 @@ export class CrossRun {
   isOutOfTouch(side: PairSide, name: string): boolean {
     const { conditions = [] } = this.migration(side, name)?.status ?? {};
     const shown = conditions.find(
-      ({ type, message = '' }) =>
+      ({ type, message }) =>
         type === 'decentralizedMigrationBlocked' &&
-        /unable to locate VMI for migrationID \S+$|transport/.test(message),
+        /unable to locate VMI for migrationID \S+$|transport/.test(rawText(message)),
     );
     return shown !== undefined && this.hasFailure(side, shown.message);
   }

@@ -3,6 +3,7 @@ import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { ApiError } from '../../../functions/kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import type { Shortfall } from '../../../functions/domain/quota/charged.ts';
+import { rawText } from '../raw-text.ts';
 
 /** Why the API server refused an object. */
 export interface Refusal {
@@ -26,7 +27,7 @@ const listOf = (text: string): Amount[] =>
   });
 
 function refusalOf({ status, reason }: ApiError): Refusal {
-  const text = status.message ?? reason;
+  const text = rawText(status.message ?? reason);
   const [, quota, ...lists] = EXCEEDED.exec(text) ?? [];
   if (quota === undefined) return { text, missing: [], used: [], limited: [] };
   const [requested = [], used = [], limited = []] = lists.map((list) => listOf(list));

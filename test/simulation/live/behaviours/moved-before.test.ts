@@ -6,6 +6,7 @@ import { always, conditionsOf, ModelledRun } from '../world/modelled-run.ts';
 import type { LiveCondition, Plan, VmStatus } from '../../../../functions/domain/live/forklift.ts';
 import { LIVE_ANNOTATION, LIVE_KIND } from '../../../../functions/domain/live/names.ts';
 import { PLAN_MIGRATIONS, PLANS, VIRTUAL_MACHINES } from '../../../../functions/kubernetes/live-resources.ts';
+import { rawText } from '../../../support/raw-text.ts';
 
 const AT = { namespace: 'vms', name: 'old' };
 const time = seconds(0);
@@ -45,8 +46,10 @@ describe.each([
   /** Whether the plan can run, and what it says of `old`. */
   const saidOf = ({ status }: Plan): string[] =>
     (status?.conditions ?? [])
-      .filter(({ type, items = [] }) => type === 'Ready' || items.some((item) => item.includes('old')))
-      .map(({ type, suggestion }) => [type, suggestion].filter(Boolean).join(': '));
+      .filter(
+        ({ type, items = [] }) => type === 'Ready' || items.some((item) => rawText(item).includes('old')),
+      )
+      .map(({ type, suggestion }) => [type, suggestion].map(rawText).filter(Boolean).join(': '));
 
   test('keeps no plan from being Ready, and is not to be started on the source', async () => {
     await run.resync('Plan');

@@ -5,6 +5,7 @@ import { RESOURCE_QUOTAS } from '../../../../functions/kubernetes/resources.ts';
 import { aReceiver } from '../../../support/builders/live-run.ts';
 import { seconds } from '../../../support/builders/object.ts';
 import { conditionsOf, ModelledRun } from '../world/modelled-run.ts';
+import type { ForeignText } from '../../../../functions/domain/foreign-text.ts';
 
 const always = (vm: VirtualMachine): VirtualMachine => ({
   ...vm,
@@ -19,7 +20,7 @@ describe('a VM that was over its quota when all had moved', () => {
     const merge = { status: { hard: { pods: '1' }, used: { pods: String(1 + pods) } } };
     await models.destination.admin.patch(RESOURCE_QUOTAS, QUOTA, { merge, subresource: 'status' });
   };
-  const said = async (run: ModelledRun): Promise<(string | undefined)[]> =>
+  const said = async (run: ModelledRun): Promise<(ForeignText | undefined)[]> =>
     ((await run.plan()).status?.migration?.vms ?? []).flatMap(({ conditions = [] }) =>
       conditions.filter(({ type }) => type === 'RestartWouldBeRefused').map(({ message }) => message),
     );

@@ -29,6 +29,7 @@ import type { Side } from '../../../cluster/kubevirt/decentralized/sides.ts';
 import { ApiServer, type ModelCluster } from '../../model/api-server.ts';
 import { Store } from '../../model/store.ts';
 import { NAME, type Clusters } from './clusters.ts';
+import { rawText } from '../../../support/raw-text.ts';
 
 const NAMESPACE = 'tenant';
 const PROVIDER_OF = { source: 'source', target: 'destination' } as const;
@@ -219,7 +220,7 @@ function endOf(vm: VmStatus | undefined): ShownEnd | undefined {
   const [as = 'Failed'] = ENDS.filter((type) => has(vm, type));
   const shown = vm.conditions?.find(({ type }: LiveCondition) => type === as);
   const isOver = has(vm, LIVE_CONDITION.restartWouldBeRefused);
-  return { as, reason: shown?.reason ?? '', leftovers: shown?.items ?? [], isOver };
+  return { as, reason: rawText(shown?.reason), leftovers: (shown?.items ?? []).map(rawText), isOver };
 }
 
 const ENDS = [LIVE_CONDITION.succeeded, LIVE_CONDITION.canceled, LIVE_CONDITION.failed] as const;

@@ -48,6 +48,7 @@ import {
   itsVmi,
 } from '../../../support/builders/live.ts';
 import { seconds } from '../../../support/builders/object.ts';
+import { rawText } from '../../../support/raw-text.ts';
 
 type Side = 'source' | 'destination';
 const SIDES: readonly Side[] = ['source', 'destination'];
@@ -434,4 +435,6 @@ async function create<T extends KubernetesObject>(
 export const conditionsOf = (
   status: { readonly conditions?: readonly LiveCondition[] } | undefined,
 ): string[] =>
-  (status?.conditions ?? []).map(({ type, reason }) => (reason === undefined ? type : `${type} ${reason}`));
+  (status?.conditions ?? []).map(({ type, reason }) =>
+    reason === undefined ? type : `${type} ${rawText(reason)}`,
+  );
