@@ -25,7 +25,7 @@ await serve(async (event) => {
   const response = await fetch(WEBHOOK_URL, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ text }),
+    body: JSON.stringify({ text, unfurl_links: false, unfurl_media: false }),
     signal: AbortSignal.timeout(5_000),
   });
   if (!response.ok) throw new Error(`the chat answered ${String(response.status)}`);

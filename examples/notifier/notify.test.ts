@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { CloudEvent } from 'cloudevents';
 import * as z from 'zod';
+import { ATTACKS, HIDING } from '../../test/support/foreign-attacks.ts';
 import { textOf } from './notify.ts';
 
 const EVENTS = 'docs/events';
@@ -32,7 +33,7 @@ const text = (data: unknown, type = 'io.kubevirt.mtq.drain.blocked'): string =>
 
 test('the text says what happened to what, how far it is, and why', () => {
   expect(text(DATA)).toBe(
-    'Drain of node1 blocked, 1/3: of 2 VMs left, 1 do not get on: 1 Quota (kubectl get mprog drain-12345678-1)',
+    '`Drain of node1 blocked, 1/3: of 2 VMs left, 1 do not get on: 1 Quota (kubectl get mprog drain-12345678-1)`',
   );
 });
 
@@ -42,6 +43,7 @@ test.each<[string, unknown]>([
   ['a negative count', { ...DATA, left: -1 }],
   ['an unknown bucket', { ...DATA, buckets: { elsewhere: 1 } }],
   ['a text of any length', { ...DATA, message: 'x'.repeat(3_000) }],
+  ['a name that is a command', { ...DATA, name: 'x; curl https://forged.example' }],
   ['no data', undefined],
 ])('an event with %s is refused', (_, data) => {
   expect(() => text(data)).toThrow('data of io.kubevirt.mtq.drain.blocked');
@@ -49,4 +51,12 @@ test.each<[string, unknown]>([
 
 test('an event of another type is refused', () => {
   expect(() => text(DATA, 'io.kubevirt.mtq.drain.forged')).toThrow('no schema for');
+});
+
+test.each(ATTACKS)('%s in every text is only code in one line', (_, attack) => {
+  const cut = attack.slice(0, 2_000);
+  const line = text({ ...DATA, subject: cut, reason: cut, message: cut });
+  expect(line).toMatch(/^`Drain of [^`<>\n]+`$/);
+  expect(line.replaceAll(/&(?:amp|lt|gt);/g, '')).not.toMatch(/&|\p{M}{5}/u);
+  expect(line.search(HIDING)).toBe(-1);
 });

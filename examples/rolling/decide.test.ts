@@ -1,19 +1,34 @@
 import { describe, expect, test } from '@jest/globals';
-import { decide, isOn, MARK, patchOf, type Node, type Progress, type Seen, type Vmi } from './decide.ts';
+import {
+  decide,
+  isOn,
+  MARK,
+  patchOf,
+  WORKED_MARK,
+  workedPatch,
+  type Node,
+  type Progress,
+  type Seen,
+  type Vmi,
+} from './decide.ts';
 
 const TAINT = { key: 'kubevirt.io/drain', effect: 'NoSchedule' };
 const OTHER = { key: 'other', effect: 'NoExecute' };
 
-const node = (name: string, mark?: object, spec: Node['spec'] = {}): Node => ({
+const node = (name: string, mark?: object, spec: Node['spec'] = {}, worked?: string): Node => ({
   metadata: {
     name,
     uid: `uid-of-${name}`,
     resourceVersion: '7',
-    ...(mark === undefined ? {} : { annotations: { [MARK]: JSON.stringify(mark) } }),
+    annotations: {
+      ...(mark === undefined ? {} : { [MARK]: JSON.stringify(mark) }),
+      ...(worked === undefined ? {} : { [WORKED_MARK]: worked }),
+    },
   },
   spec,
 });
-const cordoned = (name: string, mark?: object): Node => node(name, mark, { unschedulable: true });
+const cordoned = (name: string, mark?: object, worked?: string): Node =>
+  node(name, mark, { unschedulable: true }, worked);
 const OURS = { roll: 'first', after: 1 };
 const DONE = { ...OURS, isDone: true };
 
@@ -24,7 +39,7 @@ const drain = (number: number, state: string, of = 'node1'): Progress => ({
 });
 
 const decided = (nodes: readonly Node[], different: Partial<Seen> = {}): string => {
-  const seen = { roll: 'first', nodes, progresses: [], occupied: new Set<string>(), worked: undefined };
+  const seen = { roll: 'first', nodes, progresses: [], occupied: new Set<string>() };
   const action = decide({ ...seen, ...different });
   return action.do === 'nothing' ? action.why : `${action.do} ${action.node.metadata.name}`;
 };
@@ -38,8 +53,8 @@ describe('what to do next', () => {
     ['every node is done', [node('node1', DONE)], {}, 'every node is done'],
     [
       'VMs are on it',
-      [cordoned('node1', OURS), node('node2')],
-      { occupied: new Set(['node1']), worked: 'node1' },
+      [cordoned('node1', OURS, 'first'), node('node2')],
+      { occupied: new Set(['node1']) },
       'node1 is being drained',
     ],
     [
@@ -67,18 +82,30 @@ describe('what to do next', () => {
       'node1 is being drained',
     ],
     ['it never had a VM', [cordoned('node1', OURS)], {}, 'work node1'],
-    ['it was worked on', [cordoned('node1', OURS)], { worked: 'node1' }, 'uncordon node1'],
-    ['another was worked on', [cordoned('node1', OURS)], { worked: 'node2' }, 'work node1'],
+    ['it was worked on', [cordoned('node1', OURS, 'first')], {}, 'uncordon node1'],
+    ['it was worked on in another round', [cordoned('node1', OURS, 'other')], {}, 'work node1'],
+    [
+      'another was worked on',
+      [cordoned('node1', OURS), node('node2', undefined, {}, 'first')],
+      {},
+      'work node1',
+    ],
+    [
+      'it was worked on, and its drain is not completed',
+      [cordoned('node1', OURS, 'first')],
+      { progresses: [drain(2, 'Running')] },
+      'node1 is being drained',
+    ],
     [
       'somebody else uncordoned it',
-      [node('node1', OURS), node('node2')],
-      { worked: 'node1' },
+      [node('node1', OURS, {}, 'first'), node('node2')],
+      {},
       'node1 was uncordoned by somebody else',
     ],
     [
       'somebody else cordoned the next one',
-      [node('node1', DONE), cordoned('node2'), node('node3')],
-      { worked: 'node2' },
+      [node('node1', DONE), cordoned('node2', undefined, 'first'), node('node3')],
+      {},
       'node2 was cordoned by somebody else',
     ],
   ])('%s', (...[, nodes, different, want]) => {
@@ -116,6 +143,12 @@ describe('the patch', () => {
     expect(patchOf('uncordon', before, patching)).toEqual({
       metadata: { resourceVersion: '7', annotations: { [MARK]: '{"roll":"first","after":4,"isDone":true}' } },
       spec: { unschedulable: null, taints: [OTHER] },
+    });
+  });
+
+  test('that marks a node as worked on changes nothing else', () => {
+    expect(workedPatch(cordoned('node1', OURS), 'first')).toEqual({
+      metadata: { uid: 'uid-of-node1', annotations: { [WORKED_MARK]: 'first' } },
     });
   });
 });

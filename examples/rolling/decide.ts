@@ -2,6 +2,8 @@
 
 /** Annotation of each node that this example cordoned: the roll, and the highest number of a drain of that node before it. */
 export const MARK = 'rolling.example.com/mark';
+/** Annotation of a node that was worked on: the roll. No event says that, because any pod may post one. */
+export const WORKED_MARK = 'rolling.example.com/worked';
 
 export interface Node {
   readonly metadata: {
@@ -52,8 +54,6 @@ export interface Seen {
   readonly progresses: readonly Progress[];
   /** Names of nodes with running VMs, or to which VMs migrate. */
   readonly occupied: ReadonlySet<string>;
-  /** The node that was worked on, by an event. */
-  readonly worked: string | undefined;
 }
 
 export type Action =
@@ -61,13 +61,13 @@ export type Action =
   | { readonly do: 'nothing'; readonly why: string };
 
 export function decide(seen: Seen): Action {
-  const { roll, nodes, worked } = seen;
+  const { roll, nodes } = seen;
   const current = nodes.find((node) => markOf(node)?.roll === roll && markOf(node)?.isDone !== true);
   if (current !== undefined) {
-    const { name } = current.metadata;
+    const { name, annotations } = current.metadata;
     if (current.spec.unschedulable !== true) return nothing(`${name} was uncordoned by somebody else`);
     if (!isDrained(current, seen)) return nothing(`${name} is being drained`);
-    return { do: worked === name ? 'uncordon' : 'work', node: current };
+    return { do: annotations?.[WORKED_MARK] === roll ? 'uncordon' : 'work', node: current };
   }
   const next = nodes.find((node) => markOf(node)?.roll !== roll);
   if (next === undefined) return nothing('every node is done');
@@ -127,6 +127,11 @@ export function patchOf(
     },
   };
 }
+
+/** The merge patch that marks a node as worked on. Work may last long, and the node changes meanwhile: only another node of the name counts. */
+export const workedPatch = ({ metadata: { uid } }: Node, roll: string): object => ({
+  metadata: { uid, annotations: { [WORKED_MARK]: roll } },
+});
 
 interface Patching extends Pick<Seen, 'roll' | 'progresses'> {
   /** Key of KubeVirt's drain taint: KubeVirt then moves the node's VMs. */

@@ -1,12 +1,25 @@
-/** The work on a drained node: put yours here, such as an update and a reboot. Answer when the node may take VMs again. */
+/** Works on the drained node, and marks it: only the mark lets `rolling` uncordon the node. */
 import { CloudEvent } from 'cloudevents';
-import { serve } from '../serve.ts';
-import { nodeIn, WORKED } from './events.ts';
+import { log, serve } from '../serve.ts';
+import { decide, workedPatch } from './decide.ts';
+import { WORKED } from './events.ts';
+import { request } from './kubernetes.ts';
+import { look } from './look.ts';
 
 await serve(
-  (event) => {
-    const node = nodeIn(event);
-    return Promise.resolve(new CloudEvent({ type: WORKED, source: '/examples/work', data: { node } }));
+  async () => {
+    // Any pod may post the event: the nodes say whether there is work.
+    const seen = await look();
+    const action = decide(seen);
+    if (action.do !== 'work') {
+      log(`no work: ${action.do}`);
+      return undefined;
+    }
+    const { name } = action.node.metadata;
+    // Your work on the node, such as an update and a reboot. End it when the node may take VMs again.
+    log(`worked on ${name}`);
+    await request(`/api/v1/nodes/${name}`, workedPatch(action.node, seen.roll));
+    return new CloudEvent({ type: WORKED, source: '/examples/work', data: { node: name } });
   },
   Number(process.env['PORT'] ?? '8080'),
 );

@@ -5,8 +5,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { MARK } from '../../../examples/rolling/decide.ts';
-import { WORKED } from '../../../examples/rolling/events.ts';
+import { MARK, WORKED_MARK } from '../../../examples/rolling/decide.ts';
+import { DRAINED, WORKED } from '../../../examples/rolling/events.ts';
 import { SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
@@ -200,9 +200,13 @@ test('a roll drains, works on and uncordons one node after another, and only tho
     ]),
   );
 
+  // Any pod may post these.
+  await post(DRAINED, '/examples/rolling', { node: third });
   await post(WORKED, '/examples/work', { node: third });
   await ping();
   expect(await states()).toContain(`${third} cordoned`);
+  const worked = (await nodes()).filter(({ metadata }) => metadata.annotations?.[WORKED_MARK] !== undefined);
+  expect(worked.map(({ metadata: { name } }) => name).toSorted()).toEqual([first, second]);
   await cordon(admin, third, false);
   await ping();
   await askUntil('every node is done', states, (all) => all.join() === done.join());
@@ -215,7 +219,7 @@ test('a roll drains, works on and uncordons one node after another, and only tho
 
 test('the chat has a line for each drain, once', async () => {
   await texts.until('the last drain', () => texts.items.some((text) => text.includes('completed')));
-  expect(texts.items.filter((text) => !/^Drain of node\d (blocked|completed), \d\/\d: /.test(text))).toEqual(
+  expect(texts.items.filter((text) => !/^`Drain of node\d (blocked|completed), \d\/\d: /.test(text))).toEqual(
     [],
   );
   expect(new Set(texts.items).size).toBe(texts.items.length);
