@@ -69,6 +69,9 @@ export function liveEvent({ type, from, about, cause }: LiveEventParts): CloudEv
   });
 }
 
+/** Characters of a phase: KubeVirt's have up to 20, and the API server may be any that a Provider names. */
+const MAX_PHASE = 63;
+
 /** An id may be the cause of the next one. */
 const MAX_ID = 500;
 
@@ -113,7 +116,7 @@ export function referenceEventOf({
 }: Referred): CloudEvent<Record<string, unknown>> {
   const { apiVersion, kind, plural } = type;
   const { name, namespace, uid, resourceVersion } = object.metadata;
-  const phase = object.status?.phase ?? '';
+  const phase: unknown = object.status?.phase;
   const where = namespace === undefined ? '' : `/namespaces/${namespace}`;
   return new CloudEvent({
     type: REFERENCE_EVENT[change],
@@ -124,6 +127,6 @@ export function referenceEventOf({
     data: { kind, namespace, name, apiVersion, uid, resourceVersion },
     ...{ kind, name, apiversion: apiVersion, mtqcluster: cluster, resourceversion: resourceVersion },
     ...(namespace === undefined ? {} : { namespace }),
-    ...(phase === '' ? {} : { phase }),
+    ...(typeof phase === 'string' && phase !== '' && phase.length <= MAX_PHASE ? { phase } : {}),
   });
 }

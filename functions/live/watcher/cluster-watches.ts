@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { LIVE_LABEL } from '../../domain/live/names.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import { referenceEventOf, type Referred } from '../../eventing/live-events.ts';
@@ -32,8 +33,8 @@ export class ClusterWatches {
     this.#posts = new LatestPosts(options);
   }
 
-  get cluster(): Cluster {
-    return this.#options.cluster;
+  get id(): string {
+    return this.#options.id;
   }
 
   /** Starts and stops watches, so that exactly these objects are watched. */
@@ -112,7 +113,18 @@ function selectionsOf({ namespaces, vms }: Wanted): ReadonlyMap<string, Selected
   return new Map([...labelled, ...named]);
 }
 
-/** The known objects of one watch: their identities and a text of the fields that count, so that no VM's secrets stay in memory. */
+/** Known objects of a watch: more are not posted, and the guard's resync finds them. */
+const MAX_KNOWN = 1_000;
+/** Characters of a name in Kubernetes. */
+const MAX_NAME = 253;
+
+/** Whether the texts that are kept have the length that Kubernetes gives them. */
+const isNamed = ({ name, namespace = '', uid, resourceVersion }: KubernetesObject['metadata']): boolean =>
+  [name, namespace, uid, resourceVersion].every(
+    (text) => typeof text === 'string' && text.length <= MAX_NAME,
+  );
+
+/** The known objects of one watch: their identities and a digest of the fields that count, so that no VM's secrets stay in memory. */
 class Seen {
   readonly #say: (change: Referred['change'], object: KubernetesObject) => void;
   readonly #absent: () => KubernetesObject | undefined;
@@ -131,7 +143,7 @@ class Seen {
   list(objects: readonly KubernetesObject[]): void {
     const absent = this.#isListed || objects.length > 0 ? undefined : this.#absent();
     this.#isListed = true;
-    if (absent !== undefined) this.gone(absent);
+    if (absent !== undefined) this.#say('delete', absent);
     const present = new Set(objects.map(({ metadata }) => metadata.uid));
     for (const [uid, { object }] of this.#known) if (!present.has(uid)) this.gone(object);
     for (const object of objects) this.change(object);
@@ -139,16 +151,16 @@ class Seen {
 
   change(object: KubernetesObject): void {
     const { uid } = object.metadata;
-    const counts = whatCounts(object);
     const known = this.#known.get(uid);
+    if (!isNamed(object.metadata) || (known === undefined && this.#known.size >= MAX_KNOWN)) return;
+    const counts = createHash('sha256').update(whatCounts(object)).digest('base64');
     if (known?.counts === counts) return;
     this.#known.set(uid, { object: { metadata: bare(object.metadata) }, counts });
     this.#say(known === undefined ? 'add' : 'update', object);
   }
 
   gone(object: KubernetesObject): void {
-    this.#known.delete(object.metadata.uid);
-    this.#say('delete', object);
+    if (this.#known.delete(object.metadata.uid)) this.#say('delete', object);
   }
 }
 

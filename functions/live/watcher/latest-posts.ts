@@ -15,11 +15,16 @@ const AGAIN_MS = 1_000;
 /** Attempts after which only the guard's resync helps. */
 const MAX_ATTEMPTS = 10;
 
+/** Posts of one cluster at once, and then one in so many milliseconds: a cluster may have a change at any time, and each starts `live`. */
+const RATE = { atOnce: 50, everyMs: 50 };
+
 /** Posts the newest event of each object, one at a time: its receiver reads the object again anyway. */
 export class LatestPosts {
   readonly #options: LatestPostsOptions;
   readonly #waiting = new Map<string, ReadyEvent>();
   readonly #posting = new Set<string>();
+  /** Elapsed milliseconds at which the next post would be due, if none were at once. */
+  #due = -Infinity;
 
   constructor(options: LatestPostsOptions) {
     this.#options = options;
@@ -33,9 +38,20 @@ export class LatestPosts {
 
   async #drain(key: string): Promise<void> {
     this.#posting.add(key);
-    for (let event = this.#take(key); event !== undefined; event = this.#take(key))
-      await this.#post(key, event);
+    while (this.#waiting.has(key)) {
+      const waitMs = this.#waitMs();
+      if (waitMs > 0) await pause(this.#options.clock, waitMs);
+      const event = this.#take(key);
+      if (event !== undefined) await this.#post(key, event);
+    }
     this.#posting.delete(key);
+  }
+
+  /** Returns the milliseconds until another post is due. */
+  #waitMs(): number {
+    const now = this.#options.clock.elapsed();
+    this.#due = Math.max(this.#due, now - RATE.atOnce * RATE.everyMs) + RATE.everyMs;
+    return this.#due - now;
   }
 
   #take(key: string): ReadyEvent | undefined {

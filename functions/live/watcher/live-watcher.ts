@@ -28,7 +28,7 @@ const CONNECT_MS = 30_000;
 export class LiveWatcher {
   readonly #options: LiveWatcherOptions;
   readonly #runs: LiveWatches;
-  readonly #clusters = new Map<string, ClusterWatches>();
+  readonly #clusters = new Map<Cluster, ClusterWatches>();
   /** Clusters by `namespace/name` of the provider, each with the time of the last connect. */
   readonly #asked = new Map<string, { readonly remote: RemoteCluster | undefined; readonly at: number }>();
   #look = new AbortController();
@@ -44,50 +44,69 @@ export class LiveWatcher {
     while (!signal.aborted) {
       this.#look = new AbortController();
       const until = AbortSignal.any([signal, this.#look.signal]);
-      if (this.#runs.isReady) await this.#watchOthers();
+      if (this.#runs.isReady) this.#watchOthers();
       await pause(this.#options.clock, CONNECT_MS, until);
     }
     await watching;
     await Promise.all([...this.#clusters.values()].map((watches) => watches.stop()));
   }
 
-  async #watchOthers(): Promise<void> {
-    const wanted = await this.#wantedByCluster();
-    const ended = [...this.#clusters].filter(([id, watches]) => wanted.get(id)?.cluster !== watches.cluster);
-    for (const [id, watches] of ended) {
-      this.#clusters.delete(id);
-      await watches.stop();
+  /** Starts and stops watches, without waiting for any cluster: a slow one must not delay another. */
+  #watchOthers(): void {
+    const wanted = this.#wantedByCluster();
+    for (const [cluster, watches] of this.#clusters) {
+      if (wanted.get(cluster)?.id === watches.id) continue;
+      this.#clusters.delete(cluster);
+      void watches.stop();
     }
-    for (const [id, { cluster, of }] of wanted) {
-      const watches = this.#clusters.get(id) ?? new ClusterWatches({ ...this.#options, cluster, id });
-      this.#clusters.set(id, watches);
+    for (const [cluster, { id, of }] of wanted) {
+      const watches = this.#clusters.get(cluster) ?? new ClusterWatches({ ...this.#options, cluster, id });
+      this.#clusters.set(cluster, watches);
       watches.watch(of);
     }
   }
 
-  /** Returns the watched objects by cluster: two providers may be one cluster. */
-  async #wantedByCluster(): Promise<Map<string, { readonly cluster: Cluster; readonly of: Wanted }>> {
+  /** Returns the watched objects by API server and token. Not by the cluster's id: a server may claim the one of another. */
+  #wantedByCluster(): Map<Cluster, { readonly id: string; readonly of: Wanted }> {
     const { migrations, plans } = this.#runs;
-    const byCluster = new Map<string, { readonly cluster: Cluster; readonly of: Wanted }>();
+    const byCluster = new Map<Cluster, { readonly id: string; readonly of: Wanted }>();
+    const providers = new Set<string>();
     for (const { provider, ...wanted } of wantedOf(migrations, plans)) {
-      const remote = await this.#connect(provider);
+      const key = `${provider.namespace}/${provider.name}`;
+      providers.add(key);
+      const remote = this.#connect(key, provider);
       if (remote === undefined) continue;
-      const known = byCluster.get(remote.id);
-      byCluster.set(remote.id, { cluster: known?.cluster ?? remote.cluster, of: both(known?.of, wanted) });
+      const { cluster, id } = remote;
+      byCluster.set(cluster, { id, of: both(byCluster.get(cluster)?.of, wanted) });
     }
+    for (const key of this.#asked.keys()) if (!providers.has(key)) this.#asked.delete(key);
     return byCluster;
   }
 
-  async #connect(provider: Required<NamedReference>): Promise<RemoteCluster | undefined> {
-    const { connect, clock, log } = this.#options;
-    const key = `${provider.namespace}/${provider.name}`;
+  /** Returns what is known of the cluster. What is old is asked for: the answer is another look. */
+  #connect(key: string, provider: Required<NamedReference>): RemoteCluster | undefined {
     const known = this.#asked.get(key);
-    if (known !== undefined && clock.elapsed() - known.at < CONNECT_MS) return known.remote;
-    const remote = await connect(provider).catch((error: unknown) => {
+    const now = this.#options.clock.elapsed();
+    if (known === undefined || now - known.at >= CONNECT_MS) {
+      const asking = { remote: known?.remote, at: now };
+      this.#asked.set(key, asking);
+      void this.#ask(provider).then((remote) => {
+        // The runs of the provider may be over.
+        if (this.#asked.get(key) !== asking) return;
+        this.#asked.set(key, { ...asking, remote });
+        if (remote?.cluster !== asking.remote?.cluster || remote?.id !== asking.remote?.id)
+          this.#look.abort();
+      });
+    }
+    return known?.remote;
+  }
+
+  /** Never rejects. */
+  #ask(provider: Required<NamedReference>): Promise<RemoteCluster | undefined> {
+    const { connect, log } = this.#options;
+    return connect(provider).catch((error: unknown) => {
       log('warn', `not connected: ${describeError(error)}`, { provider });
       return undefined;
     });
-    this.#asked.set(key, { remote, at: clock.elapsed() });
-    return remote;
   }
 }
