@@ -49,9 +49,13 @@ async function reconcileAll(
     });
     return requeue ? [at] : [];
   };
-  const due = await Promise.all((await migrationsOfEvent(request, context)).map(reconcileOne));
-  const [first, ...others] = due.flat();
-  await Promise.all(others.map(reconcileOne));
+  const results = await Promise.allSettled((await migrationsOfEvent(request, context)).map(reconcileOne));
+  const due = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
+  const failed = results.find((result) => result.status === 'rejected');
+  const [first, ...others] = due;
+  // One that failed must not stop those of other tenants: the event comes again for it.
+  await Promise.all((failed === undefined ? others : due).map(reconcileOne));
+  if (failed !== undefined) throw failed.reason;
   return first;
 }
 

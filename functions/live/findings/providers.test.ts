@@ -90,7 +90,7 @@ describe('a provider', () => {
     ],
     [
       'that does not answer',
-      view({ answer: { kind: 'unreachable', message: 'no route to host' } }),
+      view({ answer: { kind: 'unreachable' } }),
       'Validated, ConnectionTestFailed Tested',
       'ConnectionFailed',
     ],

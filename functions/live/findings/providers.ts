@@ -24,8 +24,10 @@ export interface SecretView {
 }
 
 export type Answer =
+  /** Nothing more is shown: a user who may write a Provider would learn what listens at any address. */
   | { readonly kind: 'ok' }
-  | { readonly kind: 'unreachable' | 'unauthorized' | 'forbidden'; readonly message: string };
+  | { readonly kind: 'unreachable' }
+  | { readonly kind: 'unauthorized' | 'forbidden'; readonly message: string };
 
 /** Findings of a provider (facts/cross-cluster.md §A3). The Secret has the URL too, so that its owner agrees to where the token goes. */
 export function providerFindings(view: ProviderView): readonly Finding[] {
@@ -131,14 +133,14 @@ function connection({ answer }: ProviderView): Finding[] {
         message: 'The inventory has been loaded.',
       },
     ];
-  const { kind = 'unreachable', message = 'The API server was not asked.' } = answer ?? {};
-  if (kind === 'unreachable')
+  if (answer === undefined || answer.kind === 'unreachable')
     return [
       critical(LIVE_CONDITION.connectionFailed, 'Tested', {
-        message,
-        suggestion: 'Check the URL, ca.crt, and the network from this cluster.',
+        message: 'The API server at spec.url cannot be reached, or is no API server.',
+        suggestion: 'Check the URL, ca.crt, and the network from this cluster. The log of live says more.',
       }),
     ];
+  const { kind, message } = answer;
   const suggestion =
     kind === 'unauthorized'
       ? 'Renew the token in the Secret.'

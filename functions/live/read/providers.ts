@@ -68,19 +68,25 @@ function clusterOf({ spec }: Provider, secret: Secret | undefined, { hub, remote
 }
 
 export type ClusterIdentity =
-  | { readonly answer: Extract<Answer, { kind: 'ok' }>; readonly id: string }
-  | { readonly answer: Exclude<Answer, { kind: 'ok' }> };
+  | { readonly answer: { readonly kind: 'ok' }; readonly id: string }
+  | { readonly answer: Exclude<Answer, { readonly kind: 'ok' }> };
 
 /** Reads the id of the API server's cluster. Never rejects. */
 export async function identifyCluster(cluster: Cluster): Promise<ClusterIdentity> {
   try {
     const { object } = await cluster.get(NAMESPACES, { name: 'kube-system' });
-    return { answer: { kind: 'ok' }, id: object.metadata.uid };
+    const { uid } = object.metadata;
+    return ID.test(uid) ? { answer: { kind: 'ok' }, id: uid } : { answer: { kind: 'unreachable' } };
   } catch (error) {
-    const kind = error instanceof ApiError ? (KIND_OF[error.code] ?? 'unreachable') : 'unreachable';
-    return { answer: { kind, message: describeError(error) } };
+    const kind = error instanceof ApiError ? KIND_OF[error.code] : undefined;
+    return kind === undefined
+      ? { answer: { kind: 'unreachable' } }
+      : { answer: { kind, message: describeError(error) } };
   }
 }
+
+/** Two of them are in an annotation, and each event has one. */
+const ID = /^[\w.-]{1,63}$/;
 
 const KIND_OF: Readonly<Record<number, 'unauthorized' | 'forbidden'>> = {
   401: 'unauthorized',
