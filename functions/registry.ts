@@ -32,6 +32,8 @@ export async function functionFor({ cluster, settings, log }: ProcessParts): Pro
       remotes: new Remotes({
         allowLoopback: settings.LIVE_MIGRATION === 'loopback',
         maxKeptBytes: MAX_KEPT_BYTES,
+        memoryBytes: 2 * MAX_KEPT_BYTES,
+        ...{ clock: context.clock, log },
       }),
       ...{ clock: context.clock, log, post: context.post },
       maxVmsInFlight: settings.LIVE_VMS,

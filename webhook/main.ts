@@ -18,7 +18,7 @@ import { repair } from './watchdog/repair.ts';
 import { reviewApp } from './admission/review-app.ts';
 import { Rotation } from './tls/rotation.ts';
 import { ApiServerAddresses } from './admission/api-server-addresses.ts';
-import { Turns } from '../functions/server/turns.ts';
+import { FairTurns } from '../functions/server/fair-turns.ts';
 import { listen, listenForHealth, type GuardServer } from './admission/server.ts';
 import { CompatibilityCheck } from './observability/compatibility-check.ts';
 import { LiveResync } from './live/live-resync.ts';
@@ -147,7 +147,7 @@ const LEAVING = 'it is being stopped';
 async function serveReviews(guard: Process, known: NotReadyReason): Promise<Serving> {
   const { cluster, settings, log, metrics } = guard;
   const apiServers = new ApiServerAddresses(cluster, log);
-  const turns = new Turns({ isFirst: apiServers.has });
+  const turns = new FairTurns({ isFirst: apiServers.has });
   const rotation = new Rotation(settings, {
     cluster,
     log,
@@ -177,13 +177,13 @@ async function serveReviews(guard: Process, known: NotReadyReason): Promise<Serv
  * review port.
  */
 async function serveHealth(guard: Process, problem: NotReadyReason): Promise<Serving> {
-  const healthApp = newHealth(guard, { problem, turns: new Turns() });
+  const healthApp = newHealth(guard, { problem, turns: new FairTurns() });
   return { server: await listenForHealth(healthApp, guard.settings.PORT) };
 }
 
 const newHealth = (
   { cluster, deadLetters, metrics, watch, maintenance }: Process,
-  { problem, turns }: { readonly problem: NotReadyReason; readonly turns: Turns },
+  { problem, turns }: { readonly problem: NotReadyReason; readonly turns: FairTurns },
 ): RequestListener =>
   healthApp({
     ready: metrics.probing(newReadiness({ cluster, problem })),

@@ -2,7 +2,7 @@ import { createServer, Agent, request as send, type IncomingMessage, type Server
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { randomInt } from 'node:crypto';
-import { Turns } from '../functions/server/turns.ts';
+import { FairTurns } from '../functions/server/fair-turns.ts';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { ANNOTATION, KUBEVIRT, LABEL, OUR_USERS } from '../functions/domain/names.ts';
@@ -42,7 +42,7 @@ beforeAll(async () => {
   process.stdout.write(`malformed reviews: FUZZ_SEED=${SEED}\n`);
   const cluster = { get: (_: unknown, { name }: { name: string }) => read(name) } as unknown as Cluster;
   const review = newReview(cluster, settings, () => ({ kind: 'absent' }));
-  server = createServer(reviewApp({ turns: new Turns(), review, log: () => undefined }));
+  server = createServer(reviewApp({ turns: new FairTurns(), review, log: () => undefined }));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 });

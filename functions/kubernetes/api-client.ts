@@ -16,27 +16,29 @@ import type {
   WatchFrom,
   WriteOptions,
 } from './cluster.ts';
-import { ApiError, type Status } from './errors.ts';
-import { Objects, parseAnswer } from './one-object.ts';
+import { ApiError, shortStatus, type Status } from './errors.ts';
+import { parseAnswer, ValueCounter, type Bounds } from './bounds.ts';
+import { Objects } from './one-object.ts';
 import { Lists, type TrimItem } from './pages.ts';
-import type { Request, Response, Transport } from './transport.ts';
+import { chunksOf, type Request, type Response, type Transport } from './transport.ts';
 import { PARSED } from './trim.ts';
 import { linesOf } from './watch-lines.ts';
 
 /**
  * The API server's verbs as requests. `fieldManager`: of its writes. `maxKeptBytes`: bytes of a list that are kept,
- * for a process whose memory is limited.
+ * for a process whose budget is limited.
  */
 export class Client implements ApiServer {
   readonly #transport: Transport;
   readonly #fieldManager: string;
   readonly #lists: Lists;
-  readonly #objects = new Objects();
+  readonly #objects: Objects;
   /** Clients for single API servers, kept for reuse. */
   readonly #servers = new Map<string, Client>();
 
   constructor(transport: Transport, fieldManager: string, maxKeptBytes = Infinity) {
-    this.#lists = new Lists(maxKeptBytes);
+    this.#lists = new Lists(maxKeptBytes, transport.bounds);
+    this.#objects = new Objects(transport.bounds);
     this.#transport = transport;
     this.#fieldManager = fieldManager;
   }
@@ -55,7 +57,11 @@ export class Client implements ApiServer {
     options: ListOptions = {},
   ): Promise<ReadList<T>> {
     const ask = (page: Readonly<Record<string, string>>): Promise<Response> =>
-      this.#transport.send({ method: 'GET', path: pathOf(type, where, { ...selectors(where), ...page }) });
+      this.#transport.send({
+        method: 'GET',
+        path: pathOf(type, where, { ...selectors(where), ...page }),
+        answerMs: this.#bounds.pageMs,
+      });
     return this.#lists.read({ ask, keep: keepOf(type), what: type.plural }, options);
   }
 
@@ -113,12 +119,21 @@ export class Client implements ApiServer {
       timeoutSeconds: String(from.timeoutSeconds ?? 300),
     };
     // Bookmarks come every minute or so (follow.ts is stricter).
-    const request = { method: 'GET', path: pathOf(type, from, query), signal, silenceMs: 120_000 } as const;
+    const endless = { isEndless: true, silenceMs: 120_000 };
+    const request = { method: 'GET', path: pathOf(type, from, query), signal, ...endless } as const;
     const { message, date } = await this.#transport.send(request);
-    for await (const line of linesOf(message as AsyncIterable<Buffer>)) {
-      const event = parseAnswer<RawWatchEvent<T>>(line);
-      if (event.type === 'ERROR') throw new ApiError(`watch of ${type.plural}`, event.object as Status, date);
-      yield event as WatchEvent<T>;
+    const { objectValues, errorText, budget } = this.#bounds;
+    for await (const line of linesOf(chunksOf(message), this.#bounds)) {
+      const counter = new ValueCounter(objectValues, this.#bounds);
+      counter.add(line);
+      const { value: event, bytes } = parseAnswer<RawWatchEvent<T>>(line, counter, budget);
+      try {
+        if (event.type === 'ERROR')
+          throw new ApiError(`watch of ${type.plural}`, shortStatus(event.object as Status, errorText), date);
+        yield event as WatchEvent<T>;
+      } finally {
+        budget.free(bytes);
+      }
     }
   }
 
@@ -130,11 +145,15 @@ export class Client implements ApiServer {
     return made;
   }
 
+  get #bounds(): Bounds {
+    return this.#transport.bounds;
+  }
+
   #writeQuery({ dryRun }: WriteOptions): Record<string, string> {
     return { ...(dryRun === true ? { dryRun: 'All' } : {}), fieldManager: this.#fieldManager };
   }
 
-  async #one<T>(request: Request): Promise<Read<T>> {
+  async #one<T extends object>(request: Request): Promise<Read<T>> {
     const { message, date } = await this.#transport.send(request);
     return { object: await this.#objects.read<T>(message), date };
   }

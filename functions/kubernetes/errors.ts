@@ -2,14 +2,46 @@ import { shown, type ForeignText } from '../domain/foreign-text.ts';
 
 /** metav1.Status, the fields that we read. */
 export interface Status {
-  readonly code?: number;
-  readonly reason?: ForeignText;
-  readonly message?: ForeignText;
+  readonly code?: number | undefined;
+  readonly reason?: ForeignText | undefined;
+  readonly message?: ForeignText | undefined;
   readonly details?: {
-    readonly name?: string;
-    readonly kind?: string;
-    readonly causes?: readonly { reason?: ForeignText; message?: ForeignText; field?: string }[];
-    readonly retryAfterSeconds?: number;
+    readonly name?: string | undefined;
+    readonly kind?: string | undefined;
+    readonly causes?: readonly Cause[] | undefined;
+    readonly retryAfterSeconds?: number | undefined;
+  };
+}
+
+interface Cause {
+  readonly reason?: ForeignText | undefined;
+  readonly message?: ForeignText | undefined;
+  readonly field?: string | undefined;
+}
+
+/** Causes that are kept of a Status with a limit. */
+const MAX_CAUSES = 10;
+
+/**
+ * Returns the Status as it may be shown to people: each text has at most `maxText` characters in one line. What has another type than it
+ * should is left out.
+ */
+export function shortStatus({ code, reason, message, details }: Status, maxText: number): Status {
+  const short = (text: unknown): string | undefined =>
+    typeof text === 'string' ? shown(text, maxText) : undefined;
+  const { name, kind, causes, retryAfterSeconds } = details ?? {};
+  return {
+    code,
+    reason: short(reason),
+    message: short(message),
+    details: {
+      name: short(name),
+      kind: short(kind),
+      causes: (Array.isArray(causes) ? causes : [])
+        .slice(0, MAX_CAUSES)
+        .map((cause: Cause | null) => ({ reason: short(cause?.reason), message: short(cause?.message) })),
+      retryAfterSeconds: typeof retryAfterSeconds === 'number' ? retryAfterSeconds : undefined,
+    },
   };
 }
 
@@ -32,7 +64,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The API server did not answer: unknown whether a write took effect. */
+/** The API server did not answer, or with what no API server answers: unknown whether a write took effect. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }

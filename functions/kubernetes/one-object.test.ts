@@ -1,8 +1,10 @@
 import { Readable } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
 import { expect, test } from '@jest/globals';
-import { TooMuch, Unreachable } from './errors.ts';
-import { OBJECT_BYTES, Objects, parseAnswer } from './one-object.ts';
+import { OBJECT_BYTES, OWN_BOUNDS, parseAnswer, ValueCounter } from './bounds.ts';
+import { UNLIMITED } from './budget.ts';
+import { Unreachable } from './errors.ts';
+import { Objects } from './one-object.ts';
 
 const KIB = 1024;
 const SILENCE_MS = 4_000;
@@ -18,7 +20,7 @@ interface Answer {
 /** An answer of which so many bytes have arrived, and the last one has not. */
 function anAnswer(bytes: number): Answer {
   const timeouts: number[] = [];
-  const body = Buffer.from(JSON.stringify('x'.repeat(bytes)));
+  const body = Buffer.from(JSON.stringify({ text: 'x'.repeat(bytes) }));
   const last = body.length - 1;
   const stream = new Readable({ highWaterMark: 16 * KIB, read: () => undefined });
   for (let from = 0; from < last; from += 16 * KIB) {
@@ -40,19 +42,19 @@ async function isDone(read: Promise<unknown>): Promise<boolean> {
 }
 
 test('large answers are read one after another, and small ones beside them', async () => {
-  const objects = new Objects();
+  const objects = new Objects(OWN_BOUNDS);
   const [first, second, small] = [anAnswer(200 * KIB), anAnswer(200 * KIB), anAnswer(10 * KIB)];
-  const reads = [first, second, small].map(({ message }) => objects.read<string>(message));
+  const reads = [first, second, small].map(({ message }) => objects.read<{ text: string }>(message));
   second.end();
   small.end();
   expect(await Promise.all(reads.slice(1).map(isDone))).toEqual([false, true]);
   first.end();
-  const lengths = (await Promise.all(reads)).map(({ length }) => length);
+  const lengths = (await Promise.all(reads)).map(({ text }) => text.length);
   expect(lengths).toEqual([200 * KIB, 200 * KIB, 10 * KIB]);
 });
 
 test('a server that waits for its turn is not silent', async () => {
-  const objects = new Objects();
+  const objects = new Objects(OWN_BOUNDS);
   const [first, second] = [anAnswer(200 * KIB), anAnswer(200 * KIB)];
   const reads = [first, second].map(({ message }) => objects.read(message));
   expect(await Promise.all(reads.map(isDone))).toEqual([false, false]);
@@ -66,7 +68,7 @@ test('a server that waits for its turn is not silent', async () => {
 });
 
 test('an answer that breaks off ends its turn', async () => {
-  const objects = new Objects();
+  const objects = new Objects(OWN_BOUNDS);
   const [first, second] = [anAnswer(200 * KIB), anAnswer(200 * KIB)];
   const [broken, next] = [objects.read(first.message), objects.read(second.message)];
   second.end();
@@ -78,11 +80,12 @@ test('an answer that breaks off ends its turn', async () => {
 test('an object that is larger than any should be is an error', async () => {
   const { message, end } = anAnswer(OBJECT_BYTES);
   end();
-  await expect(new Objects().read(message)).rejects.toThrow(TooMuch);
+  await expect(new Objects(OWN_BOUNDS).read(message)).rejects.toThrow(Unreachable);
 });
 
 test('of an answer that is no JSON, the error shows nothing', () => {
-  const parse = (): unknown => parseAnswer('canary');
+  const parse = (): unknown =>
+    parseAnswer(Buffer.from('canary'), new ValueCounter(Infinity, OWN_BOUNDS), UNLIMITED);
   expect(parse).toThrow(Unreachable);
   expect(parse).not.toThrow(/canary/);
 });

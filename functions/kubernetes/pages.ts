@@ -1,7 +1,7 @@
 import { Turns } from '../runtime/turns.ts';
 import type { ListOptions, ReadList } from './cluster.ts';
+import { PAGE_BYTES, parseAnswer, TooManyValues, ValueCounter, type Bounds } from './bounds.ts';
 import { isGone, TooMuch, Unreachable } from './errors.ts';
-import { OBJECT_BYTES, parseAnswer } from './one-object.ts';
 import { readWithin, type Response } from './transport.ts';
 import type { Trimmed } from './trim.ts';
 
@@ -9,7 +9,6 @@ const MIB = 1024 * 1024;
 
 /** Objects in a page. One request lists this many migrations (1.8 KB each), or up to 800 launchers (10 KB). */
 const PAGE = 4_000;
-const PAGE_BYTES = 8 * MIB;
 /** Bytes of all lists that are being read; beyond that, pages are read one after another. */
 const SHARED_BYTES = 2 * PAGE_BYTES;
 /** JSON objects in one page: 800 launchers have 226,000. Each takes at least 56 bytes of memory, however short its text is. */
@@ -41,6 +40,8 @@ interface Page<T> {
 interface ReadPage<T> {
   readonly page: Page<T>;
   readonly bytes: number;
+  /** Bytes of the budget that were taken for it. */
+  readonly taken: number;
   readonly date: Date;
 }
 
@@ -68,10 +69,12 @@ export class Lists {
   /** The first limit for kinds whose last list got no answer in time, perhaps because of its size. */
   readonly #first = new Map<string, number>();
   readonly #maxKeptBytes: number;
+  readonly #bounds: Bounds;
 
   /** `maxKeptBytes`: bytes of one list that are kept, about. */
-  constructor(maxKeptBytes: number) {
+  constructor(maxKeptBytes: number, bounds: Bounds) {
     this.#maxKeptBytes = maxKeptBytes;
+    this.#bounds = bounds;
   }
 
   /** All pages are of one resourceVersion. Rejects with TooMuch where even the trimmed objects take too much. */
@@ -85,11 +88,25 @@ export class Lists {
     }
   }
 
-  async #pages<T>(
-    { ask, keep, what }: Listing<T>,
+  async #pages<T>({ keep, ...listing }: Listing<T>, options: ListOptions): Promise<ReadList<T>> {
+    const { budget } = this.#bounds;
+    const kept = new KeptItems(keep, {
+      what: listing.what,
+      maxBytes: this.#maxKeptBytes,
+      bounds: this.#bounds,
+    });
+    try {
+      return await this.#keepPages(listing, options, kept);
+    } finally {
+      budget.freeWith(kept.items, kept.size);
+    }
+  }
+
+  async #keepPages<T>(
+    { ask, what }: Omit<Listing<T>, 'keep'>,
     { pageSize = PAGE, ...first }: ListOptions,
+    kept: KeptItems<T>,
   ): Promise<ReadList<T>> {
-    const kept = new KeptItems(keep, { what, maxBytes: this.#maxKeptBytes });
     let limit = Math.min(this.#first.get(what) ?? PAGE, pageSize);
     let query: Readonly<Record<string, string>> = first;
     for (;;) {
@@ -100,16 +117,17 @@ export class Lists {
         what,
       });
       if (read === undefined) {
-        if (limit === 1) throw new TooMuch(`one object of ${what} is larger than any should be`);
+        if (limit === 1) throw new Unreachable(`one object of ${what} is larger than any should be`);
         limit = fewer(limit);
         // With resourceVersion 0 the API server may return all objects at once, whatever the limit.
         if (query['continue'] === undefined) query = {};
         continue;
       }
       const { page, bytes, date } = read;
-      kept.add(page.items, bytes);
+      kept.add(read);
       const { resourceVersion, continue: next = '' } = page.metadata;
       if (next === '') return { items: kept.items, resourceVersion, date };
+      kept.expectEnd();
       query = { continue: next };
       limit = more(limit, bytes, pageSize);
     }
@@ -132,13 +150,13 @@ export class Lists {
   async #beside<T>(ask: () => Promise<Response>): Promise<ReadPage<T> | undefined> {
     let held = 0;
     const mayAllocate = (bytes: number): boolean => {
-      if (held + bytes > PAGE_BYTES || this.#shared + bytes > SHARED_BYTES) return false;
+      if (held + bytes > this.#bounds.pageBytes || this.#shared + bytes > SHARED_BYTES) return false;
       held += bytes;
       this.#shared += bytes;
       return true;
     };
     try {
-      return await readPage(ask, mayAllocate, PAGE_PARTS);
+      return await readPage({ ask, mayAllocate, isOne: false }, this.#bounds);
     } finally {
       this.#shared -= held;
     }
@@ -146,50 +164,100 @@ export class Lists {
 
   /** Reads in a queue: lists of large objects wait for each other, and do not delay other lists. */
   async #alone<T>(ask: () => Promise<Response>, limit: number): Promise<ReadPage<T> | undefined> {
-    let left = limit === 1 ? OBJECT_BYTES : PAGE_BYTES;
+    const isOne = limit === 1;
+    let left = isOne ? this.#bounds.objectBytes : this.#bounds.pageBytes;
     const mayAllocate = (bytes: number): boolean => (left -= bytes) >= 0;
-    return this.#turns.run(() => readPage<T>(ask, mayAllocate, limit === 1 ? Infinity : PAGE_PARTS));
+    return this.#turns.run(() => readPage<T>({ ask, mayAllocate, isOne }, this.#bounds));
   }
 }
 
-/** `maxParts`: JSON objects in it. undefined: the page exceeds either limit. */
-async function readPage<T>(
-  ask: () => Promise<Response>,
-  mayAllocate: (bytes: number) => boolean,
-  maxParts: number,
-): Promise<ReadPage<T> | undefined> {
-  const { message, date } = await ask();
-  const body = await readWithin(message, mayAllocate);
-  if (body === undefined || (body.length > FEW_BYTES && hasMoreParts(body, maxParts))) return undefined;
-  return { page: parseAnswer<Page<T>>(body.toString('utf8')), bytes: body.length, date };
+interface PageRequest {
+  readonly ask: () => Promise<Response>;
+  readonly mayAllocate: (bytes: number) => boolean;
+  /** Whether it is a page of one object, than which none is smaller. */
+  readonly isOne: boolean;
 }
 
-function hasMoreParts(body: Buffer, maxParts: number): boolean {
-  if (maxParts === Infinity) return false;
+/** Resolves with undefined if the page exceeds a limit, so that a smaller one may not. */
+async function readPage<T>(
+  { ask, mayAllocate, isOne }: PageRequest,
+  bounds: Bounds,
+): Promise<ReadPage<T> | undefined> {
+  const { budget, pageValues } = bounds;
+  const counter = new ValueCounter(pageValues, bounds);
+  let size = 0;
+  const mayTake = (bytes: number): boolean => {
+    if (!mayAllocate(bytes)) return false;
+    budget.take(bytes);
+    size += bytes;
+    return true;
+  };
+  try {
+    const { message, date } = await ask();
+    const body = await readWithin(message, mayTake, counter);
+    if (body === undefined || (!isOne && body.length > FEW_BYTES && hasMoreParts(body))) return undefined;
+    const { value, bytes: taken } = parseAnswer<Page<T>>(body, counter, budget);
+    return { page: value, bytes: body.length, taken, date };
+  } catch (error) {
+    if (error instanceof TooManyValues && !isOne) return undefined;
+    throw error;
+  } finally {
+    budget.free(size);
+  }
+}
+
+function hasMoreParts(body: Buffer, maxParts = PAGE_PARTS): boolean {
   let parts = 0;
   for (let at = body.indexOf('{'); at >= 0 && parts <= maxParts; at = body.indexOf('{', at + 1)) parts += 1;
   return parts > maxParts;
+}
+
+interface KeptFrom {
+  readonly what: string;
+  readonly maxBytes: number;
+  readonly bounds: Bounds;
 }
 
 /** The trimmed items of the pages so far. */
 class KeptItems<T> {
   readonly items: T[] = [];
   readonly #keep: TrimItem<T>;
-  readonly #of: { readonly what: string; readonly maxBytes: number };
-  #size = 0;
+  readonly #of: KeptFrom;
+  readonly #began = performance.now();
+  #pages = 0;
+  /** Bytes of the budget that were taken for the items. */
+  size = 0;
 
-  constructor(keep: TrimItem<T>, of: { readonly what: string; readonly maxBytes: number }) {
+  constructor(keep: TrimItem<T>, of: KeptFrom) {
     this.#keep = keep;
     this.#of = of;
   }
 
-  add(items: readonly T[], bytes: number): void {
+  /** Adds what is kept of the page, and frees what was taken for it. */
+  add({ page: { items }, bytes, taken }: ReadPage<T>): void {
+    try {
+      this.#addItems(items, bytes);
+    } finally {
+      this.#of.bounds.budget.free(taken);
+    }
+  }
+
+  /** Throws Unreachable if the list should have ended by now. */
+  expectEnd(): void {
+    const { listMs, listPages } = this.#of.bounds;
+    this.#pages += 1;
+    if (this.#pages >= listPages || performance.now() - this.#began > listMs)
+      throw new Unreachable('the list takes too long');
+  }
+
+  #addItems(items: readonly T[], bytes: number): void {
     for (const item of items) {
       const kept = this.#keep(item, bytes / items.length);
       if (kept === undefined) continue;
+      this.#of.bounds.budget.take(kept.size);
       this.items.push(kept.object);
-      this.#size += kept.size;
-      if (this.#size > this.#of.maxBytes) {
+      this.size += kept.size;
+      if (this.size > this.#of.maxBytes) {
         throw new TooMuch(`the first ${this.items.length} ${this.#of.what} take more memory than a list may`);
       }
     }

@@ -1,25 +1,62 @@
-import { TooMuch } from './errors.ts';
-import { OBJECT_BYTES } from './one-object.ts';
+import { ValueCounter, type Bounds } from './bounds.ts';
+import { Unreachable } from './errors.ts';
+import { CHUNK_BYTES } from './transport.ts';
 
 const NEWLINE = 0x0a;
 
 /**
- * A watch is one JSON document a line; a line may come in several pieces, which are joined once. Throws TooMuch where a line is
+ * A watch is one JSON document a line; a line may come in several pieces, which are joined once. Throws Unreachable where a line is
  * longer than any object.
  */
-export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncIterable<string> {
-  let pieces: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of chunks) {
+export async function* linesOf(chunks: AsyncIterable<Buffer>, bounds: Bounds): AsyncIterable<Buffer> {
+  const begun = new BegunLine(bounds);
+  try {
+    for await (const chunk of chunks) for (const line of begun.add(chunk)) yield line;
+  } finally {
+    begun.end();
+  }
+}
+
+/** The pieces of a line that has not ended. */
+class BegunLine {
+  readonly #bounds: Bounds;
+  #counter: ValueCounter;
+  #pieces: Buffer[] = [];
+  #size = 0;
+
+  constructor(bounds: Bounds) {
+    this.#bounds = bounds;
+    this.#counter = new ValueCounter(bounds.objectValues, bounds);
+  }
+
+  /** Yields the lines that end with this chunk. */
+  *add(chunk: Buffer): Iterable<Buffer> {
     let from = 0;
     for (let to = chunk.indexOf(NEWLINE); to >= 0; to = chunk.indexOf(NEWLINE, from)) {
-      const line = Buffer.concat([...pieces, chunk.subarray(from, to)]).toString('utf8');
-      [pieces, size, from] = [[], 0, to + 1];
-      if (line !== '') yield line;
+      const line = this.end(chunk.subarray(from, to));
+      from = to + 1;
+      if (line.length > 0) yield line;
     }
-    if (from === chunk.length) continue;
-    pieces.push(chunk.subarray(from));
-    size += chunk.length - from;
-    if (size > OBJECT_BYTES) throw new TooMuch('one object of a watch is larger than any should be');
+    if (from < chunk.length) this.#keep(chunk.subarray(from));
+  }
+
+  /** Returns the whole line. */
+  end(last: Buffer = Buffer.alloc(0)): Buffer {
+    const line = this.#pieces.length === 0 ? last : Buffer.concat([...this.#pieces, last]);
+    this.#bounds.budget.free(this.#size);
+    [this.#pieces, this.#size] = [[], 0];
+    this.#counter = new ValueCounter(this.#bounds.objectValues, this.#bounds);
+    return line;
+  }
+
+  #keep(piece: Buffer): void {
+    const { objectBytes, budget } = this.#bounds;
+    const bytes = piece.length + CHUNK_BYTES;
+    if (this.#size + bytes > objectBytes)
+      throw new Unreachable('one object of a watch is larger than any should be');
+    this.#counter.add(piece);
+    budget.take(bytes);
+    this.#pieces.push(piece);
+    this.#size += bytes;
   }
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BodyBudget, SMALL_BYTES, type BudgetOptions } from './body-budget.ts';
-import { Turns } from './turns.ts';
+import { FairTurns } from './fair-turns.ts';
 
 /** The reason why a body is not used. */
 export interface BadBody {
@@ -27,11 +27,11 @@ const MAX_DISCARDED = 1024 * 1024;
 export class Bodies {
   readonly #maxBytes: number;
   readonly #budget: BodyBudget;
-  readonly #large: Turns;
+  readonly #large: FairTurns;
 
   constructor({ maxBytes, budgetBytes, ...options }: BodyOptions) {
     this.#maxBytes = maxBytes;
-    this.#large = new Turns({ ...options, ...LARGE });
+    this.#large = new FairTurns({ ...options, ...LARGE });
     this.#budget = new BodyBudget({ ...options, maxBytes: budgetBytes });
   }
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { addressOf } from './turns.ts';
+import { addressOf } from './fair-turns.ts';
 
 /** Size, in bytes, that almost every body stays below. The larger ones leave a sixth of the budget to the small ones. */
 export const SMALL_BYTES = 256 * 1024;

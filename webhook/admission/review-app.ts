@@ -14,7 +14,7 @@ import {
   toReview,
 } from './admission.ts';
 import { REFUSAL } from './messages.ts';
-import type { Turns } from '../../functions/server/turns.ts';
+import type { FairTurns } from '../../functions/server/fair-turns.ts';
 import { newReviewBodies, parseBody } from './review-body.ts';
 import type { Reviewed } from '../observability/metrics.ts';
 
@@ -23,7 +23,7 @@ export interface ReviewOptions {
   readonly review: (request: AdmissionRequest) => Promise<Decision>;
   readonly log: Log;
   /** The turns of all requests to this process. */
-  readonly turns: Turns;
+  readonly turns: FairTurns;
   /** Maximum duration of `review`, in milliseconds. */
   readonly deadlineMs?: number;
   /** The app calls this after every answered review, for the metrics. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { beforeEach, expect, test } from '@jest/globals';
-import { Turns } from '../../functions/server/turns.ts';
+import { FairTurns } from '../../functions/server/fair-turns.ts';
 import { newReviewBodies, parseBody } from './review-body.ts';
 
 const HEAD = '{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":';
@@ -12,7 +12,7 @@ const request = {
 } as unknown as IncomingMessage;
 let parse: (text: string) => ReturnType<typeof parseBody>;
 beforeEach(() => {
-  const bodies = newReviewBodies(new Turns());
+  const bodies = newReviewBodies(new FairTurns());
   parse = (text) => parseBody(request, Buffer.from(text), bodies);
 });
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Bodies, type BadBody } from '../../functions/server/bodies.ts';
-import type { Turns } from '../../functions/server/turns.ts';
+import type { FairTurns } from '../../functions/server/fair-turns.ts';
 
 /** A review's object and oldObject are at most 1.5 MiB each in etcd, and JSON in JSON may double them. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
@@ -17,7 +17,7 @@ const VALUE_BYTES = 100;
 const HEAD_BYTES = 512;
 
 /** The bodies of reviews; those of API servers are the last to be dropped. */
-export const newReviewBodies = ({ isFirst }: Pick<Turns, 'isFirst'>): Bodies =>
+export const newReviewBodies = ({ isFirst }: Pick<FairTurns, 'isFirst'>): Bodies =>
   new Bodies({ maxBytes: MAX_BODY_BYTES, budgetBytes: BUDGET_BYTES, isFirst });
 
 /**

@@ -4,7 +4,7 @@ import { Agent, request as httpsRequest, type RequestOptions as TlsOptions } fro
 import { connect as dial, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect as dialTls, type TLSSocket } from 'node:tls';
-import { Turns } from '../../functions/server/turns.ts';
+import { FairTurns } from '../../functions/server/fair-turns.ts';
 import Gauge from 'prom-client/lib/gauge.js';
 import Registry from 'prom-client/lib/registry.js';
 import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -61,14 +61,14 @@ async function start({ review, ready, deadlineMs }: Stubs): Promise<Guard> {
   new Gauge({ ...METRIC.ready, registers: [metrics] }).set(1);
   const server = await listen({
     reviewApp: reviewApp({
-      turns: new Turns(),
+      turns: new FairTurns(),
       review: review ?? (() => Promise.resolve({ allowed: true })),
       log,
       onReviewed: (one) => reviewed.push(one),
       ...(deadlineMs === undefined ? {} : { deadlineMs }),
     }),
     healthApp: healthApp({
-      turns: new Turns(),
+      turns: new FairTurns(),
       ready: ready ?? (() => undefined),
       deadLetters: newDeadLetters(log),
       metrics,
@@ -489,7 +489,7 @@ describe('metrics', () => {
     const guard = await start({});
     expect((await guard.review('', { method: 'GET', path: '/metrics' })).status).toBe(404);
     const app = healthApp({
-      turns: new Turns(),
+      turns: new FairTurns(),
       ready: () => undefined,
       deadLetters: newDeadLetters(() => undefined),
     });
@@ -522,7 +522,7 @@ describe('metrics', () => {
 describe('certificates', () => {
   test('without a certificate handshakes fail and health says why, until it gets one', async () => {
     const app = healthApp({
-      turns: new Turns(),
+      turns: new FairTurns(),
       ready: () => 'no certificate',
       deadLetters: newDeadLetters(() => undefined),
     });
@@ -602,7 +602,7 @@ describe('close', () => {
   test('a port in use: `listen` rejects and leaves no port open', async () => {
     const { server } = await start({});
     const app = healthApp({
-      turns: new Turns(),
+      turns: new FairTurns(),
       ready: () => undefined,
       deadLetters: newDeadLetters(() => undefined),
     });

@@ -1,7 +1,7 @@
 import express, { type Express } from 'express';
 import type { Registry } from 'prom-client';
 import { discardBody } from '../../functions/server/bodies.ts';
-import type { Turns } from '../../functions/server/turns.ts';
+import type { FairTurns } from '../../functions/server/fair-turns.ts';
 import type { DeadLetters } from './dead-letter.ts';
 import { maintenanceRoute, type MaintenanceSource } from '../maintenance/maintenance-route.ts';
 import { viewRoute, type ViewSource } from '../view/view-route.ts';
@@ -11,7 +11,7 @@ export interface HealthOptions {
   readonly ready: () => string | undefined | Promise<string | undefined>;
   readonly deadLetters: DeadLetters;
   /** The turns of all requests to this process. */
-  readonly turns: Turns;
+  readonly turns: FairTurns;
   /** The source of /view; without it, the app has no /view. */
   readonly view?: ViewSource;
   /** The source of /maintenance; without it, the app has no /maintenance. */

@@ -1,6 +1,6 @@
 import type { NamedReference } from '../../domain/live/forklift.ts';
 import { postCloudEvent } from '../../eventing/post.ts';
-import { MAX_KEPT_BYTES, reachApiServer } from '../../kubernetes/api-server.ts';
+import { reachApiServer } from '../../kubernetes/api-server.ts';
 import type { ApiServer } from '../../kubernetes/cluster.ts';
 import { describeError } from '../../kubernetes/errors.ts';
 import { Remotes } from '../read/remote.ts';
@@ -10,13 +10,21 @@ import { newLog } from '../../runtime/log.ts';
 import { readGuardSettings } from '../../runtime/settings.ts';
 import { LiveWatcher, type RemoteCluster } from './live-watcher.ts';
 
+/** Bytes for the answers of other clusters: this process may have 64 MiB of heap (config/components/live-migration/watcher.yaml). */
+const MAX_REMOTE_BYTES = 12 * 1024 * 1024;
+
 /** Watches the clusters of VMs that move. `live` scales it up, and the guard down. */
 async function main(): Promise<void> {
   const settings = readGuardSettings(process.env);
   const log = newLog(settings.LOG_LEVEL, { process: 'live-watcher' });
   const hub = await reachApiServer(settings);
   const allowLoopback = settings.LIVE_MIGRATION === 'loopback';
-  const remotes = new Remotes({ allowLoopback, maxKeptBytes: MAX_KEPT_BYTES });
+  const remotes = new Remotes({
+    allowLoopback,
+    maxKeptBytes: MAX_REMOTE_BYTES,
+    memoryBytes: MAX_REMOTE_BYTES,
+    ...{ clock: systemClock, log },
+  });
   const sink = { url: settings.K_SINK ?? '', tokenFile: settings.K_SINK_TOKEN };
   const watcher = new LiveWatcher({
     ...{ cluster: hub, clock: systemClock, log },

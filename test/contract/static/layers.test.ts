@@ -19,6 +19,7 @@ const LAYERS = {
       ],
       'functions/progress',
       'functions/live/function.ts',
+      'functions/live/function.test.ts',
     ],
     ['functions/live/migration', 'functions/live/watcher'],
     ['functions/live/plan'],

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Turns } from '../../../functions/server/turns.ts';
+import { FairTurns } from '../../../functions/server/fair-turns.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { LABEL, PROOF_QUOTA, SYSTEM_NAMESPACE, WEBHOOK } from '../../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
@@ -73,8 +73,12 @@ describe('a refusal by the guard, as a client of the API server receives it', ()
   beforeEach(async () => {
     const certificate = await ensureCertificate({ cluster: admin, now: new Date(), log, lifetimes });
     server = await listen({
-      reviewApp: reviewApp({ turns: new Turns(), review: (request) => decide(request), log }),
-      healthApp: healthApp({ turns: new Turns(), ready: () => undefined, deadLetters: newDeadLetters(log) }),
+      reviewApp: reviewApp({ turns: new FairTurns(), review: (request) => decide(request), log }),
+      healthApp: healthApp({
+        turns: new FairTurns(),
+        ready: () => undefined,
+        deadLetters: newDeadLetters(log),
+      }),
       tlsPort: 0,
       port: 0,
       certificate,

@@ -402,7 +402,12 @@ export class Crossing extends PlannedMove {
     this.lines = lines;
     this.#handle = newLiveFunction({
       hub: connect(options.kubeconfig, 'live'),
-      remotes: new Remotes({ allowLoopback: true, maxKeptBytes: 1024 * 1024 }),
+      remotes: new Remotes({
+        allowLoopback: true,
+        maxKeptBytes: 1024 * 1024,
+        memoryBytes: 48 * 1024 * 1024,
+        ...{ clock: systemClock, log },
+      }),
       clock: systemClock,
       log,
       maxVmsInFlight: options.maxVmsInFlight ?? 20,

@@ -2,15 +2,15 @@ import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { Turns } from './turns.ts';
+import { FairTurns } from './fair-turns.ts';
 
 const API_SERVER = '10.0.0.1';
 
-let turns: Turns;
+let turns: FairTurns;
 let begun: string[];
 
 beforeEach(() => {
-  turns = new Turns({ isFirst: (address) => address === API_SERVER });
+  turns = new FairTurns({ isFirst: (address) => address === API_SERVER });
   begun = [];
 });
 
@@ -64,7 +64,7 @@ describe('turns', () => {
   });
 
   test('one that is new is begun before those of an address that has used more', async () => {
-    turns = new Turns({ max: 1 });
+    turns = new FairTurns({ max: 1 });
     for (let request = 0; request < 4; request += 1) send('busy', 20);
     while (begun.length < 2) await delay(1);
     send('new', 1);

@@ -24,7 +24,7 @@ export interface TurnOptions {
  * thread. Next is a request of the address that has used the least time (S. J. Golestani, "A self-clocked fair queueing scheme for broadband
  * applications", INFOCOM 1994).
  */
-export class Turns {
+export class FairTurns {
   readonly isFirst: (address: string) => boolean;
   /** Clients with requests that wait or are at work, by their address. */
   readonly #clients = new Map<string, Client>();

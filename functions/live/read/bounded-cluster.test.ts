@@ -1,0 +1,93 @@
+import { describe, expect, test } from '@jest/globals';
+import { SharedMemory } from '../../kubernetes/budget.ts';
+import type { ApiServer } from '../../kubernetes/cluster.ts';
+import { ApiError, Unreachable } from '../../kubernetes/errors.ts';
+import { BoundedCluster } from './bounded-cluster.ts';
+
+interface Asked {
+  readonly cluster: BoundedCluster;
+  readonly failures: unknown[];
+  /** The requests that were sent. */
+  readonly sent: () => number;
+  readonly pass: (ms: number) => void;
+  readonly spend: (ms: number) => void;
+  /** The waits, milliseconds. */
+  readonly waits: number[];
+}
+
+function aCluster(answer: () => Promise<string>): Asked {
+  let [now, sent] = [0, 0];
+  const [failures, waits]: [unknown[], number[]] = [[], []];
+  const budget = new SharedMemory(100).newBudget();
+  const clock = {
+    elapsed: () => now,
+    now: () => new Date(0),
+    after: (ms: number, work: () => void) => {
+      waits.push(ms);
+      setImmediate(work);
+      return () => undefined;
+    },
+  };
+  const version = (): Promise<string> => {
+    sent += 1;
+    return answer();
+  };
+  const client = { version } as unknown as ApiServer;
+  return {
+    cluster: new BoundedCluster(client, { budget, clock, onFailure: (error) => failures.push(error) }),
+    ...{ failures, waits, sent: () => sent, pass: (ms) => (now += ms), spend: (ms) => budget.spend(ms) },
+  };
+}
+
+const failed = (cluster: BoundedCluster): Promise<unknown> =>
+  cluster.version().catch((error: unknown) => error);
+
+describe('BoundedCluster', () => {
+  test('a server that fails gets no request for a while, twice as long each time, until it answers', async () => {
+    let isGood = false;
+    const { cluster, sent, pass, failures } = aCluster(() =>
+      isGood ? Promise.resolve('v1') : Promise.reject(new Error('ECONNREFUSED 10.0.0.1:22')),
+    );
+    for (const restMs of [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]) {
+      const before = sent();
+      expect(await failed(cluster)).toEqual(new Unreachable('the API server cannot be reached'));
+      pass(restMs - 1);
+      await failed(cluster);
+      expect(sent()).toBe(before + 1);
+      pass(1);
+    }
+    expect(failures).toHaveLength(7);
+    isGood = true;
+    expect(await cluster.version()).toBe('v1');
+    isGood = false;
+    await failed(cluster);
+    pass(1_000);
+    await failed(cluster);
+    expect(failures).toHaveLength(9);
+  });
+
+  test('a refusal is an answer', async () => {
+    const { cluster, sent } = aCluster(() => Promise.reject(new ApiError('GET', { code: 403 }, new Date(0))));
+    for (let asked = 0; asked < 3; asked += 1) expect(await failed(cluster)).toBeInstanceOf(ApiError);
+    expect(sent()).toBe(3);
+  });
+
+  test('eight requests are sent at once', async () => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const { cluster, sent } = aCluster(() => promise);
+    const asked = Array.from({ length: 20 }, () => cluster.version());
+    await new Promise((next) => setImmediate(next));
+    expect(sent()).toBe(8);
+    resolve('v1');
+    await Promise.all(asked);
+    expect(sent()).toBe(20);
+  });
+
+  test('a server whose answers keep the process busy waits four times as long', async () => {
+    const { cluster, spend, waits } = aCluster(() => Promise.resolve('v1'));
+    await cluster.version();
+    spend(100);
+    await cluster.version();
+    expect(waits).toEqual([400]);
+  });
+});

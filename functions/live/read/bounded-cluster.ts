@@ -1,0 +1,190 @@
+import type { KubernetesObject } from '../../domain/objects.ts';
+import type { ServerBudget } from '../../kubernetes/budget.ts';
+import type {
+  Address,
+  ApiServer,
+  DeleteOptions,
+  ListedType,
+  ListOptions,
+  MergePatch,
+  New,
+  Read,
+  ReadList,
+  ResourceType,
+  Selection,
+  WatchEvent,
+  WatchFrom,
+  WriteOptions,
+} from '../../kubernetes/cluster.ts';
+import { ApiError, TooMuch, Unreachable } from '../../kubernetes/errors.ts';
+import { pause, type Clock } from '../../runtime/clock.ts';
+import { Turns } from '../../runtime/turns.ts';
+
+/** The one message for every failure: it may not show what listens at an address. */
+const CANNOT_BE_REACHED = 'the API server cannot be reached';
+
+/** Requests to one server at once, beside watches. */
+const MAX_REQUESTS = 8;
+/** Milliseconds for which a server gets no request after a failure; twice as long after each further one. */
+const REST_MS = { first: 1_000, max: 30_000 };
+/** A server waits so many times as long as its answers kept the process from other work. */
+const WAIT_FACTOR = 4;
+/** A shorter wait is none. */
+const MIN_WAIT_MS = 20;
+
+export interface BoundedClusterOptions {
+  readonly budget: ServerBudget;
+  readonly clock: Clock;
+  /** The callback for each failure, with its details. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/**
+ * The API server that a Provider names, with few requests at once. After a failure it rests, so that a bad server costs little. No
+ * decision depends on that: a server that rests is one that does not answer.
+ */
+export class BoundedCluster implements ApiServer {
+  readonly #client: ApiServer;
+  readonly #options: BoundedClusterOptions;
+  readonly #requests = new Turns(MAX_REQUESTS);
+  #restMs = 0;
+  /** Elapsed milliseconds. */
+  #restsUntil = 0;
+  #waitsUntil = 0;
+  #spentMs = 0;
+
+  constructor(client: ApiServer, options: BoundedClusterOptions) {
+    this.#client = client;
+    this.#options = options;
+  }
+
+  version(): Promise<string> {
+    return this.#ask(() => this.#client.version());
+  }
+
+  get<T extends KubernetesObject>(type: ResourceType<T>, at: Address): Promise<Read<T>> {
+    return this.#askObject(() => this.#client.get(type, at));
+  }
+
+  list<T extends KubernetesObject>(
+    type: ResourceType<T> | ListedType<T>,
+    where: Selection,
+    options?: ListOptions,
+  ): Promise<ReadList<T>> {
+    return this.#ask(async () => {
+      const list = await this.#client.list(type, where, options);
+      list.items.forEach(expectObject);
+      return list;
+    });
+  }
+
+  create<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    object: New<T>,
+    options?: WriteOptions,
+  ): Promise<Read<T>> {
+    return this.#askObject(() => this.#client.create(type, object, options));
+  }
+
+  replace<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    object: T,
+    options?: WriteOptions,
+  ): Promise<Read<T>> {
+    return this.#askObject(() => this.#client.replace(type, object, options));
+  }
+
+  patch<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    at: Address,
+    change: MergePatch,
+  ): Promise<Read<T>> {
+    return this.#askObject(() => this.#client.patch(type, at, change));
+  }
+
+  delete(type: ResourceType, at: Address, options?: DeleteOptions): Promise<void> {
+    return this.#ask(() => this.#client.delete(type, at, options));
+  }
+
+  async *watch<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    from: WatchFrom,
+    signal: AbortSignal,
+  ): AsyncIterable<WatchEvent<T>> {
+    this.#expectNoRest();
+    try {
+      for await (const event of this.#client.watch(type, from, signal)) {
+        yield event;
+        await this.#wait(signal);
+      }
+    } catch (error) {
+      throw signal.aborted ? error : this.#failed(error);
+    }
+  }
+
+  at(): never {
+    throw new Error('a Provider has one address');
+  }
+
+  #askObject<T extends KubernetesObject>(request: () => Promise<Read<T>>): Promise<Read<T>> {
+    return this.#ask(async () => {
+      const read = await request();
+      expectObject(read.object);
+      return read;
+    });
+  }
+
+  async #ask<T>(request: () => Promise<T>): Promise<T> {
+    this.#expectNoRest();
+    const end = await this.#requests.next();
+    try {
+      await this.#wait();
+      this.#expectNoRest();
+      const answer = await request();
+      this.#restMs = 0;
+      return answer;
+    } catch (error) {
+      throw this.#failed(error);
+    } finally {
+      end();
+    }
+  }
+
+  #expectNoRest(): void {
+    if (this.#options.clock.elapsed() < this.#restsUntil) throw new Resting(CANNOT_BE_REACHED);
+  }
+
+  async #wait(signal?: AbortSignal): Promise<void> {
+    const { budget, clock } = this.#options;
+    const now = clock.elapsed();
+    this.#waitsUntil = Math.max(this.#waitsUntil, now) + WAIT_FACTOR * (budget.spentMs - this.#spentMs);
+    this.#spentMs = budget.spentMs;
+    const ms = this.#waitsUntil - now;
+    if (ms >= MIN_WAIT_MS) await pause(clock, ms, signal);
+  }
+
+  /** Returns the error to show. */
+  #failed(error: unknown): unknown {
+    if (error instanceof Resting) return error;
+    if (error instanceof ApiError || error instanceof TooMuch) {
+      this.#restMs = 0;
+      return error;
+    }
+    const { clock, onFailure } = this.#options;
+    onFailure(error);
+    const now = clock.elapsed();
+    // Requests that were sent together fail together.
+    if (now >= this.#restsUntil) {
+      this.#restMs = Math.min(Math.max(2 * this.#restMs, REST_MS.first), REST_MS.max);
+      this.#restsUntil = now + this.#restMs;
+    }
+    return new Unreachable(CANNOT_BE_REACHED);
+  }
+}
+
+/** Throws Unreachable for what is no object of Kubernetes. */
+function expectObject({ metadata }: { readonly metadata?: { readonly name?: unknown } | null }): void {
+  if (typeof metadata?.name !== 'string') throw new Unreachable('the answer has what is no object');
+}
+
+class Resting extends Unreachable {}
