@@ -5,18 +5,31 @@ import type { NamedReference, Plan, Provider } from '../../functions/domain/live
 import type { Requester } from '../../functions/domain/live/requester.ts';
 import {
   describeRight,
+  rightsToConnect,
   rightsToMove,
   rightToRead,
   rightToUse,
   type Right,
 } from '../../functions/live/plan/rights-needed.ts';
 import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
-import { PLAN_MIGRATIONS, PLANS, PROVIDERS } from '../../functions/kubernetes/live-resources.ts';
+import {
+  NETWORK_MAPS,
+  PLAN_MIGRATIONS,
+  PLANS,
+  PROVIDERS,
+  STORAGE_MAPS,
+} from '../../functions/kubernetes/live-resources.ts';
 import { isHost } from '../../functions/live/findings/providers.ts';
 import type { AdmissionRequest, Decision, Denial } from '../admission/admission.ts';
 import { LIVE_REFUSAL } from '../admission/messages.ts';
-import { providerProblem, secretRightOf } from './provider-review.ts';
-import { requesterAnnotation, requesterIn, withAnnotation } from './requester-annotation.ts';
+import { providerProblem } from './provider-review.ts';
+import {
+  hasSameSpec,
+  requesterAnnotation,
+  requesterIn,
+  withAnnotation,
+  withRequester,
+} from './requester-annotation.ts';
 import * as z from '../../functions/runtime/zod.ts';
 
 const GROUP = 'forklift.konveyor.io';
@@ -34,9 +47,9 @@ export interface ForkliftReview {
 }
 
 /**
- * Reviews Migrations and Providers. A user who creates a Migration must be allowed to do what its run does, and to use both providers with
- * their tokens; then the review writes the user on it. A user who writes a Provider must be allowed to read the Secret that it names.
- * Unknown resources are refused.
+ * Writes the requester on Forklift's objects; hooks name no others, and have none. A user who creates a Migration must be allowed to do what its run does, and to use both
+ * providers with their tokens. A user who writes a Provider must be allowed to read the Secret that it names. `live` reviews later what the
+ * requester of a plan or a map may do. Unknown resources are refused.
  */
 export async function reviewForklift(request: AdmissionRequest, options: ForkliftReview): Promise<Decision> {
   if (request.operation === 'DELETE') return { allowed: true };
@@ -45,6 +58,10 @@ export async function reviewForklift(request: AdmissionRequest, options: Forklif
       return reviewMigration(request, options.cluster);
     case PROVIDERS.plural:
       return reviewProvider(request, options);
+    case PLANS.plural:
+    case STORAGE_MAPS.plural:
+    case NETWORK_MAPS.plural:
+      return withRequester(request);
     default:
       return deny(LIVE_REFUSAL.unknown({ resource: request.resource.resource }));
   }
@@ -154,13 +171,14 @@ async function reviewProvider(
   request: Written,
   { cluster, allowLoopback }: ForkliftReview,
 ): Promise<Decision> {
+  if (hasSameSpec(request)) return withRequester(request);
   const provider = request.object as Provider;
-  const problem = providerProblem(provider, { namespace: request.namespace ?? '', allowLoopback });
+  const { namespace = '' } = request;
+  const problem = providerProblem(provider, { namespace, allowLoopback });
   if (problem !== undefined) return deny(problem);
-  const right = secretRightOf(provider, request.namespace ?? '');
   const requester = requesterIn(request);
-  const missing = await missingRights(cluster, requester, right === undefined ? [] : [right]);
-  return missing.length === 0 ? { allowed: true } : deny(lacking(requester, missing));
+  const missing = await missingRights(cluster, requester, rightsToConnect(provider, namespace));
+  return missing.length === 0 ? withRequester(request) : deny(lacking(requester, missing));
 }
 
 /** A reference as the schema parses it. */

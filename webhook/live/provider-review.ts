@@ -1,4 +1,3 @@
-import type { Right } from '../../functions/live/plan/rights-needed.ts';
 import { isUsable } from '../../functions/live/findings/providers.ts';
 import { LIVE_REFUSAL } from '../admission/messages.ts';
 import * as z from '../../functions/runtime/zod.ts';
@@ -29,14 +28,3 @@ export function providerProblem(provider: unknown, { namespace, allowLoopback }:
 
 const isElsewhere = (of: string | undefined, namespace: string): boolean =>
   of !== undefined && of !== '' && of !== namespace;
-
-/**
- * Returns the right that the writer of a Provider needs. The Provider lets its users act with the token of its Secret, so its writer must
- * be allowed to read that. `live` checks before it connects whether the Secret is labelled for this, and has the same URL: it may read the
- * Secret.
- */
-export function secretRightOf(provider: unknown, namespace: string): Right | undefined {
-  const { type, secret, url } = schema.safeParse(provider).data?.spec ?? {};
-  if (type !== 'openshift' || !url || !secret?.name) return undefined;
-  return { verb: 'get', group: '', resource: 'secrets', namespace, name: secret.name };
-}

@@ -1,6 +1,7 @@
 import { LIVE_ANNOTATION } from '../../functions/domain/live/names.ts';
 import type { Requester } from '../../functions/domain/live/requester.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import { isSame } from '../../functions/domain/same.ts';
 import type { AdmissionRequest, Allowed } from '../admission/admission.ts';
 
 /** Returns the user who sends the request. */
@@ -31,3 +32,19 @@ export function withAnnotation(object: KubernetesObject, content: string | undef
       : { path: POINTER, value: content };
   return { allowed: true, patch: [{ op: 'add', ...patch }] };
 }
+
+type Written = Exclude<AdmissionRequest, { operation: 'DELETE' }>;
+
+const specOf = (object: KubernetesObject | null): unknown =>
+  object === null ? undefined : Object.entries(object).find(([key]) => key === 'spec')?.[1];
+
+/** Whether the request is an update that leaves the spec as it is stored. */
+export const hasSameSpec = ({ object, oldObject }: Written): boolean =>
+  oldObject !== null && isSame(specOf(object), specOf(oldObject));
+
+/** Allows the request. The user who writes the spec becomes the requester; any other update keeps the stored one. */
+export const withRequester = (request: Written): Allowed =>
+  withAnnotation(
+    request.object,
+    hasSameSpec(request) ? requesterAnnotation(request.oldObject) : JSON.stringify(requesterIn(request)),
+  );

@@ -1,5 +1,5 @@
 import type { Requester } from '../../domain/live/requester.ts';
-import type { Right } from './rights-needed.ts';
+import { eachOnce, type Right } from './rights-needed.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import type { Cluster, ResourceType } from '../../kubernetes/cluster.ts';
 
@@ -17,7 +17,7 @@ const REVIEWS: ResourceType<AccessReview> = {
 };
 
 /**
- * Returns the rights that the user lacks. A right to every object of a kind is reviewed first if there are several: most users have it, and
+ * Returns the rights that the user lacks, each once. A right to every object of a kind is reviewed first if there are several: most users have it, and
  * a plan may name 200 VMs.
  */
 export async function missingRights(
@@ -27,7 +27,7 @@ export async function missingRights(
 ): Promise<Right[]> {
   const has = (right: Right): Promise<boolean> => isAllowed(cluster, requester, right);
   const groups = Object.values(
-    Object.groupBy(rights, ({ verb, group, resource, namespace }) =>
+    Object.groupBy(eachOnce(rights), ({ verb, group, resource, namespace }) =>
       [verb, group, resource, namespace].join(' '),
     ),
   );

@@ -1,15 +1,26 @@
 import { describe, expect, test } from '@jest/globals';
-import { aPlan, aVm } from '../../../test/support/builders/live.ts';
+import {
+  aHost,
+  aNetworkMap,
+  aPlan,
+  aProvider,
+  aStorageMap,
+  aVm,
+} from '../../../test/support/builders/live.ts';
 import { KIND } from '../../domain/names.ts';
 import type { Plan, PlanVm } from '../../domain/live/forklift.ts';
 import { LIVE_KIND } from '../../domain/live/names.ts';
 import {
   describeRight,
   RIGHT_TO_MAKE_NAMESPACE,
+  rightsToCheck,
+  rightsToConnect,
   rightsToCopy,
   rightsToCreate,
+  rightsToLook,
   rightsToMake,
   rightsToMove,
+  rightsToNetworks,
   rightsToUse,
   rightToUse,
   type Hosts,
@@ -19,6 +30,7 @@ const WEB: PlanVm = { namespace: 'vms', name: 'web' };
 const HOOKED: PlanVm = { ...WEB, hooks: [{ step: 'PreHook', hook: { name: 'hook' } }] };
 const plan = (...vms: PlanVm[]): Plan => aPlan((one) => ({ ...one, spec: { ...one.spec, vms } }));
 const REMOTE: Hosts = { isSource: false, isTarget: false };
+const HUB: Hosts = { isSource: true, isTarget: true };
 
 describe('to run a plan takes rights in its own cluster', () => {
   test.each<[string, Plan, Hosts, string[]]>([
@@ -139,4 +151,93 @@ test('to make objects, each kind once, and none for VMIMs', () => {
     'create datavolumes.cdi.kubevirt.io in namespace target',
     'create namespaces',
   ]);
+});
+
+test('to check a plan: all that it names in its own cluster, each once', () => {
+  const hook = { step: 'PreHook', hook: { namespace: 'other', name: 'hook' } } as const;
+  const two = { ...WEB, hooks: [hook, { ...hook, step: 'PostHook' as const }] };
+  const of = aPlan((one) => ({
+    ...one,
+    spec: {
+      ...one.spec,
+      vms: [two],
+      map: { network: { name: 'mine' }, storage: { namespace: 'other', name: 's' } },
+    },
+  }));
+  expect(rightsToCheck(of).map(describeRight)).toEqual([
+    'use providers.forklift.konveyor.io/source in namespace tenant',
+    'use providers.forklift.konveyor.io/destination in namespace tenant',
+    'get networkmaps.forklift.konveyor.io/mine in namespace tenant',
+    'get storagemaps.forklift.konveyor.io/s in namespace other',
+    'get hooks.forklift.konveyor.io/hook in namespace other',
+  ]);
+});
+
+test('to check a plan that names nothing: none', () => {
+  expect(rightsToCheck(aPlan((one) => ({ ...one, spec: {} as Plan['spec'] })))).toEqual([]);
+  expect(
+    rightsToLook(
+      aPlan((one) => ({ ...one, spec: {} as Plan['spec'] })),
+      HUB,
+    ),
+  ).toEqual([]);
+});
+
+describe('to look at what a plan names', () => {
+  test.each<[string, PlanVm[], Hosts, string[]]>([
+    ['none in other clusters, where the tokens decide', [WEB], REMOTE, []],
+    [
+      'a VM by its name',
+      [WEB],
+      { ...REMOTE, isSource: true },
+      ['get virtualmachines.kubevirt.io/web in namespace vms'],
+    ],
+    [
+      'VMs of all namespaces, where entries name none',
+      [{ name: 'web' }, { namespace: '', name: 'db' }, { id: 'u' }],
+      { ...REMOTE, isSource: true },
+      Array<string>(3).fill('list virtualmachines.kubevirt.io in all namespaces'),
+    ],
+    [
+      'VMs of a namespace, where an entry has only a uid',
+      [{ namespace: 'vms', id: 'u' }],
+      { ...REMOTE, isSource: true },
+      ['list virtualmachines.kubevirt.io in namespace vms'],
+    ],
+    ['none for an entry that names nothing', [{ namespace: 'vms' }], { ...REMOTE, isSource: true }, []],
+    [
+      'what shows quotas and storage classes of the target',
+      [WEB],
+      { ...REMOTE, isTarget: true },
+      [
+        'create virtualmachines.kubevirt.io in namespace target',
+        'create datavolumes.cdi.kubevirt.io in namespace target',
+        'create persistentvolumeclaims in namespace target',
+      ],
+    ],
+  ])('%s', (_what, ...[vms, hosts, wanted]) => {
+    expect(rightsToLook(plan(...vms), hosts).map(describeRight)).toEqual(wanted);
+  });
+});
+
+test.each<[string, Hosts, string[]]>([
+  ['of other clusters: none', REMOTE, []],
+  ['of the source', { isSource: true, isTarget: false }, ['blue in namespace vms']],
+  ['of the target', { isSource: false, isTarget: true }, ['green in namespace target']],
+  ['of both', HUB, ['blue in namespace vms', 'green in namespace target']],
+])('to networks of a map %s', (_what, ...[hosts, wanted]) => {
+  expect(rightsToNetworks(aNetworkMap(), hosts).map(describeRight)).toEqual(
+    wanted.map((one) => `get network-attachment-definitions.k8s.cni.cncf.io/${one}`),
+  );
+});
+
+test('to the providers of a map', () => {
+  expect(rightsToUse(aStorageMap())).toEqual(rightsToUse(aPlan()));
+});
+
+test('to connect: the Secret of a provider of another cluster, and nothing of this cluster’s', () => {
+  expect(rightsToConnect(aProvider('source'), 'tenant').map(describeRight)).toEqual([
+    'get secrets/source in namespace tenant',
+  ]);
+  expect(rightsToConnect(aHost(), 'tenant')).toEqual([]);
 });

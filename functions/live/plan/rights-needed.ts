@@ -1,10 +1,20 @@
-import type { NamedReference, Plan } from '../../domain/live/forklift.ts';
+import type {
+  NamedReference,
+  NetworkMap,
+  Plan,
+  Provider,
+  ProviderPair,
+  StorageMap,
+  VmReference,
+} from '../../domain/live/forklift.ts';
 import { KIND } from '../../domain/names.ts';
 import type { NewObject } from '../run/decision.ts';
 import { FORKLIFT_KIND, LIVE_KIND } from '../../domain/live/names.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import { mappedNetworks } from '../findings/maps.ts';
 import { isClusterWide, resourcesOf } from '../on-target/resources.ts';
 import { named } from '../../domain/live/reference.ts';
+import type { KubernetesObject } from '../../domain/objects.ts';
 
 /** A verb on a kind, as in a SubjectAccessReview. */
 export interface Right {
@@ -34,14 +44,85 @@ export const rightToRead = (at: Required<NamedReference>): Right => rightTo('get
  */
 export const rightToUse = (at: Required<NamedReference>): Right => rightTo('use', FORKLIFT_KIND.provider, at);
 
-/** Rights to use both providers of the plan, each once. */
-export function rightsToUse({ spec: { provider }, metadata }: Plan): Right[] {
-  const { namespace = '' } = metadata;
+/** A Plan or a map. Forklift's CRDs let any part of a spec be left out. */
+type WithProviders = Pick<Plan | NetworkMap | StorageMap, 'metadata'> & {
+  readonly spec: { readonly provider?: Partial<ProviderPair> };
+};
+
+/** Rights to use both providers of a plan or a map, each once. */
+export const rightsToUse = ({ spec: { provider = {} }, metadata }: WithProviders): Right[] =>
+  eachOnce(placed([provider.source, provider.destination], metadata).map(rightToUse));
+
+/** Rights that the requester of a plan needs before anything of it is read: to use its providers, and to read its maps and hooks. */
+export function rightsToCheck(plan: Plan): Right[] {
+  const { metadata } = plan;
+  const { map, vms = [] } = plan.spec as Partial<Plan['spec']>;
+  const hooks = vms.flatMap((vm) => vm.hooks ?? []).map(({ hook }) => hook);
+  return eachOnce([
+    ...rightsToUse(plan),
+    ...placed([map?.network], metadata).map((at) => rightTo('get', FORKLIFT_KIND.networkMap, at)),
+    ...placed([map?.storage], metadata).map((at) => rightTo('get', FORKLIFT_KIND.storageMap, at)),
+    ...placed(hooks, metadata).map((at) => rightTo('get', FORKLIFT_KIND.hook, at)),
+  ]);
+}
+
+/** Returns the references that have a name. One without a namespace is to an object of the same namespace. */
+const placed = (
+  references: readonly (NamedReference | undefined)[],
+  { namespace = '' }: KubernetesObject['metadata'],
+): Required<NamedReference>[] =>
+  references.flatMap((one) => (one?.name ? [{ namespace, ...named(one) }] : []));
+
+/**
+ * Rights to read what a check shows of the plan's own cluster. In another cluster the token of its provider decides. Who may create VMs and
+ * their disks in the target namespace meets its quotas anyway.
+ */
+export function rightsToLook({ spec }: Plan, { isSource, isTarget }: Hosts): Right[] {
+  const { targetNamespace = '', vms = [] } = spec as Partial<Plan['spec']>;
+  return [
+    ...(isSource ? vms.flatMap(rightsToFind) : []),
+    ...(isTarget && targetNamespace !== '' ? rightsToFill(targetNamespace) : []),
+  ];
+}
+
+/** The right to list VMs of all namespaces. */
+export const RIGHT_TO_LIST_VMS: Right = rightTo('list', LIVE_KIND.vm, { namespace: '' });
+
+/** Rights to find the VM of an entry: it is searched where its reference leaves open which one it is. */
+function rightsToFind({ id, namespace, name }: VmReference): Right[] {
+  if (!id && !name) return [];
+  if (!namespace) return [RIGHT_TO_LIST_VMS];
+  return [rightTo(name ? 'get' : 'list', LIVE_KIND.vm, { namespace, ...(name && { name }) })];
+}
+
+/** Rights to read the networks that a map names in its own cluster. */
+export function rightsToNetworks(map: NetworkMap, { isSource, isTarget }: Hosts): Right[] {
+  const targets = map.spec.map.filter(({ destination }) => destination.type === 'multus');
+  const networks = [
+    ...(isSource ? mappedNetworks(map) : []),
+    ...(isTarget
+      ? targets.map(({ destination: { namespace = '', name = '' } }) => `${namespace}/${name}`)
+      : []),
+  ];
   return eachOnce(
-    [provider.source, provider.destination].map((reference) =>
-      rightToUse({ namespace, ...named(reference) }),
-    ),
+    networks.flatMap((network) => {
+      const [namespace = '', name = ''] = network.split('/');
+      return namespace === '' || name === '' ? [] : [{ ...TO_NETWORK, namespace, name }];
+    }),
   );
+}
+
+const TO_NETWORK = { verb: 'get', group: 'k8s.cni.cncf.io', resource: 'network-attachment-definitions' };
+
+/**
+ * Rights to connect to the cluster of a provider of this namespace. The provider lets its users act with the token of its Secret, so its
+ * requester must be allowed to read that. `live` checks before it connects whether the Secret is labelled for this, and has the same URL: it
+ * may read the Secret.
+ */
+export function rightsToConnect({ spec }: Pick<Provider, 'spec'>, namespace: string): Right[] {
+  const { type, url, secret } = spec;
+  if (type !== 'openshift' || !url || !secret?.name) return [];
+  return [rightTo('get', LIVE_KIND.secret, { namespace, name: secret.name })];
 }
 
 export interface Hosts {
@@ -59,11 +140,15 @@ export function rightsToMove({ spec, metadata }: Plan, { isSource, isTarget }: H
   const hooks = spec.vms.flatMap((vm) => vm.hooks ?? []).map(({ hook }) => ({ namespace, ...named(hook) }));
   return [
     ...(isSource ? spec.vms.flatMap(rightsToTake) : []),
-    ...(isTarget ? MADE.map((kind) => rightTo('create', kind, { namespace: spec.targetNamespace })) : []),
+    ...(isTarget ? rightsToFill(spec.targetNamespace) : []),
     ...(hooks.length > 0 ? [rightTo('create', POD, { namespace })] : []),
     ...hooks.map((hook) => rightTo('get', FORKLIFT_KIND.hook, hook)),
   ];
 }
+
+/** Rights to make VMs and their disks in a target namespace. */
+const rightsToFill = (namespace: string): Right[] =>
+  MADE.map((kind) => rightTo('create', kind, { namespace }));
 
 const POD: Kind = { apiVersion: 'v1', kind: 'Pod' };
 const MADE: readonly Kind[] = [LIVE_KIND.vm, LIVE_KIND.dataVolume, LIVE_KIND.claim];
@@ -109,7 +194,8 @@ export const rightsToCreate = (objects: readonly NewObject[]): Right[] =>
 /** The right to make the target namespace in the plan's cluster. */
 export const RIGHT_TO_MAKE_NAMESPACE: Right = rightTo('create', LIVE_KIND.namespace, { namespace: '' });
 
-const eachOnce = (rights: readonly Right[]): Right[] => [
+/** Returns the rights without repetitions. */
+export const eachOnce = (rights: readonly Right[]): Right[] => [
   ...new Map(rights.map((right) => [describeRight(right), right])).values(),
 ];
 

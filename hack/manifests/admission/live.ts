@@ -7,7 +7,7 @@ import { webhook } from './webhooks.ts';
 const RULE: Rule = {
   apiGroups: ['forklift.konveyor.io'],
   apiVersions: ['*'],
-  resources: ['migrations', 'providers'],
+  resources: ['plans', 'migrations', 'providers', 'storagemaps', 'networkmaps'],
   operations: ['CREATE', 'UPDATE'],
   scope: 'Namespaced',
 };
@@ -18,8 +18,8 @@ const changes = (member: string): string => `object${member} != oldObject${membe
 const REQUESTER = `.metadata[?'annotations'][?${text(LIVE_ANNOTATION.requester)}]`;
 
 /**
- * The webhook is mutating, because it writes the creator of a Migration. It runs again after other webhooks, which may have changed
- * that. It skips most updates, such as those of finalizers.
+ * The webhook is mutating, because it writes the requester. It runs again after other webhooks, which may have changed that. It skips most
+ * updates, such as those of finalizers. Who cancels a Migration does not become its requester.
  */
 export const liveWebhooks: object = {
   apiVersion: 'admissionregistration.k8s.io/v1',
@@ -32,13 +32,9 @@ export const liveWebhooks: object = {
       rules: [RULE],
       matchConditions: [
         {
-          name: 'new-or-of-another-plan',
-          expression: `request.operation == 'CREATE' || request.resource.resource == 'providers'
-            || ${changes(REQUESTER)} || ${changes("[?'spec'][?'plan']")}`,
-        },
-        {
-          name: 'new-or-another-provider',
-          expression: `request.operation == 'CREATE' || request.resource.resource == 'migrations' || ${changes("[?'spec']")}`,
+          name: 'new-or-of-another-spec-or-requester',
+          expression: `request.operation == 'CREATE' || ${changes(REQUESTER)}
+            || (request.resource.resource == 'migrations' ? ${changes("[?'spec'][?'plan']")} : ${changes("[?'spec']")})`,
         },
       ],
     }),

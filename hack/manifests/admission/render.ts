@@ -58,7 +58,7 @@ const FILES: readonly File[] = [
   {
     path: 'config/components/live-migration/mutatingwebhookconfiguration.yaml',
     source: 'live.ts',
-    says: 'Who creates a Migration may do what it does, and is written on it; providers have URLs of other clusters.',
+    says: 'Who creates a Migration may do what it does; who writes an object is written on it; providers have URLs of other clusters.',
     objects: [liveWebhooks],
   },
 ];

@@ -4,7 +4,13 @@ import { requesterOf } from '../../../functions/domain/live/requester.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
 import type { Cluster, ResourceType } from '../../../functions/kubernetes/cluster.ts';
-import { PLAN_MIGRATIONS, PLANS, PROVIDERS } from '../../../functions/kubernetes/live-resources.ts';
+import {
+  NETWORK_MAPS,
+  PLAN_MIGRATIONS,
+  PLANS,
+  PROVIDERS,
+  STORAGE_MAPS,
+} from '../../../functions/kubernetes/live-resources.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { toResponse } from '../../../webhook/admission/admission.ts';
 import { reviewForklift } from '../../../webhook/live/forklift-review.ts';
@@ -16,7 +22,7 @@ import { renderInstallation } from '../../cluster/overlay.ts';
 import { newAuthority } from '../../cluster/serving-certificate.ts';
 import { startWebhookServer, type WebhookServer } from '../../cluster/webhook-server.ts';
 import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/environment/api-request.ts';
-import { aHost, aPlan, aProvider } from '../../support/builders/live.ts';
+import { aHost, aNetworkMap, aPlan, aProvider, aStorageMap } from '../../support/builders/live.ts';
 import { freshControlPlane } from '../../support/environment/control-plane.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { installForkliftKinds } from '../../support/live/crossing.ts';
@@ -31,7 +37,7 @@ import {
 const FORKLIFT = 'forklift.konveyor.io';
 const NAMESPACE = 'tenant';
 const GUARD = { namespace: 'mtq-system', name: 'mtq-guard' };
-/** Each may write Migrations and Providers, and has only these rights besides. */
+/** Each may write Migrations, plans, maps and Providers, and has only these rights besides. */
 const RUNNER = { name: 'tenant-admin', groups: ['tenant-admins'] };
 const WRITER = { name: 'tenant', groups: ['tenants'] };
 
@@ -65,7 +71,12 @@ beforeAll(async () => {
   await createPlans();
   for (const { name } of [RUNNER, WRITER])
     await give(name, 'writes', [
-      { apiGroups: [FORKLIFT], resources: ['migrations', 'providers'], verbs: ['create', 'update', 'patch'] },
+      { apiGroups: [FORKLIFT], resources: ['migrations'], verbs: ['create', 'update', 'patch'] },
+      {
+        apiGroups: [FORKLIFT],
+        resources: ['storagemaps', 'networkmaps', 'plans', 'providers'],
+        verbs: ['create', 'update', 'patch'],
+      },
     ]);
   const isAsked = ({ code }: ApiAnswer): boolean => code === 403;
   await askUntil('the API server asks the webhook', () => post(asAdmin, PROVIDERS, LOOPBACK), isAsked);
@@ -235,6 +246,36 @@ describe('a Provider', () => {
   });
 });
 
+describe.each<[string, ResourceType, object, object]>([
+  ['a plan', PLANS, aPlan().spec, { description: 'another' }],
+  ['a storage map', STORAGE_MAPS, aStorageMap().spec, { map: [] }],
+  ['a network map', NETWORK_MAPS, aNetworkMap().spec, { map: [] }],
+  ['a Provider', PROVIDERS, aHost().spec, { settings: { transferDeadline: '2h' } }],
+])('the requester of %s', (what, type, spec, different) => {
+  const name = what.replaceAll(' ', '-').toLowerCase();
+  const forged = { 'live.mtq.kubevirt.io/requester': '{"user":"root","groups":["system:masters"]}' };
+  const patch = (by: typeof asAdmin, body: object): Promise<ApiAnswer> =>
+    by({
+      ...{ method: 'PATCH', path: `${pathOf(type)}/${name}` },
+      contentType: 'application/merge-patch+json',
+      body,
+    });
+  const userOf = (answer: ApiAnswer): unknown => {
+    expect([200, 201]).toContain(answer.code);
+    return requesterOf(answer.body as unknown as KubernetesObject)?.user;
+  };
+
+  test('is who wrote its spec last, whatever a writer says', async () => {
+    expect(userOf(await post(asRunner, type, { name, annotations: forged, spec }))).toBe(RUNNER.name);
+    expect(userOf(await patch(asWriter, { metadata: { annotations: forged } }))).toBe(RUNNER.name);
+    expect(userOf(await patch(asWriter, { metadata: { annotations: null } }))).toBe(RUNNER.name);
+    expect(userOf(await patch(asWriter, { metadata: { labels: { changed: 'true' } } }))).toBe(RUNNER.name);
+    expect(userOf(await patch(asWriter, { metadata: { annotations: forged }, spec: different }))).toBe(
+      WRITER.name,
+    );
+  });
+});
+
 test('the guard keeps its authority at the webhook', async () => {
   const ca = newAuthority();
   const { before, after } = await ensureCaBundle({ cluster: guard, ca, now: new Date() }, LIVE_WEBHOOKS);
@@ -255,4 +296,13 @@ test('without the guard none can be created, and those that are there can be cha
     body: { metadata: { finalizers: ['live.mtq.kubevirt.io/run'] }, spec: { cancel: [{ id: 'u' }] } },
   });
   expect(changed.code).toBe(200);
+  for (const [type, name] of [
+    [PLANS, 'plan'],
+    [PROVIDERS, 'source'],
+  ] as const) {
+    const path = `${pathOf(type)}/${name}`;
+    const body = { metadata: { finalizers: ['live.mtq.kubevirt.io/run'] } };
+    const held = await asAdmin({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body });
+    expect(held.code).toBe(200);
+  }
 });
