@@ -132,7 +132,7 @@ export const FORKLIFT_CONTROLLERS: ResourceType = {
   namespaced: true,
 };
 
-/** The guard's, by which each Migration that is created is reviewed. */
+/** The guard's, by which the requester is written on each object. */
 export const REVIEWS: {
   readonly at: { readonly name: string };
   readonly type: ResourceType;

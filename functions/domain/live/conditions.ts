@@ -34,6 +34,12 @@ const BLOCKING: readonly LiveCondition['category'][] = ['Critical', 'Error'];
 export const isBlocking = ({ category }: Pick<LiveCondition, 'category'>): boolean =>
   BLOCKING.includes(category);
 
+/** Returns the findings that block, each with the things that have it, as one text. */
+export const problemsIn = (findings: readonly Finding[]): string[] =>
+  findings
+    .filter(isBlocking)
+    .map(({ message = '', suggestion = '', items = [] }) => [message, ...items, suggestion].join(' '));
+
 /** Returns the findings, and Ready with this message if none of them blocks. */
 export const withReady = (findings: readonly Finding[], message: string): readonly Finding[] =>
   findings.some(isBlocking)

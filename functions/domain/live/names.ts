@@ -26,7 +26,7 @@ export const LIVE_LABEL = {
 
 /** Annotations, with the object that has each one. */
 export const LIVE_ANNOTATION = {
-  /** Migration: the user who created it (JSON, see requester.ts). Only admission writes it; a Migration without it does not run. */
+  /** Migration: the user who created it; Plan, map and Provider: who wrote the spec last (JSON, see requester.ts). Only admission writes it. */
   requester: 'live.mtq.kubevirt.io/requester',
   /** VirtualMachine on the source: the run that moves it, with the record of that run (JSON, see record.ts). */
   run: 'live.mtq.kubevirt.io/run',
@@ -247,7 +247,7 @@ export const LIVE_CONDITION = {
   archived: 'Archived',
   /** Migration: its plan is not set, or not there. */
   planNotValid: 'PlanNotValid',
-  /** Migration: the user who created it may not do what it does. */
+  /** The requester lacks rights to what the object names or does: nothing more is read or written for it. */
   notAllowed: 'NotAllowed',
   /** Migration: its plan has a condition that keeps it from running. */
   planNotReady: 'PlanNotReady',

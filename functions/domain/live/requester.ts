@@ -12,10 +12,10 @@ const requesterSchema = z.object({
   extra: z.optional(z.record(z.string(), texts)),
 });
 
-/** The user who created a Migration, as the API server knew them. The run does only what this user may do. */
+/** The user who wrote an object, as the API server knew them. Only what this user may do is done for the object. */
 export type Requester = z.infer<typeof requesterSchema>;
 
-/** Returns the requester as admission wrote it. Returns undefined if admission did not: then the Migration must not run. */
+/** Returns the requester as admission wrote it. Returns undefined if admission did not: then nothing must be done for the object. */
 export function requesterOf({ metadata }: Pick<KubernetesObject, 'metadata'>): Requester | undefined {
   const content = metadata.annotations?.[LIVE_ANNOTATION.requester];
   if (content === undefined) return undefined;

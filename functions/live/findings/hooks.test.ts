@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { aPlanView, ready } from '../../../test/support/builders/live-plan.ts';
+import { aPlanView } from '../../../test/support/builders/live-plan.ts';
 import { aHook, aPlan } from '../../../test/support/builders/live.ts';
 import { planHookFindings } from './hooks.ts';
 import { rawText } from '../../../test/support/raw-text.ts';
@@ -11,7 +11,7 @@ test.each<[string, { namespace?: string }]>([
 ])('a hook of the plan’s namespace is found by %s', (_what, namespace) => {
   const vms = [{ name: 'web', hooks: [{ step: 'PreHook' as const, hook: { ...namespace, name: 'hook' } }] }];
   const plan = aPlan((one) => ({ ...one, spec: { ...one.spec, vms } }));
-  const hooks = new Map([['tenant/hook', ready(aHook())]]);
+  const hooks = new Map([['tenant/hook', aHook()]]);
   expect(planHookFindings(aPlanView({ plan, hooks }))).toEqual([]);
 });
 
@@ -26,12 +26,10 @@ test.each<[string, Accounts, string[], string[]]>([
   ['of the plan, which the hook does not use', { hook: 'own', plan: 'all' }, ['all'], []],
   ['of the plan, which the hook does without', { hook: '', plan: 'all' }, ['all'], []],
 ])('a service account that is missing: %s', (_what, ...[accounts, missing, wanted]) => {
-  const hook = ready(
-    aHook((one) => ({
-      ...one,
-      spec: { ...one.spec, ...(accounts.hook !== undefined && { serviceAccount: accounts.hook }) },
-    })),
-  );
+  const hook = aHook((one) => ({
+    ...one,
+    spec: { ...one.spec, ...(accounts.hook !== undefined && { serviceAccount: accounts.hook }) },
+  }));
   const both = (['PreHook', 'PostHook'] as const).map((step) => ({
     step,
     hook: { namespace: 'tenant', name: 'hook' },

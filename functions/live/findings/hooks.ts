@@ -1,7 +1,8 @@
-import { critical, findingOf, has, type Finding } from '../../domain/live/conditions.ts';
+import { critical, findingOf, problemsIn, type Finding } from '../../domain/live/conditions.ts';
 import type { Hook, HookReference, Plan } from '../../domain/live/forklift.ts';
 import { accountOf } from '../run/hook-job.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
+import { hookFindings } from './maps.ts';
 import type { PlanView } from './plan-view.ts';
 import { named } from '../../domain/live/reference.ts';
 
@@ -74,14 +75,13 @@ function findingsOf(reference: HookReference, { plan, hooks }: PlanView): Findin
         items,
       }),
     ];
-  if (has(hook.status, LIVE_CONDITION.ready)) return [];
-  return [
+  return findingOf(
+    problemsIn(hookFindings(hook)).map((problem) => `${key}: ${problem}`),
     {
       type: LIVE_CONDITION.hookNotReady,
-      category: 'Critical',
+      reason: 'NotValid',
       message: 'Hook does not have `Ready` condition.',
-      suggestion: `See the conditions of Hook ${key}.`,
-      items,
+      suggestion: `Correct the Hook ${key}.`,
     },
-  ];
+  );
 }

@@ -6,15 +6,15 @@ import { mappedNetworkOf } from '../on-target/standby-vm.ts';
 /** Storage classes, or networks as `namespace/name`, of one cluster; undefined if they are not known. */
 export type Known = ReadonlySet<string> | undefined;
 
+/** Names of objects on both clusters of a map. */
+export type KnownNames = Readonly<Record<'source' | 'target', Known>>;
+
 const isMissing = (name: string, known: Known): boolean => name !== '' && known?.has(name) === false;
 
 const isUnset = ({ id = '', name = '' }: VmReference): boolean => id === '' && name === '';
 
 /** Findings of a storage map. A source that is not there (yet) is a warning, as in Forklift. */
-export function storageMapFindings(
-  { spec }: StorageMap,
-  { source, target }: { readonly source: Known; readonly target: Known },
-): readonly Finding[] {
+export function storageMapFindings({ spec }: StorageMap, { source, target }: KnownNames): readonly Finding[] {
   const unset = spec.map.filter((entry) => isUnset(entry.source));
   const sources = spec.map.map((entry) => entry.source.name ?? '');
   const targets = spec.map.map(({ destination }) => destination.storageClass);
@@ -58,7 +58,7 @@ export const mappedNetworks = ({ spec }: NetworkMap): string[] =>
 /** Findings of a network map. A source that is not there (yet) is a warning, as in Forklift. */
 export function networkMapFindings(
   map: NetworkMap,
-  { source: known, target }: { readonly source: Known; readonly target: Known },
+  { source: known, target }: KnownNames,
 ): readonly Finding[] {
   const { spec } = map;
   const unset = spec.map.filter(

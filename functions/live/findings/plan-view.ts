@@ -2,6 +2,7 @@ import type { KubeVirt, Namespace, Pod, ResourceQuota, Vmmrq } from '../../domai
 import type { Hook, NetworkMap, Plan, Provider, StorageMap } from '../../domain/live/forklift.ts';
 import type { Claim, VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import type { FoundResources } from '../on-target/resources.ts';
+import type { KnownNames } from './maps.ts';
 
 /** The objects that a plan refers to, as read. An object that does not exist is undefined. */
 export interface PlanView {
@@ -10,6 +11,9 @@ export interface PlanView {
   readonly destination: Provider | undefined;
   readonly networks: NetworkMap | undefined;
   readonly storage: StorageMap | undefined;
+  /** Networks of both clusters, as `namespace/name`. */
+  readonly knownNetworks: KnownNames;
+  readonly storageClasses: KnownNames;
   /** Hooks by `namespace/name`. */
   readonly hooks: ReadonlyMap<string, Hook>;
   /** Service accounts that the hooks need, and that the namespace of the plan lacks. */
@@ -58,6 +62,6 @@ export interface TargetView extends ClusterView {
   readonly quotas: readonly ResourceQuota[];
   /** The VMMRQs that apply in the target namespace. They are read only if it has quotas. */
   readonly vmmrqs: readonly Vmmrq[];
-  /** VMs of the whole cluster by their MAC addresses: `namespace/name`. */
+  /** VMs of the whole cluster by their MAC addresses: `namespace/name`. Empty if the requester may not list them. */
   readonly macs: ReadonlyMap<string, string>;
 }

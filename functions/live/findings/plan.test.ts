@@ -83,6 +83,10 @@ describe('what keeps a plan from running', () => {
       ],
     },
   }));
+  const inThird = view({
+    networks: elsewhere,
+    knownNetworks: { source: undefined, target: new Set(['other/green']) },
+  });
   const without = { sourceCluster: undefined, targetCluster: undefined };
 
   test.each<[string, PlanView, string]>([
@@ -125,15 +129,21 @@ describe('what keeps a plan from running', () => {
       'NetworkMapRefNotValid NotSet',
     ],
     ['a network map that is gone', view({ networks: undefined }), 'NetworkMapRefNotValid NotFound'],
-    ['a network map that is not Ready', view({ networks: aNetworkMap() }), 'NetworkMapNotReady'],
+    [
+      'a network map with a network that is not on the target',
+      view({ knownNetworks: { source: undefined, target: new Set() } }),
+      'NetworkMapNotReady NotValid Destination network (NAD) not found. target/green ' +
+        'Create these NetworkAttachmentDefinitions on the target, or map to others.',
+    ],
     ['no storage map', view({}, withSpec({ map: { ...map, storage: {} } })), 'StorageRefNotValid NotSet'],
     ['a storage map that is gone', view({ storage: undefined }), 'StorageRefNotValid NotFound'],
-    ['a storage map that is not Ready', view({ storage: aStorageMap() }), 'StorageMapNotReady'],
     [
-      'a network of a third namespace',
-      view({ networks: ready(elsewhere) }),
-      'NetMapDestinationNADNotValid NotValid',
+      'a storage map with a class that is not on the target',
+      view({ storageClasses: { source: undefined, target: new Set() } }),
+      'StorageMapNotReady NotValid Destination storage not found. gold ' +
+        'Create these storage classes on the target, or map to others.',
     ],
+    ['a network of a third namespace', inThird, 'NetMapDestinationNADNotValid NotValid'],
     [
       'no KubeVirt',
       view({ sourceCluster: aSource({ kubevirt: undefined }) }),
@@ -157,9 +167,10 @@ describe('what keeps a plan from running', () => {
       'HookNotValid NotFound tenant/gone',
     ],
     [
-      'a hook that is not Ready',
-      view({ hooks: new Map([['tenant/hook', aHook()]]) }, hook('hook')),
-      'HookNotReady tenant/hook',
+      'a hook without an image',
+      view({ hooks: new Map([['tenant/hook', { ...aHook(), spec: {} }]]) }, hook('hook')),
+      'HookNotReady NotValid tenant/hook: The hook has no image. hook ' +
+        'Set spec.image. Jobs of an Ansible Automation Platform (aap) need Forklift.',
     ],
     ['a hook of an unknown step', view({}, hook('hook', 'Later')), 'HookStepNotValid NotValid tenant/hook'],
     [
@@ -183,7 +194,7 @@ describe('what keeps a plan from running', () => {
       'The source provider is not valid.',
       'Map.Storage is not valid.',
     ]);
-    expect(messages(view({ networks: ready(elsewhere) }))).toEqual([
+    expect(messages(inThird)).toEqual([
       'Destination NAD other/green must be in either the target namespace (target) or the default namespace.',
     ]);
   });
@@ -220,15 +231,13 @@ describe('VMs', () => {
     ],
   });
   const onPodNetwork = view({
-    networks: ready(
-      aNetworkMap((map) => ({
-        ...map,
-        spec: {
-          ...map.spec,
-          map: [{ source: { namespace: 'vms', name: 'blue' }, destination: { type: 'pod' } }],
-        },
-      })),
-    ),
+    networks: aNetworkMap((map) => ({
+      ...map,
+      spec: {
+        ...map.spec,
+        map: [{ source: { namespace: 'vms', name: 'blue' }, destination: { type: 'pod' } }],
+      },
+    })),
     sourceCluster: aSource({
       vms: [
         aVmView({
@@ -277,7 +286,7 @@ describe('VMs', () => {
     ],
     [
       'its storage class is not mapped',
-      view({ storage: ready(aStorageMap((map) => ({ ...map, spec: { ...map.spec, map: [] } }))) }),
+      view({ storage: aStorageMap((map) => ({ ...map, spec: { ...map.spec, map: [] } })) }),
       ['VMStorageNotMapped NotValid vms/web: volume root (storage class fast)'],
     ],
     [

@@ -1,5 +1,12 @@
 import { DNS_LABEL } from '../../domain/dns-name.ts';
-import { critical, has, withReady, type Finding } from '../../domain/live/conditions.ts';
+import {
+  critical,
+  findingOf,
+  has,
+  problemsIn,
+  withReady,
+  type Finding,
+} from '../../domain/live/conditions.ts';
 import type { NamedReference, Plan, Provider } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, type LiveConditionType } from '../../domain/live/names.ts';
 import type { PlanView } from './plan-view.ts';
@@ -7,6 +14,7 @@ import { describeName } from '../run/describe.ts';
 import { clusterFindings } from './clusters.ts';
 import { gitOpsFindings } from './gitops.ts';
 import { planHookFindings } from './hooks.ts';
+import { networkMapFindings, storageMapFindings } from './maps.ts';
 import { quotaFindings } from './quota.ts';
 import { vmFindings } from './vms.ts';
 import { candidatesOf } from './candidates.ts';
@@ -109,28 +117,34 @@ function namespace({ plan, sourceCluster, targetCluster }: PlanView): Finding[] 
   ];
 }
 
-function maps({ plan, networks, storage }: PlanView): Finding[] {
+/** Problems of the maps, by their content: their own conditions are for their own requesters, and may be old. */
+function maps({ plan, networks, storage, knownNetworks, storageClasses }: PlanView): Finding[] {
   const { network, storage: storageRef } = (plan.spec as Partial<Plan['spec']>).map ?? {};
   return [
-    ...mapFinding({ name: 'Network', reference: network, map: networks }, [
-      LIVE_CONDITION.networkMapRefNotValid,
-      LIVE_CONDITION.networkMapNotReady,
-    ]),
-    ...mapFinding({ name: 'Storage', reference: storageRef, map: storage }, [
-      LIVE_CONDITION.storageRefNotValid,
-      LIVE_CONDITION.storageMapNotReady,
-    ]),
+    ...mapFinding(
+      { name: 'Network', reference: network, found: networks && networkMapFindings(networks, knownNetworks) },
+      [LIVE_CONDITION.networkMapRefNotValid, LIVE_CONDITION.networkMapNotReady],
+    ),
+    ...mapFinding(
+      {
+        name: 'Storage',
+        reference: storageRef,
+        found: storage && storageMapFindings(storage, storageClasses),
+      },
+      [LIVE_CONDITION.storageRefNotValid, LIVE_CONDITION.storageMapNotReady],
+    ),
   ];
 }
 
 interface MapOfPlan {
   readonly name: string;
   readonly reference: NamedReference | undefined;
-  readonly map: PlanView['networks'] | PlanView['storage'];
+  /** Findings of the map; undefined if there is none. */
+  readonly found: readonly Finding[] | undefined;
 }
 
 function mapFinding(
-  { name, reference, map }: MapOfPlan,
+  { name, reference, found }: MapOfPlan,
   [notValid, notReady]: readonly [LiveConditionType, LiveConditionType],
 ): Finding[] {
   const message = `Map.${name} is not valid.`;
@@ -142,19 +156,15 @@ function mapFinding(
         suggestion: `Set spec.map.${name.toLowerCase()} to a ${kind}.`,
       }),
     ];
-  if (map === undefined)
-    return [
-      critical(notValid, 'NotFound', { message, suggestion: `Create the ${kind} ${reference?.name ?? ''}.` }),
-    ];
-  if (has(map.status, LIVE_CONDITION.ready)) return [];
-  return [
-    {
-      type: notReady,
-      category: 'Critical',
-      message: `Map.${name} does not have Ready condition.`,
-      suggestion: `See the conditions of ${kind} ${map.metadata.name}.`,
-    },
-  ];
+  const map = reference?.name ?? '';
+  if (found === undefined)
+    return [critical(notValid, 'NotFound', { message, suggestion: `Create the ${kind} ${map}.` })];
+  return findingOf(problemsIn(found), {
+    type: notReady,
+    reason: 'NotValid',
+    message: `Map.${name} does not have Ready condition.`,
+    suggestion: `Correct the ${kind} ${map}.`,
+  });
 }
 
 /** Networks of the target that VMs cannot use: VMs may use those of their own namespace and of default. */

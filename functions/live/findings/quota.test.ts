@@ -75,7 +75,7 @@ function viewOf({
   return aPlanView({
     plan: aPlan((plan) => ({ ...plan, spec: { ...plan.spec, vms: entries } })),
     destination: ready(host),
-    storage: ready(storage),
+    storage,
     sourceCluster: aSource({
       vms: names.map((name) => (hasTpm ? withTpm : aVmView({ found: [vmNamed(name)] }))),
     }),

@@ -30,21 +30,14 @@ import {
   STORAGE_MAPS,
 } from '../../kubernetes/live-resources.ts';
 import { readProviders } from './start.ts';
-import {
-  checkHook,
-  checkNetworkMap,
-  checkPlan,
-  checkProvider,
-  checkStorageMap,
-  isForkliftHere,
-  writeArchived,
-} from '../plan/check.ts';
+import { checkPlan, isForkliftHere, writeArchived } from '../plan/check.ts';
+import { checkHook, checkNetworkMap, checkProvider, checkStorageMap } from '../plan/check-referred.ts';
 import { checkMoved } from '../plan/check-moved.ts';
 import { readProvider, type FoundProvider } from '../read/providers.ts';
 import type { LiveContext } from '../context.ts';
 import { getOrUndefined } from '../read/get.ts';
 import { providersIn, removeFinalizers } from './finalizers.ts';
-import { OPEN_MIGRATIONS, plansThatName } from '../read/listed-forklift.ts';
+import { mapsThatName, OPEN_MIGRATIONS, plansThatName } from '../read/listed-forklift.ts';
 import type { MigrationAt } from './reconcile.ts';
 
 /** Handles the objects of the event, and resolves with the Migrations that may go on by it. */
@@ -67,9 +60,9 @@ interface ReferredKind {
 }
 
 const REFERRED: readonly ReferredKind[] = [
-  { type: PROVIDERS, check: checkOrReleaseProvider },
-  { type: STORAGE_MAPS, check: (at, context) => checkStorageMap(at, context) },
-  { type: NETWORK_MAPS, check: (at, context) => checkNetworkMap(at, context) },
+  { type: PROVIDERS, check: checkProviderWithMaps },
+  { type: STORAGE_MAPS, check: checkStorageMap },
+  { type: NETWORK_MAPS, check: checkNetworkMap },
   { type: HOOKS, check: checkHook },
 ];
 
@@ -142,8 +135,18 @@ async function afterPlanEvent(
   );
 }
 
-async function checkOrReleaseProvider(at: MigrationAt, context: LiveContext): Promise<void> {
-  await releaseDeletedProvider(await checkProvider(at, context), context);
+/** Checks a provider, or releases it if it is being deleted; then the maps that name it, each for its own requester. */
+async function checkProviderWithMaps(at: MigrationAt, context: LiveContext): Promise<void> {
+  const { hub } = context;
+  const checked = await checkProvider(at, context);
+  if (checked !== undefined && isTerminating(checked.provider))
+    await releaseDeletedProvider(await readProvider(at, context), context);
+  const [storage, networks] = await Promise.all([
+    hub.list(mapsThatName(STORAGE_MAPS, at), {}),
+    hub.list(mapsThatName(NETWORK_MAPS, at), {}),
+  ]);
+  for (const { metadata } of storage.items) await checkStorageMap(metadata, context);
+  for (const { metadata } of networks.items) await checkNetworkMap(metadata, context);
 }
 
 /** Removes the finalizers of a deleted Provider that no run needs any more; otherwise its last run does. */

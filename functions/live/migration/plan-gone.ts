@@ -3,7 +3,7 @@ import { critical, nextConditions, type Finding } from '../../domain/live/condit
 import type { MigrationStatus, PlanMigration } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import { hasFinalizer, hasOpenRun } from '../run/state.ts';
-import { reconciled, type ReconcileResult } from './start.ts';
+import { planRefusal, reconciled, type ReconcileResult } from './start.ts';
 import { isForkliftHere } from '../plan/check.ts';
 import { readProvider } from '../read/providers.ts';
 import type { LiveContext } from '../context.ts';
@@ -26,7 +26,9 @@ export async function reconcileWithoutPlan(
 ): Promise<ReconcileResult> {
   if (await isForkliftHere(context.hub)) return reconciled('Forklift runs the plans');
   if (hasOpenRun(migration)) return waitForPlan(migration, context);
-  await writeProblem(migration, notValid(migration, 'Set spec.plan to a Plan.'), context);
+  const problem =
+    (await planRefusal(migration, context.hub)) ?? notValid(migration, 'Set spec.plan to a Plan.');
+  await writeProblem(migration, problem, context);
   if (hasFinalizer(migration)) await releaseWithoutPlan(migration, context);
   return reconciled('the Migration has no plan');
 }

@@ -16,13 +16,13 @@ import { NAMESPACES } from '../../kubernetes/resources.ts';
 import {
   startRun,
   reconciled,
-  hostsOf,
   releaseRun,
   notStarted,
   readProviders,
   type ReconcileResult,
 } from './start.ts';
 import { checkPlan, isForkliftHere } from '../plan/check.ts';
+import { hostsOf } from '../plan/requester-review.ts';
 import type { LiveContext } from '../context.ts';
 import { skipEndedVm } from './skip-ended-vm.ts';
 import { getOrUndefined } from '../read/get.ts';

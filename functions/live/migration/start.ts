@@ -1,34 +1,31 @@
 import { shown } from '../../domain/foreign-text.ts';
 import { writeEvents } from '../../cluster/report.ts';
-import { missingRights } from '../plan/rights-missing.ts';
+import { hostsOf, reviewOf } from '../plan/requester-review.ts';
 import { critical, has, type Finding } from '../../domain/live/conditions.ts';
-import { timeOf } from '../run/deadlines.ts';
 import { wait } from '../run/decision.ts';
 import type { Plan, PlanMigration, PlanVm } from '../../domain/live/forklift.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_FINALIZER, LIVE_REASON } from '../../domain/live/names.ts';
 import type { SourceView } from '../findings/plan-view.ts';
-import { requesterOf } from '../../domain/live/requester.ts';
 import { migrationBefore, waitingForMigration } from '../run/queue.ts';
 import { hasFinalizer } from '../run/state.ts';
 import {
-  describeMissingRights,
   RIGHT_TO_MAKE_NAMESPACE,
   rightsToCopy,
   rightsToMake,
   rightsToMove,
   rightsToUse,
-  type Hosts,
+  rightToRead,
   type Right,
 } from '../plan/rights-needed.ts';
 import { named } from '../../domain/live/reference.ts';
 import { EVENT_REASON, REASON } from '../../domain/names.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
-import type { Reader } from '../../kubernetes/cluster.ts';
-import { FORKLIFT_CONTROLLERS, PLAN_MIGRATIONS, REVIEWS } from '../../kubernetes/live-resources.ts';
+import type { Cluster, Reader } from '../../kubernetes/cluster.ts';
+import { FORKLIFT_CONTROLLERS, PLAN_MIGRATIONS } from '../../kubernetes/live-resources.ts';
 import { NAMESPACES } from '../../kubernetes/resources.ts';
 import { checkPlan, forkliftControllers } from '../plan/check.ts';
-import { readProvider, type FoundProvider } from '../read/providers.ts';
+import { readProvider } from '../read/providers.ts';
 import type { LiveContext } from '../context.ts';
 import type { RunDecision } from '../steps/decide.ts';
 import { getOrUndefined } from '../read/get.ts';
@@ -40,7 +37,6 @@ import type { ClusterIds } from '../read/run.ts';
 import { writeProblem, writeRunStatus, type MigrationWithPlan } from './write-status.ts';
 import { shownVmStatus } from '../status/report.ts';
 import type { DecidedVm } from '../status/vm.ts';
-import { isHost } from '../findings/providers.ts';
 
 /** The result of one reconcile. */
 export interface ReconcileResult {
@@ -90,48 +86,32 @@ interface Requested extends MigrationWithPlan {
   readonly vms: readonly VirtualMachine[];
 }
 
-/** Refuses a run that needs rights which the user who created the Migration lacks: the run would use `live`'s own. */
+/**
+ * Refuses a run that needs rights which the user who created the Migration lacks: the run would use `live`'s own. Rights that depend on what
+ * is in the namespaces are asked for last.
+ */
 async function requesterRefusal(
   { migration, plan, providers, vms }: Requested,
   { hub }: LiveContext,
 ): Promise<Finding | undefined> {
-  const refuse = (message: string, suggestion: string): Finding =>
-    critical(LIVE_CONDITION.notAllowed, 'Forbidden', { message, suggestion });
-  const requester = (await isReviewed(migration, hub)) ? requesterOf(migration) : undefined;
-  if (requester === undefined)
-    return refuse(
-      'Nobody is known to have created the migration.',
-      'Create it again while the guard reviews live migrations (config/components/live-migration).',
-    );
   const hosts = hostsOf(providers);
-  const rights = [
-    ...rightsToUse(plan),
-    ...rightsToMove(plan, hosts),
+  const review = await reviewOf(migration, hub);
+  const refusal = await review([...rightsToUse(plan), ...rightsToMove(plan, hosts)]);
+  if (refusal !== undefined) return refusal;
+  return review([
     ...(hosts.isSource ? vms.flatMap(rightsToCopy) : []),
     ...(hosts.isTarget ? await rightsInTarget({ plan, vms }, hub) : []),
-  ];
-  const missing = await missingRights(hub, requester, rights);
-  if (missing.length === 0) return undefined;
-  return refuse(
-    describeMissingRights(requester.user, missing),
-    'Give the user these rights, and create it again.',
-  );
+  ]);
 }
 
-/**
- * Whether the Migration was created after the webhook. Before that every creator of a Migration could name another user in its annotation.
- */
-async function isReviewed({ metadata }: PlanMigration, hub: Reader): Promise<boolean> {
-  const reviews = await getOrUndefined(hub.get(REVIEWS.type, REVIEWS.at));
-  return (
-    reviews !== undefined && timeOf(reviews.metadata.creationTimestamp) <= timeOf(metadata.creationTimestamp)
-  );
+/** Refuses a Migration whose requester may not read the Plan that it names: its status would say whether there is one, and how it is. */
+export async function planRefusal(migration: PlanMigration, hub: Cluster): Promise<Finding | undefined> {
+  const { namespace = '' } = migration.metadata;
+  const { plan } = migration.spec;
+  if (!plan.name) return undefined;
+  const review = await reviewOf(migration, hub);
+  return review([rightToRead({ namespace, ...named(plan) })]);
 }
-
-export const hostsOf = ({ source, destination }: PlanProviders): Hosts => {
-  const isHub = (of: FoundProvider | undefined): boolean => of !== undefined && isHost(of.provider);
-  return { isSource: isHub(source), isTarget: isHub(destination) };
-};
 
 async function rightsInTarget({ plan, vms }: Pick<Requested, 'plan' | 'vms'>, hub: Reader): Promise<Right[]> {
   const { targetNamespace: name } = plan.spec;
@@ -233,19 +213,36 @@ async function startBlocker(
   }
   const [forklift] = await forkliftControllers(hub);
   if (forklift !== undefined) return leaveToForklift(forklift, context);
+  const unreadable = await planRefusal(migration, hub);
+  if (unreadable !== undefined) return endStart({ migration, plan }, unreadable, context);
   const never = planEnd(plan);
-  if (never !== undefined) {
-    await undoStart({ migration: await writeProblem(migration, never, context), plan }, context);
-    return reconciled(shown(never.message ?? 'the plan has ended'));
-  }
+  if (never !== undefined) return endStart({ migration, plan }, never, context);
+  return waitForTurn({ migration, plan }, context);
+}
+
+/** Returns which Migration of the plan comes first; undefined if it is this one's turn. */
+async function waitForTurn(
+  { migration, plan }: MigrationWithPlan,
+  context: LiveContext,
+): Promise<ReconcileResult | undefined> {
   if (migration.status?.started !== undefined) return undefined;
-  const { items } = await hub.list(OPEN_MIGRATIONS, {});
+  const { items } = await context.hub.list(OPEN_MIGRATIONS, {});
   const first = migrationBefore(migration, plan, items);
   if (first === undefined) return undefined;
   // The list has no leftovers.
-  const whole = await getOrUndefined(hub.get(PLAN_MIGRATIONS, first.metadata));
+  const whole = await getOrUndefined(context.hub.get(PLAN_MIGRATIONS, first.metadata));
   await writeProblem(migration, waitingForMigration(whole ?? first), context);
   return reconciled(`waiting for the end of Migration ${first.metadata.name}`);
+}
+
+/** Writes why the run does not begin, and undoes an interrupted start. */
+async function endStart(
+  { migration, plan }: MigrationWithPlan,
+  problem: Finding,
+  context: LiveContext,
+): Promise<ReconcileResult> {
+  await undoStart({ migration: await writeProblem(migration, problem, context), plan }, context);
+  return reconciled(shown(problem.message ?? problem.type));
 }
 
 /** Writes an Event once, where an admin looks. */

@@ -4,7 +4,7 @@ import type { MoveEvent } from '../../domain/live/move-events.ts';
 import { outboxOf, withOutbox, withTransitions } from '../run/outbox.ts';
 import { postInOrder } from '../../eventing/post-in-order.ts';
 import { PLAN_MIGRATIONS, PLANS } from '../../kubernetes/live-resources.ts';
-import { putStatus } from '../plan/check.ts';
+import { putStatus } from '../plan/write-findings.ts';
 import type { LiveContext } from '../context.ts';
 import type { Referred } from '../status/plan-status.ts';
 import { problemStatus } from '../status/problem-status.ts';

@@ -1,10 +1,17 @@
 import { CONDITION, METADATA, REFERENCE } from './listed-live.ts';
 import { named, OBJECT } from '../../cluster/listed.ts';
-import type { NamedReference, Plan, PlanMigration, VmStatus } from '../../domain/live/forklift.ts';
+import type {
+  NamedReference,
+  NetworkMap,
+  Plan,
+  PlanMigration,
+  StorageMap,
+  VmStatus,
+} from '../../domain/live/forklift.ts';
 import { LIVE_ANNOTATION, LIVE_FINALIZER } from '../../domain/live/names.ts';
 import { hasEnded, hasFinalizer } from '../run/state.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
-import type { ListedType } from '../../kubernetes/cluster.ts';
+import type { ListedType, ResourceType } from '../../kubernetes/cluster.ts';
 import { PLAN_MIGRATIONS, PLANS, PROVIDERS } from '../../kubernetes/live-resources.ts';
 import { PARSED, trimmed, type Keep } from '../../kubernetes/trim.ts';
 
@@ -59,13 +66,30 @@ export const HELD_PROVIDERS = named(PROVIDERS, hasFinalizer);
 export const plansThatName = (at: Required<NamedReference>): ListedType<KubernetesObject> =>
   named(PLANS, (plan) => plan.spec.type === 'live' && refersTo(plan, at));
 
-function refersTo({ spec, metadata }: Plan, { namespace, name }: Required<NamedReference>): boolean {
+/** Maps of this kind that name this Provider. */
+export const mapsThatName = (
+  type: ResourceType<StorageMap> | ResourceType<NetworkMap>,
+  at: Required<NamedReference>,
+): ListedType<KubernetesObject> =>
+  named<StorageMap | NetworkMap>({ ...type }, ({ spec, metadata }) => {
+    const { provider } = spec as Partial<StorageMap['spec']>;
+    return isAmong([provider?.source, provider?.destination], at, metadata);
+  });
+
+function refersTo({ spec, metadata }: Plan, at: Required<NamedReference>): boolean {
   const { provider, map, vms } = spec as Partial<Plan['spec']>;
   const references = [
     ...[provider?.source, provider?.destination, map?.network, map?.storage],
     ...(vms ?? []).flatMap(({ hooks = [] }) => hooks.map(({ hook }) => hook)),
   ];
-  return references.some(
-    (one) => one !== undefined && one.name === name && (one.namespace || metadata.namespace) === namespace,
-  );
+  return isAmong(references, at, metadata);
 }
+
+const isAmong = (
+  references: readonly (NamedReference | undefined)[],
+  { namespace, name }: Required<NamedReference>,
+  own: KubernetesObject['metadata'],
+): boolean =>
+  references.some(
+    (one) => one !== undefined && one.name === name && (one.namespace || own.namespace) === namespace,
+  );

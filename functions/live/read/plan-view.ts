@@ -4,6 +4,7 @@ import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import type { PlanView, SourceView, TargetView, VmView } from '../findings/plan-view.ts';
 import { neededVolumes } from '../on-target/volumes.ts';
 import { named } from '../../domain/live/reference.ts';
+import { inGroups } from '../../cluster/in-groups.ts';
 import type { ApiServer, Reader } from '../../kubernetes/cluster.ts';
 import {
   HOOKS,
@@ -18,6 +19,7 @@ import { NAMESPACES, RESOURCE_QUOTAS } from '../../kubernetes/resources.ts';
 import type { FoundProvider } from './providers.ts';
 import { getOrUndefined, getIfServed, unlessForbidden, listIfServed } from './get.ts';
 import { macsOf, NAMED_VMS, VMS_BY_MAC } from './listed-vms.ts';
+import { readNetworks, readStorageClasses } from './names-in.ts';
 import { readDetails } from './plan-details.ts';
 import { keyed } from './source.ts';
 import { readKubeVirt, readVmmrqs } from './fit.ts';
@@ -29,30 +31,35 @@ export interface PlanProviders {
   readonly destination: FoundProvider | undefined;
 }
 
+/** What the requester of the plan may see. */
+export interface Seen {
+  readonly providers: PlanProviders;
+  readonly maps: PlanMaps;
+  /** Whether MAC addresses of VMs of the whole target are compared. */
+  readonly hasMacs: boolean;
+}
+
+export type PlanMaps = Pick<PlanView, 'networks' | 'storage'>;
+
 /** Reads the objects that the plan refers to. Rejects with UnknownCluster, or if the hub does not answer. */
-export async function readPlanView(
-  plan: Plan,
-  { source, destination }: PlanProviders,
-  hub: Reader,
-): Promise<PlanView> {
+export async function readPlanView(plan: Plan, seen: Seen, hub: Reader): Promise<PlanView> {
+  const { source, destination } = seen.providers;
   const apis = { source: source?.cluster, target: destination?.cluster };
-  const [maps, { hooks, missingAccounts }, sourceCluster, targetCluster] = await Promise.all([
-    readMaps(plan, hub),
+  const [names, { hooks, missingAccounts }, sourceCluster, targetCluster] = await Promise.all([
+    readNamesFor(seen.maps, apis),
     readHooks(plan, hub),
     apis.source && orUnknown('source', readSourceView(plan, apis.source)),
-    apis.target && orUnknown('destination', readTargetView(plan, apis.target)),
+    apis.target && orUnknown('destination', readTargetView(plan, apis.target, seen)),
   ]);
   return {
     ...{ plan, source: source?.provider, destination: destination?.provider },
-    ...{ ...maps, hooks, missingAccounts, sourceCluster, targetCluster },
+    ...{ ...seen.maps, ...names, hooks, missingAccounts, sourceCluster, targetCluster },
     ...(await readDetails({ plan, sourceCluster, targetCluster }, apis)),
   };
 }
 
-async function readMaps(
-  { metadata, spec }: Plan,
-  hub: Reader,
-): Promise<Pick<PlanView, 'networks' | 'storage'>> {
+/** Reads the maps of the plan. */
+export async function readMaps({ metadata, spec }: Plan, hub: Reader): Promise<PlanMaps> {
   const { namespace = '' } = metadata;
   const { network, storage } = (spec as Partial<Plan['spec']>).map ?? {};
   const [networks, storageMap] = await Promise.all([
@@ -60,6 +67,18 @@ async function readMaps(
     storage?.name ? getOrUndefined(hub.get(STORAGE_MAPS, { namespace, ...named(storage) })) : undefined,
   ]);
   return { networks, storage: storageMap };
+}
+
+async function readNamesFor(
+  { networks, storage }: PlanMaps,
+  apis: Parameters<typeof readStorageClasses>[0],
+): Promise<Pick<PlanView, 'knownNetworks' | 'storageClasses'>> {
+  const none = { source: undefined, target: undefined };
+  const [knownNetworks = none, storageClasses = none] = await Promise.all([
+    networks && readNetworks(networks, apis),
+    storage && readStorageClasses(apis),
+  ]);
+  return { knownNetworks, storageClasses };
 }
 
 async function readHooks(plan: Plan, hub: Reader): Promise<Pick<PlanView, 'hooks' | 'missingAccounts'>> {
@@ -89,7 +108,7 @@ async function readSourceView({ spec }: Plan, cluster: ApiServer): Promise<Sourc
     readId(cluster),
     readKubeVirt(cluster),
     cluster.version(),
-    Promise.all(spec.vms.map((entry) => readVm(entry, cluster))),
+    readVms(spec.vms, cluster),
   ]);
   return { cluster: id, kubevirt, version, vms };
 }
@@ -97,6 +116,7 @@ async function readSourceView({ spec }: Plan, cluster: ApiServer): Promise<Sourc
 async function readTargetView(
   { spec: { targetNamespace = '' } }: { readonly spec: Partial<Plan['spec']> },
   cluster: ApiServer,
+  { hasMacs }: Pick<Seen, 'hasMacs'>,
 ): Promise<TargetView> {
   const where = { namespace: targetNamespace };
   const isNamed = targetNamespace !== '';
@@ -105,7 +125,7 @@ async function readTargetView(
     readKubeVirt(cluster),
     isNamed ? listIfServed(cluster.list(NAMED_VMS, where)) : [],
     isNamed ? cluster.list(RESOURCE_QUOTAS, where) : { items: [] },
-    listIfServed(cluster.list(VMS_BY_MAC, {})),
+    hasMacs ? listIfServed(cluster.list(VMS_BY_MAC, {})) : [],
   ]);
   const namespace =
     quotas.items.length === 0
@@ -129,8 +149,22 @@ async function readTargetView(
 const readId = async (cluster: Reader): Promise<string> =>
   (await cluster.get(NAMESPACES, { name: 'kube-system' })).object.metadata.uid;
 
-async function readVm(entry: PlanVm, cluster: Reader): Promise<VmView> {
-  const all = await findVms(entry, cluster);
+/** Reads the VM of each entry. VMs that are searched are listed once for all entries. */
+async function readVms(entries: readonly PlanVm[], cluster: Reader): Promise<VmView[]> {
+  const lists = new Map<string, Promise<readonly VirtualMachine[]>>();
+  const listIn = (namespace: string): Promise<readonly VirtualMachine[]> => {
+    const known =
+      lists.get(namespace) ?? listIfServed(cluster.list(NAMED_VMS, namespace === '' ? {} : { namespace }));
+    lists.set(namespace, known);
+    return known;
+  };
+  return inGroups(entries, (entry) => readVm(entry, cluster, listIn));
+}
+
+type ListIn = (namespace: string) => Promise<readonly VirtualMachine[]>;
+
+async function readVm(entry: PlanVm, cluster: Reader, listIn: ListIn): Promise<VmView> {
+  const all = await findVms(entry, cluster, listIn);
   const [vm] = all;
   if (vm === undefined || all.length > 1) return { found: all, vmi: undefined, claims: new Map() };
   const { namespace = '', name } = vm.metadata;
@@ -142,21 +176,30 @@ async function readVm(entry: PlanVm, cluster: Reader): Promise<VmView> {
   return { found: all, vmi, claims: new Map(claims.flatMap((claim) => keyed(claim))) };
 }
 
-/** Finds VMs by namespace and name if both are given; else among all VMs. */
-async function findVms({ id, namespace, name }: VmReference, cluster: Reader): Promise<VirtualMachine[]> {
+/** Enough to say that a reference is ambiguous: any number of VMs may have a name. */
+const MAX_FOUND = 2;
+
+/** Finds VMs by namespace and name if both are given; else among all VMs of the namespace, or of the cluster. */
+async function findVms(
+  { id, namespace = '', name }: VmReference,
+  cluster: Reader,
+  listIn: ListIn,
+): Promise<VirtualMachine[]> {
   if (!id && !name) return [];
   if (namespace && name) {
     const vm = await getIfServed(cluster.get(VIRTUAL_MACHINES, { namespace, name }));
     return vm === undefined || (id && vm.metadata.uid !== id) ? [] : [vm];
   }
-  const all = await listIfServed(cluster.list(NAMED_VMS, namespace ? { namespace } : {}));
+  const all = await listIn(namespace);
   const fitting = all.filter(({ metadata }) => (id ? metadata.uid === id : metadata.name === name));
   const whole = await Promise.all(
-    fitting.map(({ metadata }) =>
-      getOrUndefined(
-        cluster.get(VIRTUAL_MACHINES, { namespace: metadata.namespace ?? '', name: metadata.name }),
+    fitting
+      .slice(0, MAX_FOUND)
+      .map(({ metadata }) =>
+        getOrUndefined(
+          cluster.get(VIRTUAL_MACHINES, { namespace: metadata.namespace ?? '', name: metadata.name }),
+        ),
       ),
-    ),
   );
   return whole.filter((vm) => vm !== undefined);
 }

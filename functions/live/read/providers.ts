@@ -1,7 +1,7 @@
 import type { NamedReference, Provider } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import { named } from '../../domain/live/reference.ts';
-import type { ApiServer, Cluster } from '../../kubernetes/cluster.ts';
+import type { ApiServer, Cluster, Reader } from '../../kubernetes/cluster.ts';
 import { ApiError, describeError } from '../../kubernetes/errors.ts';
 import { PROVIDERS, SECRETS, type Secret } from '../../kubernetes/live-resources.ts';
 import { NAMESPACES } from '../../kubernetes/resources.ts';
@@ -17,24 +17,38 @@ export interface FoundProvider extends Pick<ProviderView, 'provider' | 'secret' 
 }
 
 /** Reads the provider; undefined if there is none. Rejects if the hub does not answer. */
-export async function readProvider(
-  { namespace, name = '' }: NamedReference,
-  { hub, remotes }: Reach,
-): Promise<FoundProvider | undefined> {
-  if (name === '') return undefined;
-  const provider = await getOrUndefined(hub.get(PROVIDERS, { namespace: namespace ?? '', name }));
-  if (provider === undefined) return undefined;
+export async function readProvider(at: NamedReference, reach: Reach): Promise<FoundProvider | undefined> {
+  const provider = await getProvider(at, reach.hub);
+  return provider && readCluster(provider, reach);
+}
+
+/** Reads the provider alone; undefined if there is none. */
+export const getProvider = async (
+  { namespace = '', name = '' }: NamedReference,
+  hub: Pick<Reader, 'get'>,
+): Promise<Provider | undefined> =>
+  name === '' ? undefined : getOrUndefined(hub.get(PROVIDERS, { namespace, name }));
+
+/** Reads the Secret of the provider. */
+export async function readCluster(provider: Provider, { hub, remotes }: Reach): Promise<FoundProvider> {
   const secretObject = isHost(provider) ? undefined : await readSecret(provider, hub);
-  const { allowLoopback } = remotes;
-  const secret = secretObject && secretViewOf(secretObject);
-  const view = { provider, secret, allowLoopback };
+  const view = withoutCluster(provider, remotes, secretObject);
   // The stored conditions may be old, and any user with the right may have written them.
   const isUsable = providerFindings({ ...view, answer: { kind: 'ok' } }).some(
     ({ type }) => type === LIVE_CONDITION.ready,
   );
-  const cluster = isUsable ? clusterOf(provider, secretObject, { hub, remotes }) : undefined;
-  return { ...view, secretObject, cluster };
+  return isUsable ? { ...view, cluster: clusterOf(provider, secretObject, { hub, remotes }) } : view;
 }
+
+/** Returns the provider to which no request is sent. */
+export const withoutCluster = (
+  provider: Provider,
+  { allowLoopback }: Reach['remotes'],
+  secretObject?: Secret,
+): FoundProvider => ({
+  ...{ provider, secretObject, allowLoopback, cluster: undefined },
+  secret: secretObject && secretViewOf(secretObject),
+});
 
 /** Reads the Secret, only from the provider's own namespace. */
 async function readSecret({ metadata, spec }: Provider, hub: Cluster): Promise<Secret | undefined> {

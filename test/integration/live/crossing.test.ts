@@ -7,6 +7,7 @@ import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects/
 import { removeClaims } from '../../support/live/claims.ts';
 import { accessOf, conditionsOf, type Crossing, untilRunning } from '../../support/live/crossing.ts';
 import { startCrossings, type Crossings } from '../../support/live/crossings.ts';
+import { bindRole, untilAllowed } from '../../support/environment/roles.ts';
 import { labelled } from '../../support/live/seen.ts';
 
 let crossings: Crossings;
@@ -79,6 +80,11 @@ test.each<[string, string, (crossing: Crossing) => Promise<void>]>([
   await crossings.within(name, async (crossing) => {
     await crossing.createVm('web');
     await crossing.createPlan([{ name: 'web' }]);
+    const { namespace } = crossing.migrationAt;
+    const plans = { apiGroups: ['forklift.konveyor.io'], resources: ['plans'], verbs: ['get'] };
+    await bindRole(crossing.admin, { role: `${name}-reads`, user: 'tenant', rules: [plans], namespace });
+    const may = { verb: 'get', group: 'forklift.konveyor.io', resource: 'plans', namespace };
+    await untilAllowed(crossing.admin, 'tenant', { ...may, allowed: true });
     await crossing.createMigrationAs({ user: 'tenant', groups: [] });
     await before(crossing);
     const migration = await crossing.until('it is refused', ({ status }) =>
@@ -90,6 +96,33 @@ test.each<[string, string, (crossing: Crossing) => Promise<void>]>([
     expect(await crossing.finalizers()).toEqual([]);
     expect(JSON.stringify(await sourceVm(crossing))).not.toContain(LIVE_ANNOTATION.run);
   });
+});
+
+test('a tenant’s plan tells nothing of VMs that the tenant may not read, and their run does not begin', async () => {
+  const tenant = { user: 'a-tenant', groups: [] };
+  const work = async (crossing: Crossing): Promise<void> => {
+    await crossing.createVm('web');
+    await crossing.createPlan([{ name: 'web' }, { name: 'gone' }]);
+    const { admin, migrationAt } = crossing;
+    const rules = [{ apiGroups: ['forklift.konveyor.io'], resources: ['*'], verbs: ['get', 'use'] }];
+    await bindRole(admin, { role: 'a-tenant', user: tenant.user, rules, namespace: migrationAt.namespace });
+    const { namespace } = migrationAt;
+    const may = { verb: 'use', group: 'forklift.konveyor.io', resource: 'providers', namespace };
+    await untilAllowed(admin, tenant.user, { ...may, allowed: true });
+    await crossing.resync('Plan');
+    const { namespace: of } = crossing.side('source');
+    const plan = await crossing.plan();
+    expect(conditionsOf(plan)).toEqual(['NotAllowed']);
+    expect(plan.status?.conditions?.[0]?.message).toBe(
+      `User "a-tenant" cannot get virtualmachines.kubevirt.io/web in namespace ${of}, ` +
+        `get virtualmachines.kubevirt.io/gone in namespace ${of}.`,
+    );
+    await crossing.createMigrationAs();
+    await crossing.resync();
+    expect(conditionsOf(await crossing.migration())).toEqual(['PlanNotReady']);
+    expect(await crossing.finalizers()).toEqual([]);
+  };
+  await crossings.within('tenant', work, { author: tenant });
 });
 
 test('a VM that is canceled before its cut-over is as it was, and the target keeps nothing', async () => {

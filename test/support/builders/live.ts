@@ -7,7 +7,12 @@ import type {
   StorageMap,
 } from '../../../functions/domain/live/forklift.ts';
 import type { VirtualMachine, Vmi, VmTemplate } from '../../../functions/domain/live/kubevirt.ts';
-import { FORKLIFT_KIND, LIVE_FINALIZER, LIVE_KIND } from '../../../functions/domain/live/names.ts';
+import {
+  FORKLIFT_KIND,
+  LIVE_ANNOTATION,
+  LIVE_FINALIZER,
+  LIVE_KIND,
+} from '../../../functions/domain/live/names.ts';
 import { KIND } from '../../../functions/domain/names.ts';
 import type { RunId } from '../../../functions/live/run/names.ts';
 import type { RunRecord } from '../../../functions/live/run/record.ts';
@@ -19,12 +24,21 @@ const PROVIDERS = { source: named('source'), destination: named('destination') }
 /** `live` holds it. */
 export const held = withFinalizer(LIVE_FINALIZER);
 
+/** Who has written an object. */
+export const TOM = JSON.stringify({ user: 'tom', groups: [] });
+
+/** Metadata of an object that this user has written, as the guard has it. */
+const written = (name: string): ReturnType<typeof metadata> => ({
+  ...metadata(name),
+  annotations: { [LIVE_ANNOTATION.requester]: TOM },
+});
+
 /** A plan that moves the VM `web` of namespace `vms` to the namespace `target`. */
 export const aPlan = (...changes: Change<Plan>[]): Plan =>
   build<Plan>(
     {
       ...FORKLIFT_KIND.plan,
-      metadata: metadata('plan'),
+      metadata: written('plan'),
       spec: {
         type: 'live',
         provider: PROVIDERS,
@@ -48,7 +62,7 @@ export const aProvider = (name = 'source', ...changes: Change<Provider>[]): Prov
   build<Provider>(
     {
       ...FORKLIFT_KIND.provider,
-      metadata: metadata(name),
+      metadata: written(name),
       spec: { type: 'openshift', url: `https://${name}.example.com:6443`, secret: named(name) },
     },
     changes,
@@ -63,7 +77,7 @@ export const aStorageMap = (...changes: Change<StorageMap>[]): StorageMap =>
   build<StorageMap>(
     {
       ...FORKLIFT_KIND.storageMap,
-      metadata: metadata('storage'),
+      metadata: written('storage'),
       spec: {
         provider: PROVIDERS,
         map: [{ source: { name: 'fast' }, destination: { storageClass: 'gold' } }],
@@ -77,7 +91,7 @@ export const aNetworkMap = (...changes: Change<NetworkMap>[]): NetworkMap =>
   build<NetworkMap>(
     {
       ...FORKLIFT_KIND.networkMap,
-      metadata: metadata('networks'),
+      metadata: written('networks'),
       spec: {
         provider: PROVIDERS,
         map: [

@@ -143,6 +143,8 @@ export interface MoveOptions {
   readonly pair: KubeVirtPair;
   /** Of the plan and what it refers to, on the hub. */
   readonly namespace: string;
+  /** Who writes Providers, maps and plan, where no guard writes it on them; left out: who may do all. */
+  readonly author?: Requester;
 }
 
 /** Who may do all. */
@@ -249,7 +251,7 @@ export class PlannedMove {
     const named = (name: string): { namespace: string; name: string } => ({ namespace, name });
     const provider = { source: named('source'), destination: named('target') };
     await admin.create(STORAGE_MAPS, {
-      metadata: named('storage'),
+      metadata: this.#written('storage'),
       spec: {
         provider,
         map: [
@@ -261,11 +263,11 @@ export class PlannedMove {
       },
     });
     await admin.create(NETWORK_MAPS, {
-      metadata: named('networks'),
+      metadata: this.#written('networks'),
       spec: { provider, map: [{ source: { type: 'pod' }, destination: { type: 'pod' } }] },
     });
     await admin.create(PLANS, {
-      metadata: named(PLAN),
+      metadata: this.#written(PLAN),
       spec: {
         type: 'live',
         provider,
@@ -277,10 +279,17 @@ export class PlannedMove {
     });
   }
 
+  /** As the guard has it. A guard that is there writes the user of the request in its place. */
+  #written(name: string): { namespace: string; name: string; annotations: Record<string, string> } {
+    const { namespace, author = ANYBODY } = this.#options;
+    return { namespace, name, annotations: { [LIVE_ANNOTATION.requester]: JSON.stringify(author) } };
+  }
+
   /** Of the hub's own cluster without a URL. */
   async #createProvider(side: 'source' | 'target'): Promise<void> {
     const { namespace, members, hub, access = {} } = this.#options;
-    const metadata = { namespace, name: side };
+    const at = { namespace, name: side };
+    const metadata = this.#written(side);
     if (members[side].id === hub.id) {
       await this.admin.create(PROVIDERS, { metadata, spec: { type: 'openshift', url: '' } });
       return;
@@ -294,10 +303,10 @@ export class PlannedMove {
       ]),
     );
     await this.admin.create(SECRETS, {
-      metadata: { ...metadata, labels: { [LIVE_LABEL.provider]: 'true' } },
+      metadata: { ...at, labels: { [LIVE_LABEL.provider]: 'true' } },
       data,
     });
-    await this.admin.create(PROVIDERS, { metadata, spec: { type: 'openshift', url, secret: metadata } });
+    await this.admin.create(PROVIDERS, { metadata, spec: { type: 'openshift', url, secret: at } });
   }
 
   /** From here on it is the one that is meant. */

@@ -11,7 +11,7 @@ import {
   type CrossingOptions,
 } from './crossing.ts';
 
-export interface CrossingSettings extends Pick<CrossingOptions, 'maxVmsInFlight'> {
+export interface CrossingSettings extends Pick<CrossingOptions, 'author' | 'maxVmsInFlight'> {
   /** The cluster of the plans; left out: the source. */
   readonly hub?: Side;
   /** Left out: the clusters trust each other. */

@@ -28,6 +28,7 @@ test('a Migration whose plan is not Ready for an hour has failed, and moves noth
 describe('a run that is about to begin', () => {
   test('whose user is not known does not begin', async () => {
     const run = await ModelledRun.prepareReady();
+    await run.patchMigration({ metadata: { annotations: { [LIVE_ANNOTATION.requester]: null } } });
     await run.resync();
     expect(conditionsOf((await run.migration()).status)).toEqual(['NotAllowed Forbidden']);
     expect(await run.held()).toEqual([]);
@@ -36,8 +37,6 @@ describe('a run that is about to begin', () => {
 
   test('which is older than the guard’s webhook does not begin: anybody may have written its user', async () => {
     const run = await ModelledRun.prepareReady();
-    const requester = JSON.stringify({ user: 'tom', groups: [] });
-    await run.patchMigration({ metadata: { annotations: { [LIVE_ANNOTATION.requester]: requester } } });
     run.wait(60);
     await run.hub.delete(REVIEWS.type, REVIEWS.at);
     await run.hub.create(REVIEWS.type, { metadata: REVIEWS.at });
@@ -48,8 +47,6 @@ describe('a run that is about to begin', () => {
 
   test('holds everything before it shows that it has begun, and before it writes anything on the source', async () => {
     const run = await ModelledRun.prepareReady();
-    const requester = JSON.stringify({ user: 'tom', groups: [] });
-    await run.patchMigration({ metadata: { annotations: { [LIVE_ANNOTATION.requester]: requester } } });
     const { store } = run.models.hub;
     const heldNow = (): number =>
       ['Migration', 'Plan', 'Provider', 'Secret']
@@ -93,7 +90,8 @@ describe('a Migration of a plan whose first one', () => {
     const run = await ModelledRun.start();
     const first = await run.migration();
     run.wait(1);
-    await run.hub.create(PLAN_MIGRATIONS, { metadata: { ...SECOND }, spec: first.spec });
+    const { annotations = {} } = first.metadata;
+    await run.hub.create(PLAN_MIGRATIONS, { metadata: { ...SECOND, annotations }, spec: first.spec });
     const { namespace = '', name } = first.metadata;
     await run.hub.patch(PLAN_MIGRATIONS, { namespace, name }, { merge: { status }, subresource: 'status' });
     await run.resync('Migration', SECOND.name);

@@ -4,7 +4,7 @@ import { aVm } from '../../../support/builders/live.ts';
 import { seconds } from '../../../support/builders/object.ts';
 import { always, conditionsOf, ModelledRun } from '../world/modelled-run.ts';
 import type { LiveCondition, Plan, VmStatus } from '../../../../functions/domain/live/forklift.ts';
-import { LIVE_ANNOTATION, LIVE_KIND } from '../../../../functions/domain/live/names.ts';
+import { LIVE_KIND } from '../../../../functions/domain/live/names.ts';
 import { PLAN_MIGRATIONS, PLANS, VIRTUAL_MACHINES } from '../../../../functions/kubernetes/live-resources.ts';
 import { rawText } from '../../../support/raw-text.ts';
 
@@ -39,8 +39,6 @@ describe.each([
     const status = { conditions: [condition('Failed')], migration: { vms: [vm] } };
     const at = { namespace: 'tenant', name: 'plan' };
     await run.hub.patch(PLANS, at, { merge: { status }, subresource: 'status' });
-    const requester = JSON.stringify({ user: 'tom', groups: [] });
-    await run.patchMigration({ metadata: { annotations: { [LIVE_ANNOTATION.requester]: requester } } });
   });
 
   /** Whether the plan can run, and what it says of `old`. */

@@ -18,9 +18,9 @@ describe('a network map is compared with the networks', () => {
 
   test('of both, whose Providers are in its own namespace, before a plan names it', async () => {
     const run = await ModelledRun.prepare();
-    const { spec } = aNetworkMap();
+    const { spec, metadata: known } = aNetworkMap();
     const provider = { source: { name: 'source' }, destination: { namespace: '', name: 'destination' } };
-    const metadata = { namespace: 'tenant', name: 'other' };
+    const metadata = { namespace: 'tenant', name: 'other', annotations: known.annotations ?? {} };
     await run.hub.create(NETWORK_MAPS, { metadata, spec: { ...spec, provider } });
     await run.changed('NetworkMap', metadata.name);
     expect(conditionsOf((await run.hub.get(NETWORK_MAPS, metadata)).object.status)).toEqual([

@@ -16,7 +16,12 @@ import {
 } from '../../../../functions/domain/live/names.ts';
 import type { RunId } from '../../../../functions/live/run/names.ts';
 import type { KubernetesObject } from '../../../../functions/domain/objects.ts';
-import { PLAN_MIGRATIONS, PLANS, PROVIDERS } from '../../../../functions/kubernetes/live-resources.ts';
+import {
+  PLAN_MIGRATIONS,
+  PLANS,
+  PROVIDERS,
+  REVIEWS,
+} from '../../../../functions/kubernetes/live-resources.ts';
 import {
   aHook,
   aNetworkMap,
@@ -24,6 +29,7 @@ import {
   aPlanMigration,
   aProvider,
   aStorageMap,
+  TOM,
 } from '../../../support/builders/live.ts';
 import type { Side } from '../../../cluster/kubevirt/decentralized/sides.ts';
 import { ApiServer, type ModelCluster } from '../../model/api-server.ts';
@@ -146,6 +152,7 @@ export class Hub {
       clusters.pair.stores[side].put(namespaceOf('kube-system', idOf(side), time));
     for (const name of ['kube-system', NAMESPACE])
       this.store.put(namespaceOf(name, name === 'kube-system' ? idOf('hub') : name, time));
+    this.store.put(webhookOf(aPlan().metadata.creationTimestamp));
     for (const name of Object.values(PROVIDER_OF)) {
       this.#put(aProvider(name), { finalizers });
       const data = { token: base64(name), url: base64(`https://${name}.example.com:6443`) };
@@ -183,7 +190,7 @@ export class Hub {
         ],
         annotations: {
           [LIVE_ANNOTATION.clusters]: `${idOf('source')} ${idOf('target')}`,
-          [LIVE_ANNOTATION.requester]: JSON.stringify({ user: 'tom', groups: [] }),
+          [LIVE_ANNOTATION.requester]: TOM,
         },
       },
     );
@@ -231,6 +238,12 @@ export const sideAt = (url: string): Side =>
 
 const isReady = (map: KubernetesObject): KubernetesObject =>
   ({ ...map, status: { conditions: [{ type: 'Ready', status: 'True' }] } }) as KubernetesObject;
+
+/** The guard's, as old as the objects that it reviews. */
+const webhookOf = (creationTimestamp: string): KubernetesObject => ({
+  kind: REVIEWS.type.kind,
+  metadata: { ...REVIEWS.at, uid: 'uid-of-reviews', resourceVersion: '', creationTimestamp },
+});
 
 const namespaceOf = (name: string, uid: string, creationTimestamp: string): KubernetesObject =>
   ({

@@ -33,6 +33,7 @@ import {
   WHOLE_CLAIMS,
   WHOLE_VMIS,
 } from '../../../../functions/kubernetes/live-resources.ts';
+import type { Right } from '../../../../functions/live/plan/rights-needed.ts';
 import type { Remote } from '../../../../functions/live/read/remote.ts';
 import { KUBEVIRTS, NAMESPACES, PODS } from '../../../../functions/kubernetes/resources.ts';
 import { newLiveFunction } from '../../../../functions/live/function.ts';
@@ -46,8 +47,9 @@ import {
   aStorageMap,
   aVm,
   itsVmi,
+  TOM,
 } from '../../../support/builders/live.ts';
-import { seconds } from '../../../support/builders/object.ts';
+import { annotated, seconds } from '../../../support/builders/object.ts';
 import { rawText } from '../../../support/raw-text.ts';
 
 type Side = 'source' | 'destination';
@@ -58,6 +60,10 @@ const URL_OF: Readonly<Record<Side, string>> = {
   destination: 'https://destination.example.com:6443',
 };
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+interface AccessReview {
+  readonly spec: { readonly user: string; readonly resourceAttributes: Right };
+}
 
 /** undefined: none. */
 type Refusal = Error | undefined | Promise<Error | undefined>;
@@ -73,6 +79,8 @@ export class ModelledRun {
   whyAway = (): string => 'no answer';
   /** To the two clusters, oldest first. */
   readonly requests: string[] = [];
+  /** Whether a user may not do it on the hub. */
+  forbids: (right: Right, user: string) => boolean = () => false;
   /** The Role of the namespace is there. */
   mayReadSecrets = true;
   /** Of the log. */
@@ -238,7 +246,7 @@ export class ModelledRun {
     await create(this.hub, STORAGE_MAPS, aStorageMap());
     await create(this.hub, NETWORK_MAPS, aNetworkMap());
     await create(this.hub, PLANS, aPlan());
-    await create(this.hub, PLAN_MIGRATIONS, aPlanMigration());
+    await create(this.hub, PLAN_MIGRATIONS, aPlanMigration(annotated(LIVE_ANNOTATION.requester, TOM)));
     const source = this.models.source.admin;
     const vmi = await create(source, WHOLE_VMIS, itsVmi());
     await create(source, VIRTUAL_MACHINES, aVm());
@@ -260,10 +268,7 @@ export class ModelledRun {
     const [hub, source, target] = await Promise.all(
       (['hub', 'source', 'destination'] as const).map((side) => this.#idOf(side)),
     );
-    const annotations = {
-      [LIVE_ANNOTATION.clusters]: `${source ?? ''} ${target ?? ''}`,
-      [LIVE_ANNOTATION.requester]: JSON.stringify({ user: 'tom', groups: [] }),
-    };
+    const annotations = { [LIVE_ANNOTATION.clusters]: `${source ?? ''} ${target ?? ''}` };
     await this.patchMigration({ metadata: { annotations } });
     const vm = await this.vm();
     if (vm === undefined) throw new Error('there is no VM');
@@ -360,6 +365,11 @@ export class ModelledRun {
     });
   }
 
+  #reviewed(review: KubernetesObject): KubernetesObject {
+    const { user, resourceAttributes } = (review as unknown as AccessReview).spec;
+    return { ...review, status: { allowed: !this.forbids(resourceAttributes, user) } } as KubernetesObject;
+  }
+
   /** `refusal`: why it does not answer now. */
   #api(
     of: Side | 'hub',
@@ -374,7 +384,7 @@ export class ModelledRun {
               const [type, object] = given as [ResourceType, KubernetesObject];
               const error = await refusal(verb, object, type);
               if (error !== undefined) throw error;
-              if (type.kind === 'SubjectAccessReview') return { object: { status: { allowed: true } } };
+              if (type.kind === 'SubjectAccessReview') return { object: this.#reviewed(object) };
               return Reflect.apply(
                 Reflect.get(admin, verb) as (...given: unknown[]) => unknown,
                 admin,

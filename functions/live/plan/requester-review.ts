@@ -1,0 +1,61 @@
+import { critical, type Finding } from '../../domain/live/conditions.ts';
+import { LIVE_CONDITION } from '../../domain/live/names.ts';
+import { requesterOf } from '../../domain/live/requester.ts';
+import type { KubernetesObject } from '../../domain/objects.ts';
+import type { Cluster, Reader } from '../../kubernetes/cluster.ts';
+import { REVIEWS } from '../../kubernetes/live-resources.ts';
+import { timeOf } from '../run/deadlines.ts';
+import { getOrUndefined } from '../read/get.ts';
+import { isHost } from '../findings/providers.ts';
+import type { FoundProvider } from '../read/providers.ts';
+import type { PlanProviders } from '../read/plan-view.ts';
+import { missingRights } from './rights-missing.ts';
+import { describeMissingRights, RIGHT_TO_LIST_VMS, type Hosts, type Right } from './rights-needed.ts';
+
+/** Returns the finding that the requester lacks some of these rights; undefined if the requester has them all. */
+export type Review = (rights: readonly Right[]) => Promise<Finding | undefined>;
+
+/**
+ * Returns the review of the object's requester. Nothing is read, shown or written for an object but what its requester may: it would be by
+ * the rights of `live`. The finding says the same whether an object exists or not.
+ */
+export async function reviewOf(
+  object: KubernetesObject,
+  hub: Pick<Cluster, 'get' | 'create'>,
+): Promise<Review> {
+  const requester = (await isReviewed(object, hub)) ? requesterOf(object) : undefined;
+  if (requester === undefined) return () => Promise.resolve(NOT_KNOWN);
+  return async (rights) => {
+    const missing = await missingRights(hub, requester, rights);
+    return missing.length === 0
+      ? undefined
+      : refuse(describeMissingRights(requester.user, missing), adviceOn(missing));
+  };
+}
+
+const refuse = (message: string, suggestion: string): Finding =>
+  critical(LIVE_CONDITION.notAllowed, 'Forbidden', { message, suggestion });
+
+const NOT_KNOWN = refuse(
+  'Nobody is known to have written it.',
+  'Create it again while the guard reviews live migrations (config/components/live-migration).',
+);
+
+const adviceOn = (missing: readonly Right[]): string =>
+  missing.includes(RIGHT_TO_LIST_VMS)
+    ? 'Name the namespace of each VM, or give the user these rights.'
+    : 'Give the user these rights, and create it again; or let a user who has them do that.';
+
+/** Whether the object was created after the webhook. Before that its writer could name another user in its annotation. */
+async function isReviewed({ metadata }: KubernetesObject, hub: Pick<Reader, 'get'>): Promise<boolean> {
+  const reviews = await getOrUndefined(hub.get(REVIEWS.type, REVIEWS.at));
+  return (
+    reviews !== undefined && timeOf(reviews.metadata.creationTimestamp) <= timeOf(metadata.creationTimestamp)
+  );
+}
+
+/** Returns which providers are the cluster of the plan. */
+export const hostsOf = ({ source, destination }: PlanProviders): Hosts => {
+  const isHub = (of: FoundProvider | undefined): boolean => of !== undefined && isHost(of.provider);
+  return { isSource: isHub(source), isTarget: isHub(destination) };
+};

@@ -1,0 +1,264 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type {
+  NetworkMap,
+  Plan,
+  PlanMigration,
+  Provider,
+  StorageMap,
+} from '../../../../functions/domain/live/forklift.ts';
+import { LIVE_ANNOTATION } from '../../../../functions/domain/live/names.ts';
+import type { KubernetesObject } from '../../../../functions/domain/objects.ts';
+import type { ResourceType } from '../../../../functions/kubernetes/cluster.ts';
+import {
+  HOOKS,
+  NETWORK_ATTACHMENTS,
+  NETWORK_MAPS,
+  PLAN_MIGRATIONS,
+  PLANS,
+  PROVIDERS,
+  SECRETS,
+  STORAGE_MAPS,
+  VIRTUAL_MACHINES,
+  WHOLE_VMIS,
+} from '../../../../functions/kubernetes/live-resources.ts';
+import { NAMESPACES, RESOURCE_QUOTAS } from '../../../../functions/kubernetes/resources.ts';
+import {
+  aHook,
+  aHost,
+  aNetworkMap,
+  aPlan,
+  aPlanMigration,
+  aProvider,
+  aStorageMap,
+  aVm,
+  itsVmi,
+  TOM,
+} from '../../../support/builders/live.ts';
+import { ModelledRun } from '../world/modelled-run.ts';
+
+/** The user writes objects in this namespace, where only Secrets are hidden from that user. */
+const OWN = 'tenant';
+/** The user has no right there. */
+const THERE = 'vault';
+const ASSET = { namespace: THERE, name: 'asset' };
+const MALLORY = JSON.stringify({ user: 'mallory', groups: [] });
+/** In everything there whose name the user does not write. */
+const SECRET = 'classified';
+const MAC = '52:54:00:00:00:01';
+
+/** What the user writes. */
+interface Written {
+  readonly plan: Plan['spec'];
+  readonly storage: StorageMap['spec'];
+  readonly networks: NetworkMap['spec'];
+  readonly provider: Provider['spec'];
+  readonly migration: PlanMigration['spec'];
+}
+
+const own = (name: string): { namespace: string; name: string } => ({ namespace: OWN, name });
+const HERE = { source: own('here'), destination: own('here') };
+const MINE = { namespace: OWN, name: 'mine' };
+
+const written = (): Written => ({
+  plan: {
+    ...aPlan().spec,
+    provider: HERE,
+    map: { network: own('own'), storage: own('own') },
+    targetNamespace: OWN,
+    vms: [MINE],
+  },
+  storage: { ...aStorageMap().spec, provider: HERE },
+  networks: { provider: HERE, map: [{ source: { type: 'pod' }, destination: { type: 'pod' } }] },
+  provider: { type: 'openshift', url: '' },
+  migration: { plan: own('own') },
+});
+
+/** Each reference of each kind, to something of the other namespace. */
+const REFERENCES: Readonly<Record<string, (to: Written, vm: string) => Partial<Written>>> = {
+  'Plan: source': ({ plan }) => ({ plan: { ...plan, provider: { ...HERE, source: ASSET } } }),
+  'Plan: destination': ({ plan }) => ({ plan: { ...plan, provider: { ...HERE, destination: ASSET } } }),
+  'Plan: network map': ({ plan }) => ({ plan: { ...plan, map: { ...plan.map, network: ASSET } } }),
+  'Plan: storage map': ({ plan }) => ({ plan: { ...plan, map: { ...plan.map, storage: ASSET } } }),
+  'Plan: hook': ({ plan }) => ({
+    plan: { ...plan, vms: [{ ...MINE, hooks: [{ step: 'PreHook', hook: ASSET }] }] },
+  }),
+  'Plan: VM': ({ plan }) => ({ plan: { ...plan, vms: [MINE, ASSET] } }),
+  'Plan: VM without a namespace': ({ plan }) => ({ plan: { ...plan, vms: [{ name: ASSET.name }] } }),
+  'Plan: VM by its uid': ({ plan }, id) => ({ plan: { ...plan, vms: [{ id }] } }),
+  'Plan: VM by namespace and uid': ({ plan }, id) => ({ plan: { ...plan, vms: [{ namespace: THERE, id }] } }),
+  'Plan: target namespace': ({ plan }) => ({ plan: { ...plan, targetNamespace: THERE } }),
+  'Plan: MAC address of its VM': () => ({}),
+  'StorageMap: source': ({ storage }) => ({ storage: { ...storage, provider: { ...HERE, source: ASSET } } }),
+  'StorageMap: destination': ({ storage }) => ({
+    storage: { ...storage, provider: { ...HERE, destination: ASSET } },
+  }),
+  'NetworkMap: source': () => ({
+    networks: { map: aNetworkMap().spec.map, provider: { ...HERE, source: ASSET } },
+  }),
+  'NetworkMap: destination': () => ({
+    networks: { map: aNetworkMap().spec.map, provider: { ...HERE, destination: ASSET } },
+  }),
+  'NetworkMap: network of the source': ({ networks }) => ({
+    networks: { ...networks, map: [{ source: ASSET, destination: { type: 'pod' } }] },
+  }),
+  'NetworkMap: network of the target': ({ networks }) => ({
+    networks: { ...networks, map: [{ source: { type: 'pod' }, destination: { type: 'multus', ...ASSET } }] },
+  }),
+  'Provider: Secret': () => ({ provider: { ...aProvider('source').spec, secret: { name: SECRET_NAME } } }),
+  'Migration: Plan': () => ({ migration: { plan: ASSET } }),
+};
+const SECRET_NAME = 'token';
+
+const create = async (run: ModelledRun, type: ResourceType, object: object, by?: string): Promise<string> => {
+  const { metadata, ...rest } = object as KubernetesObject;
+  const annotations = by === undefined ? {} : { [LIVE_ANNOTATION.requester]: by };
+  const { namespace = OWN, name } = metadata;
+  const named = type.namespaced ? { namespace, name } : { name };
+  const created = await run.hub.create(type, { ...rest, metadata: { ...named, annotations } });
+  return created.object.metadata.uid;
+};
+
+const withMac = <T extends { readonly domain: object }>(spec: T): T => ({
+  ...spec,
+  domain: { ...spec.domain, devices: { interfaces: [{ name: 'default', macAddress: MAC }] } },
+});
+
+const vmAt = (metadata: { namespace: string; name: string }, disk: string): object => {
+  const vm = aVm();
+  const spec = withMac({ ...vm.spec.template.spec, volumes: [{ name: disk, dataVolume: { name: disk } }] });
+  return { ...vm, metadata, spec: { ...vm.spec, template: { ...vm.spec.template, spec } } };
+};
+
+const THINGS: readonly (readonly [ResourceType, object])[] = [
+  [PROVIDERS, { ...aHost(), metadata: ASSET }],
+  [
+    STORAGE_MAPS,
+    {
+      ...aStorageMap(),
+      metadata: ASSET,
+      spec: {
+        provider: { source: ASSET, destination: ASSET },
+        map: [{ source: {}, destination: { storageClass: `${SECRET}-class` } }],
+      },
+    },
+  ],
+  [NETWORK_MAPS, { ...aNetworkMap(), metadata: ASSET }],
+  [HOOKS, { ...aHook(), metadata: ASSET, spec: {} }],
+  [PLANS, { ...aPlan(), metadata: ASSET, spec: { ...aPlan().spec, archived: true } }],
+  [VIRTUAL_MACHINES, vmAt(ASSET, `${SECRET}-disk`)],
+  [VIRTUAL_MACHINES, vmAt({ ...MINE, namespace: THERE }, `${SECRET}-disk`)],
+  [NETWORK_ATTACHMENTS, { metadata: ASSET }],
+  [RESOURCE_QUOTAS, { metadata: { ...ASSET, name: `${SECRET}-quota` }, spec: { hard: { pods: '0' } } }],
+  [SECRETS, { metadata: { namespace: OWN, name: SECRET_NAME }, data: { token: SECRET } }],
+];
+
+/** The hub with what is there, or as if it had never been: the same uids are given. */
+async function hubWith(isThere: boolean): Promise<{ run: ModelledRun; vm: string }> {
+  const run = await ModelledRun.prepareReady();
+  await create(run, NAMESPACES, { metadata: { name: THERE } });
+  run.models.hub.server.caches.namespaces.catchUpAll();
+  await create(run, PROVIDERS, aHost('here'), TOM);
+  await create(run, VIRTUAL_MACHINES, vmAt(MINE, 'root'));
+  const vmi = itsVmi();
+  await create(run, WHOLE_VMIS, { ...vmi, metadata: MINE, spec: withMac(vmi.spec) });
+  const uids: string[] = [];
+  for (const [type, thing] of THINGS) uids.push(await create(run, type, thing, TOM));
+  const vm = uids[THINGS.findIndex(([type]) => type === VIRTUAL_MACHINES)] ?? '';
+  if (isThere) return { run, vm };
+  for (const [type, thing] of THINGS) {
+    const { namespace = '', name } = (thing as KubernetesObject).metadata;
+    await run.hub.delete(type, { namespace, name });
+  }
+  return { run, vm };
+}
+
+interface Told {
+  /** The statuses of all Forklift's objects in the user's namespace, by kind and name. */
+  readonly statuses: Readonly<Record<string, unknown>>;
+  /** What was written there. */
+  readonly writes: readonly string[];
+}
+
+/** What the statuses tell, and what is written there, once all events have come. */
+async function toldBy(fields: readonly string[], { isThere, isAllowed }: Case): Promise<Told> {
+  const { run, vm } = await hubWith(isThere);
+  run.forbids = ({ namespace, resource }, user) =>
+    !isAllowed && user === 'mallory' && (namespace !== OWN || resource === 'secrets');
+  const all = fields.reduce<Written>((to, name) => ({ ...to, ...REFERENCES[name]?.(to, vm) }), written());
+  const writes: string[] = [];
+  run.models.hub.store.onChange(({ type, kind, object: { metadata } }) => {
+    if (metadata.namespace === THERE || metadata.name === SECRET_NAME)
+      writes.push(`${type} ${kind} ${metadata.name}`);
+  });
+  const object = { metadata: own('own') };
+  await create(run, STORAGE_MAPS, { ...aStorageMap(), ...object, spec: all.storage }, MALLORY);
+  await create(run, NETWORK_MAPS, { ...aNetworkMap(), ...object, spec: all.networks }, MALLORY);
+  await create(run, PROVIDERS, { ...aProvider(), ...object, spec: all.provider }, MALLORY);
+  await create(run, PLANS, { ...aPlan(), ...object, spec: all.plan }, MALLORY);
+  await create(run, PLAN_MIGRATIONS, { ...aPlanMigration(), ...object, spec: all.migration }, MALLORY);
+  for (const kind of ['StorageMap', 'NetworkMap', 'Provider', 'Plan', 'Migration'] as const)
+    await run.changed(kind, 'own');
+  await run.changed('Provider', 'here');
+  await run.resync('Plan', 'own');
+  await run.resync('Migration', 'own');
+  return { statuses: await statusesOf(run), writes };
+}
+
+interface Case {
+  readonly isThere: boolean;
+  readonly isAllowed: boolean;
+}
+
+async function statusesOf({ hub }: ModelledRun): Promise<Record<string, unknown>> {
+  const kinds: readonly ResourceType[] = [PLANS, PLAN_MIGRATIONS, PROVIDERS, STORAGE_MAPS, NETWORK_MAPS];
+  const lists = await Promise.all(kinds.map((type) => hub.list(type, { namespace: OWN })));
+  return Object.fromEntries(
+    lists.flatMap(({ items }, index) =>
+      items.map((object) => [
+        `${kinds[index]?.kind ?? ''} ${object.metadata.name}`,
+        (object as { readonly status?: unknown }).status,
+      ]),
+    ),
+  );
+}
+
+const NAMES = Object.keys(REFERENCES);
+
+describe('a reference into a namespace where its writer has no rights', () => {
+  test.each(NAMES)('tells nothing, and nothing is written there: %s', async (name) => {
+    const [told, without] = await Promise.all(
+      [true, false].map((isThere) => toldBy([name], { isThere, isAllowed: false })),
+    );
+    expect(told?.statuses).toEqual(without?.statuses);
+    expect(JSON.stringify(told?.statuses)).not.toContain(SECRET);
+    expect(told?.writes).toEqual([]);
+  });
+
+  test.each(NAMES)(
+    'tells what is there to a user with all rights, and only a Provider’s status is written: %s',
+    async (name) => {
+      const [told, without] = await Promise.all(
+        [true, false].map((isThere) => toldBy([name], { isThere, isAllowed: true })),
+      );
+      expect(told?.statuses).not.toEqual(without?.statuses);
+      expect([...new Set(told?.writes)]).toEqual(
+        ['Plan: source', 'Plan: destination'].includes(name) ? ['MODIFIED Provider asset'] : [],
+      );
+    },
+  );
+
+  test('tells nothing, whichever others it comes with', async () => {
+    const some = fc.uniqueArray(fc.constantFrom(...NAMES), { minLength: 2, maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(some, async (names) => {
+        const told = await toldBy(names, { isThere: true, isAllowed: false });
+        const without = await toldBy(names, { isThere: false, isAllowed: false });
+        expect(told.statuses).toEqual(without.statuses);
+        expect(JSON.stringify(told.statuses)).not.toContain(SECRET);
+        expect(told.writes).toEqual([]);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
