@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { rawText } from '../../test/support/raw-text.ts';
 import { StoredHub } from '../../test/support/live/hostile-hub.ts';
 import { startHostileServer, WAYS, type HostileServer } from '../../test/support/live/hostile.ts';
 import type { Provider } from '../domain/live/forklift.ts';
@@ -46,7 +47,7 @@ function functionOf(ways: readonly string[]): Function {
     },
     shown: (name) =>
       (hub.get<Provider>('Provider', name)?.status?.conditions ?? []).map(
-        ({ type, message = '' }) => `${type}: ${message}`,
+        ({ type, message }) => `${type}: ${rawText(message)}`,
       ),
   };
 }

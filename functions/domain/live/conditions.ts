@@ -38,7 +38,9 @@ export const isBlocking = ({ category }: Pick<LiveCondition, 'category'>): boole
 export const problemsIn = (findings: readonly Finding[]): string[] =>
   findings
     .filter(isBlocking)
-    .map(({ message = '', suggestion = '', items = [] }) => [message, ...items, suggestion].join(' '));
+    .map(({ message, suggestion, items = [] }) =>
+      [message, ...items, suggestion].map((text) => shown(text)).join(' '),
+    );
 
 /** Returns the findings, and Ready with this message if none of them blocks. */
 export const withReady = (findings: readonly Finding[], message: string): readonly Finding[] =>

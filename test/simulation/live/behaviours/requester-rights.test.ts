@@ -33,7 +33,7 @@ const planOf = async (run: ModelledRun): Promise<string[]> => {
 };
 
 const toldBy = ({ status }: Plan): string[] =>
-  (status?.conditions ?? []).map(({ message = '', suggestion = '' }) => `${message} ${suggestion}`);
+  (status?.conditions ?? []).map(({ message, suggestion }) => `${rawText(message)} ${rawText(suggestion)}`);
 
 describe('a plan whose requester loses a right', () => {
   test('says which, tells nothing that it told before, and is Ready again once the user has it', async () => {
