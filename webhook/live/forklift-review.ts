@@ -13,6 +13,7 @@ import {
 } from '../../functions/live/plan/rights-needed.ts';
 import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import {
+  HOOKS,
   NETWORK_MAPS,
   PLAN_MIGRATIONS,
   PLANS,
@@ -47,9 +48,9 @@ export interface ForkliftReview {
 }
 
 /**
- * Writes the requester on Forklift's objects; hooks name no others, and have none. A user who creates a Migration must be allowed to do what its run does, and to use both
+ * Writes the requester on Forklift's objects. A user who creates a Migration must be allowed to do what its run does, and to use both
  * providers with their tokens. A user who writes a Provider must be allowed to read the Secret that it names. `live` reviews later what the
- * requester of a plan or a map may do. Unknown resources are refused.
+ * requester of a plan, a map or a hook may do. Unknown resources are refused.
  */
 export async function reviewForklift(request: AdmissionRequest, options: ForkliftReview): Promise<Decision> {
   if (request.operation === 'DELETE') return { allowed: true };
@@ -61,6 +62,7 @@ export async function reviewForklift(request: AdmissionRequest, options: Forklif
     case PLANS.plural:
     case STORAGE_MAPS.plural:
     case NETWORK_MAPS.plural:
+    case HOOKS.plural:
       return withRequester(request);
     default:
       return deny(LIVE_REFUSAL.unknown({ resource: request.resource.resource }));

@@ -87,7 +87,7 @@ test.each<[string, StorageMap, StorageMap | undefined, object[] | undefined]>([
   expect(await decide(after, before)).toEqual({ allowed: true, ...(patch && { patch }) });
 });
 
-test.each(['plans', 'storagemaps', 'networkmaps', 'providers'])(
+test.each(['plans', 'storagemaps', 'networkmaps', 'hooks', 'providers'])(
   'an update of %s that keeps the spec asks and reads nothing, and keeps the requester',
   async (resource) => {
     const decision = await decide(aStorageMap(by(FORGED)), aStorageMap(by(STORED)), resource);
@@ -95,6 +95,9 @@ test.each(['plans', 'storagemaps', 'networkmaps', 'providers'])(
   },
 );
 
-test('hooks name no other objects, and are not reviewed', async () => {
-  expect(await decide(aStorageMap(), undefined, 'hooks')).toMatchObject({ allowed: false });
+test('who writes a hook is its requester: it says what a pod runs', async () => {
+  expect(await decide(aStorageMap(by(FORGED)), undefined, 'hooks')).toEqual({
+    allowed: true,
+    patch: written,
+  });
 });

@@ -1,4 +1,7 @@
+import { shown } from '../../domain/foreign-text.ts';
 import { missingRights } from '../plan/rights-missing.ts';
+import { reviewOf } from '../plan/requester-review.ts';
+import { describeName } from '../run/describe.ts';
 import { breakGlassCommand } from '../run/break-glass.ts';
 import { LIMIT_MS } from '../run/deadlines.ts';
 import { wait, type NewObject, type Side } from '../run/decision.ts';
@@ -19,6 +22,7 @@ import {
   rightsToCreate,
   rightsToMove,
   rightsToUse,
+  rightToRun,
   type Hosts,
   type Right,
 } from '../plan/rights-needed.ts';
@@ -206,7 +210,22 @@ async function blockerOfWrites(due: DecidedWrites, run: RunContext): Promise<str
   const requester = requesterOf(run.migration);
   if (requester === undefined) return 'nobody is known to have created the Migration';
   const missing = await missingRights(run.clusters.hub, requester, rights);
-  return missing.length === 0 ? undefined : describeMissingRights(requester.user, missing);
+  return missing.length === 0 ? blockerOfHooks(due, run) : describeMissingRights(requester.user, missing);
+}
+
+/** Returns why a hook must not run: its requester says what the pod does, and may not make one. */
+async function blockerOfHooks(
+  { snapshot, decision }: DecidedWrites,
+  { plan, clusters: { hub } }: RunContext,
+): Promise<string | undefined> {
+  if (!decision.writes.some(({ verb, on }) => verb === 'create' && on === 'hub')) return undefined;
+  for (const { step, hook } of snapshot.hub.hooks) {
+    if (hook === undefined || step !== decision.step) continue;
+    const review = await reviewOf(hook, hub);
+    const refusal = await review([rightToRun(plan)]);
+    if (refusal !== undefined) return `Hook ${describeName(hook)}: ${shown(refusal.message)}`;
+  }
+  return undefined;
 }
 
 /** Returns the rights for a begin and for new objects. A run that only goes back needs none. */

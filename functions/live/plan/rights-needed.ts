@@ -141,7 +141,7 @@ export function rightsToMove({ spec, metadata }: Plan, { isSource, isTarget }: H
   return [
     ...(isSource ? spec.vms.flatMap(rightsToTake) : []),
     ...(isTarget ? rightsToFill(spec.targetNamespace) : []),
-    ...(hooks.length > 0 ? [rightTo('create', POD, { namespace })] : []),
+    ...(hooks.length > 0 ? [rightToRun({ metadata })] : []),
     ...hooks.map((hook) => rightTo('get', FORKLIFT_KIND.hook, hook)),
   ];
 }
@@ -149,6 +149,10 @@ export function rightsToMove({ spec, metadata }: Plan, { isSource, isTarget }: H
 /** Rights to make VMs and their disks in a target namespace. */
 const rightsToFill = (namespace: string): Right[] =>
   MADE.map((kind) => rightTo('create', kind, { namespace }));
+
+/** The right that the requester of a hook needs: a pod in the namespace of the plan runs what the hook says. */
+export const rightToRun = ({ metadata: { namespace = '' } }: Pick<Plan, 'metadata'>): Right =>
+  rightTo('create', POD, { namespace });
 
 const POD: Kind = { apiVersion: 'v1', kind: 'Pod' };
 const MADE: readonly Kind[] = [LIVE_KIND.vm, LIVE_KIND.dataVolume, LIVE_KIND.claim];

@@ -72,15 +72,29 @@ describe('BoundedCluster', () => {
     expect(sent()).toBe(3);
   });
 
-  test('eight requests are sent at once', async () => {
-    const { promise, resolve } = Promise.withResolvers<string>();
-    const { cluster, sent } = aCluster(() => promise);
-    const asked = Array.from({ length: 20 }, () => cluster.version());
+  test('eight requests are sent at once, and one until a server has answered', async () => {
+    let answer = Promise.withResolvers<string>();
+    const { cluster, sent } = aCluster(() => answer.promise);
+    const askAll = (): Promise<string[]> => Promise.all(Array.from({ length: 20 }, () => cluster.version()));
+    const first = askAll();
     await new Promise((next) => setImmediate(next));
-    expect(sent()).toBe(8);
-    resolve('v1');
-    await Promise.all(asked);
-    expect(sent()).toBe(20);
+    expect(sent()).toBe(1);
+    answer.resolve('v1');
+    await first;
+    answer = Promise.withResolvers();
+    const second = askAll();
+    await new Promise((next) => setImmediate(next));
+    expect(sent()).toBe(20 + 8);
+    answer.resolve('v1');
+    await second;
+    expect(sent()).toBe(40);
+  });
+
+  test('of twenty requests at once to a server that fails one is sent', async () => {
+    const { cluster, sent } = aCluster(() => Promise.reject(new Unreachable('no answer')));
+    const asked = await Promise.allSettled(Array.from({ length: 20 }, () => cluster.version()));
+    expect(asked.filter(({ status }) => status === 'rejected')).toHaveLength(20);
+    expect(sent()).toBe(1);
   });
 
   test('a server whose answers keep the process busy waits four times as long', async () => {

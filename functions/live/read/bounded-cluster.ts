@@ -47,6 +47,9 @@ export class BoundedCluster implements ApiServer {
   readonly #client: ApiServer;
   readonly #options: BoundedClusterOptions;
   readonly #requests = new Turns(MAX_REQUESTS);
+  /** The queue of requests until one is answered, at first and after a failure: a bad server costs one answer at a time. */
+  readonly #trials = new Turns();
+  #isAnswering = false;
   #restMs = 0;
   /** Elapsed milliseconds. */
   #restsUntil = 0;
@@ -136,12 +139,13 @@ export class BoundedCluster implements ApiServer {
 
   async #ask<T>(request: () => Promise<T>): Promise<T> {
     this.#expectNoRest();
-    const end = await this.#requests.next();
+    const end = await (this.#isAnswering ? this.#requests : this.#trials).next();
     try {
       await this.#wait();
       this.#expectNoRest();
       const answer = await request();
       this.#restMs = 0;
+      this.#isAnswering = true;
       return answer;
     } catch (error) {
       throw this.#failed(error);
@@ -170,6 +174,7 @@ export class BoundedCluster implements ApiServer {
       this.#restMs = 0;
       return error;
     }
+    this.#isAnswering = false;
     const { clock, onFailure } = this.#options;
     onFailure(error);
     const now = clock.elapsed();

@@ -7,7 +7,7 @@ import { webhook } from './webhooks.ts';
 const RULE: Rule = {
   apiGroups: ['forklift.konveyor.io'],
   apiVersions: ['*'],
-  resources: ['plans', 'migrations', 'providers', 'storagemaps', 'networkmaps'],
+  resources: ['plans', 'migrations', 'providers', 'storagemaps', 'networkmaps', 'hooks'],
   operations: ['CREATE', 'UPDATE'],
   scope: 'Namespaced',
 };

@@ -111,7 +111,7 @@ export const aHook = (...changes: Change<Hook>[]): Hook =>
   build<Hook>(
     {
       ...FORKLIFT_KIND.hook,
-      metadata: metadata('hook'),
+      metadata: written('hook'),
       spec: { image: 'quay.io/example/runner:1', playbook: 'LSBob3N0czogYWxsCg==', deadline: 300 },
     },
     changes,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { LIVE_ANNOTATION } from '../../../../functions/domain/live/names.ts';
 import { hookName, runLabels, type RunId } from '../../../../functions/live/run/names.ts';
 import type { Job } from '../../../../functions/domain/live/kubevirt.ts';
 import {
@@ -8,7 +9,7 @@ import {
   PLANS,
   VIRTUAL_MACHINES,
 } from '../../../../functions/kubernetes/live-resources.ts';
-import { aHook } from '../../../support/builders/live.ts';
+import { aHook, TOM } from '../../../support/builders/live.ts';
 import { conditionsOf, ModelledRun } from '../world/modelled-run.ts';
 
 /** Its PreHook has been started. */
@@ -19,13 +20,31 @@ async function withPreHook(): Promise<ModelledRun> {
   return run;
 }
 
-async function aboutToHook(): Promise<ModelledRun> {
+/** `requester`: who wrote the hook, as stored. */
+async function aboutToHook(requester = TOM): Promise<ModelledRun> {
   const run = await ModelledRun.start();
-  await run.hub.create(HOOKS, { metadata: { namespace: 'tenant', name: 'hook' }, spec: aHook().spec });
+  const annotations = { [LIVE_ANNOTATION.requester]: requester };
+  const metadata = { namespace: 'tenant', name: 'hook', annotations };
+  await run.hub.create(HOOKS, { metadata, spec: aHook().spec });
   const hooks = [{ step: 'PreHook', hook: { namespace: 'tenant', name: 'hook' } }];
   await run.patchPlan({ spec: { vms: [{ name: 'web', namespace: 'vms', hooks }] } });
   return run;
 }
+
+describe('a hook whose requester', () => {
+  const mallory = JSON.stringify({ user: 'mallory', groups: [] });
+
+  test.each([
+    ['may make no pod', mallory, /Hook tenant\/hook: User "mallory" cannot create pods in namespace tenant/],
+    ['is not known', '', /Hook tenant\/hook: Nobody is known to have written it/],
+  ])('%s is not run, and the Migration says why', async (_what, requester, message) => {
+    const run = await aboutToHook(requester);
+    run.forbids = ({ resource }, user) => user === 'mallory' && resource === 'pods';
+    await run.resync();
+    expect(await jobsOf(run)).toEqual([]);
+    expect(JSON.stringify((await run.migration()).status).replaceAll('\\"', '"')).toMatch(message);
+  });
+});
 
 const jobsOf = async (run: ModelledRun): Promise<readonly Job[]> => (await run.hub.list(JOBS, {})).items;
 
