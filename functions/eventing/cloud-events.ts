@@ -8,6 +8,7 @@ import {
   type MaintenanceChanged,
   type OurEvent,
 } from '../domain/events.ts';
+import { DNS_LABEL } from '../domain/dns-name.ts';
 import type { OutboxEntry } from '../domain/progress/progress-object.ts';
 import type { MoveEvent } from '../domain/live/move-events.ts';
 import type { PostedEvent } from './posted-event.ts';
@@ -101,7 +102,7 @@ export function toCloudEvent(event: OurEvent): CloudEvent<Record<string, unknown
 const sourceEvent = z.object({
   id: z.string(),
   type: z.enum(SOURCE_EVENT),
-  namespace: z.string().check(z.minLength(1, 'is empty: the object has no namespace')),
+  namespace: z.string().check(z.minLength(1, 'is empty: the object has no namespace'), z.regex(DNS_LABEL)),
   kind: z.optional(z.string()),
 });
 
