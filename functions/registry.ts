@@ -25,12 +25,13 @@ export interface Served {
 export async function functionFor({ cluster, settings, log }: ProcessParts): Promise<Served> {
   const { context, drain } = newStepContext({ cluster, settings, log });
   if (settings.STEP === LIVE) {
-    const { newLiveFunction, Remotes } = await import('./live/function.ts');
+    const { newLiveFunction, refusingOwnPods, Remotes } = await import('./live/function.ts');
     const handle = newLiveFunction({
       hub: cluster,
       // Nothing that a tenant writes leads to what listens on the machine itself.
       remotes: new Remotes({
         allowLoopback: settings.LIVE_MIGRATION === 'loopback',
+        isRefused: refusingOwnPods(cluster, settings.PROVIDER_NETWORKS),
         maxKeptBytes: MAX_KEPT_BYTES,
         memoryBytes: 2 * MAX_KEPT_BYTES,
         ...{ clock: context.clock, log },

@@ -10,6 +10,7 @@ import type { ReconcileResult } from './migration/start.ts';
 import { reconcileMigration, type MigrationAt } from './migration/reconcile.ts';
 import { migrationsOfEvent } from './migration/migrations-of-event.ts';
 
+export { refusingOwnPods } from './read/cluster-addresses.ts';
 export { Remotes } from './read/remote.ts';
 
 /**

@@ -8,6 +8,7 @@ describe('readSettings', () => {
   test('what is not set has its default', () => {
     expect(readSettings(SINK)).toEqual({
       PORT: 8080,
+      PROVIDER_NETWORKS: [],
       K_SINK: 'http://broker.example/',
       SERVICE_ACCOUNT_FOLDER: '/var/run/secrets/kubernetes.io/serviceaccount',
       KUBEVIRT_NAMESPACE: 'kubevirt',

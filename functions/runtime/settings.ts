@@ -59,6 +59,14 @@ const functionsSchema = z.object({
   STEP: z.optional(z.enum([...STEP_NAMES, LIVE])),
   /** How many VMs of a Migration move at the same time. */
   LIVE_VMS: whole(1, 200, 20),
+  /** Networks where Providers' servers may be although pods or Services of this cluster have addresses there. */
+  PROVIDER_NETWORKS: z.pipe(
+    z.pipe(
+      z._default(z.string(), ''),
+      z.transform((text) => text.split(',').filter((part) => part !== '')),
+    ),
+    z.array(z.union([z.cidrv4(), z.cidrv6()], 'must be networks such as 10.0.0.0/8')),
+  ),
   SETTLE_MS: whole(0, 2_000, 250),
   /** The guard's /view. */
   VIEW_URL: z.optional(url),

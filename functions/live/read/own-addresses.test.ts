@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { lookupOthers } from './own-addresses.ts';
+import { isOwnAddress, lookupOthers } from './own-addresses.ts';
 
 const look = (hostname: string, all: boolean): Promise<unknown> =>
   new Promise((resolve) => {
-    lookupOthers(hostname, { all }, (error, address) => resolve(error?.message ?? address));
+    lookupOthers(isOwnAddress)(hostname, { all }, (error, address) => resolve(error?.message ?? address));
   });
 
 describe('lookupOthers', () => {

@@ -1,5 +1,6 @@
-import { lookup } from 'node:dns';
+import { lookup, type LookupAddress } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
+import type { IsRefused } from './cluster-addresses.ts';
 
 /** Loopback, link-local and unspecified: the services there are for the machine itself, such as a cloud's metadata. */
 const OWN = new BlockList();
@@ -15,24 +16,38 @@ for (const [address, prefix] of [
   for (const before of ['64:ff9b::', '::']) OWN.addSubnet(`${before}${address}`, 96 + prefix, 'ipv6');
 }
 
-/** Whether the text is an address of this machine, as it is in a URL or looked up. A name is none. */
-export function isOwnAddress(text: string): boolean {
-  const address = text.replace(/^\[|\]$/g, '');
-  const family = isIP(address);
-  return family !== 0 && OWN.check(address, family === 6 ? 'ipv6' : 'ipv4');
-}
+/** Whether the address is one of this machine. */
+export const isOwnAddress: IsRefused = (address) =>
+  Promise.resolve(OWN.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'));
 
 /**
- * Looks names up as node:dns does, but finds no address for a name of an own address: the owner of a name can give it any address, also
- * between two requests.
+ * Looks names up as node:dns does, but finds no address that is refused: the owner of a name can give it any address, also between two
+ * requests.
  */
-export const lookupOthers: LookupFunction = (hostname, options, answer) => {
-  lookup(hostname, { ...options, all: true }, (error, addresses) => {
-    const others = error === null ? addresses.filter(({ address }) => !isOwnAddress(address)) : [];
-    const [first] = others;
-    if (first === undefined)
-      answer(error ?? new Error(`${hostname} is an address of this machine: it is not asked`), []);
-    else if (options.all === true) answer(null, others);
-    else answer(null, first.address, first.family);
-  });
-};
+export const lookupOthers =
+  (isRefused: IsRefused): LookupFunction =>
+  (hostname, options, answer) => {
+    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error !== null) {
+        answer(error, []);
+        return;
+      }
+      othersOf(addresses, isRefused).then(
+        (others) => {
+          const [first] = others;
+          if (first === undefined) answer(refused(hostname), []);
+          else if (options.all === true) answer(null, others);
+          else answer(null, first.address, first.family);
+        },
+        (cause: unknown) => answer(new Error(`${hostname} cannot be checked`, { cause }), []),
+      );
+    });
+  };
+
+async function othersOf(addresses: readonly LookupAddress[], isRefused: IsRefused): Promise<LookupAddress[]> {
+  const refusals = await Promise.all(addresses.map(({ address }) => isRefused(address)));
+  return addresses.filter((_, index) => refusals[index] !== true);
+}
+
+export const refused = (hostname: string): Error =>
+  new Error(`${hostname} is an address of this machine or of a pod or Service here: it is not asked`);

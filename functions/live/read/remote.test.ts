@@ -120,3 +120,19 @@ test('no request leaves for an address of this machine', async () => {
     expect(logged.at(-1)).toContain('address of this machine');
   }
 });
+
+test.each(['https://192.0.2.7', 'https://localhost'])(
+  'no request leaves for %s where the address is refused',
+  async (url) => {
+    const asked: string[] = [];
+    const cluster = new Remotes({
+      ...{ allowLoopback: true, maxKeptBytes: MIB, memoryBytes: MIB, clock: systemClock },
+      isRefused: (address) => Promise.resolve(asked.push(address) > 0),
+      log: (_, message, fields) => void logged.push(`${message} ${JSON.stringify(fields)}`),
+    }).at({ ...server.remote('good'), url });
+    const failure = await failureOf(cluster.get(VIRTUAL_MACHINES, AT));
+    expect(failure?.message).toBe('the API server cannot be reached');
+    expect(logged.at(-1)).toContain('address of this machine or of a pod');
+    expect(asked.length).toBeGreaterThan(0);
+  },
+);

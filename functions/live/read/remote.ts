@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { RequestOptions } from 'node:https';
+import { isIP } from 'node:net';
 import { FIELD_MANAGER } from '../../domain/names.ts';
 import { Client } from '../../kubernetes/api-client.ts';
 import type { Bounds } from '../../kubernetes/bounds.ts';
@@ -10,7 +11,8 @@ import { Transport } from '../../kubernetes/transport.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Log } from '../../runtime/log.ts';
 import { BoundedCluster } from './bounded-cluster.ts';
-import { isOwnAddress, lookupOthers } from './own-addresses.ts';
+import type { IsRefused } from './cluster-addresses.ts';
+import { isOwnAddress, lookupOthers, refused } from './own-addresses.ts';
 
 /** The API server of another cluster, and a token for it. */
 export interface Remote {
@@ -26,6 +28,8 @@ export interface Remote {
 export interface RemotesOptions {
   /** Whether addresses of this machine are allowed: only for clusters that are on it, and never by a tenant's input. */
   readonly allowLoopback: boolean;
+  /** Whether an address is refused besides. */
+  readonly isRefused?: IsRefused;
   /** See Client. */
   readonly maxKeptBytes: number;
   /** Bytes for the answers of all API servers together; they may take twice as much. */
@@ -78,24 +82,36 @@ export class Remotes {
     return client;
   }
 
+  readonly #isRefused: IsRefused = async (address) => {
+    const { allowLoopback, isRefused } = this.#options;
+    return (!allowLoopback && (await isOwnAddress(address))) || (await isRefused?.(address)) === true;
+  };
+
   /** Creates the client; connections are kept. A redirect is an error, so the token goes to this address only. */
   #connect({ url, token, ca, isInsecure }: Remote): ApiServer {
-    const { allowLoopback, maxKeptBytes, clock, log } = this.#options;
+    const { maxKeptBytes, clock, log } = this.#options;
     const server = new URL(url);
-    const isRefused = !allowLoopback && isOwnAddress(server.hostname);
     const credentials: RequestOptions = {
       headers: { authorization: `Bearer ${token}` },
       ...(ca === undefined ? {} : { ca }),
       ...(isInsecure ? { rejectUnauthorized: false } : {}),
-      ...(allowLoopback ? {} : { lookup: lookupOthers }),
+      lookup: lookupOthers(this.#isRefused),
+    };
+    // An address is looked up nowhere, so it is checked before the first request.
+    let isChecked = false;
+    const expectOther = async (): Promise<void> => {
+      const address = server.hostname.replace(/^\[|\]$/g, '');
+      if (isIP(address) !== 0 && !isChecked && (await this.#isRefused(address)))
+        throw new Unreachable('no request is sent', { cause: refused(server.hostname) });
+      isChecked = true;
     };
     const budget = this.#memory.newBudget();
     const access = {
       server,
-      credentials: () =>
-        isRefused
-          ? Promise.reject(new Unreachable(`${server.hostname} is an address of this machine`))
-          : Promise.resolve(credentials),
+      credentials: async () => {
+        await expectOther();
+        return credentials;
+      },
       bounds: { ...BOUNDS, budget },
     };
     const client = new Client(new Transport(access, FIELD_MANAGER), FIELD_MANAGER, maxKeptBytes);

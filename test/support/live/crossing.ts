@@ -19,6 +19,7 @@ import {
   STORAGE_CLASSES,
   STORAGE_MAPS,
 } from '../../../functions/kubernetes/live-resources.ts';
+import { refusingOwnPods } from '../../../functions/live/read/cluster-addresses.ts';
 import { Remotes } from '../../../functions/live/read/remote.ts';
 import { isAlreadyExists } from '../../../functions/kubernetes/errors.ts';
 import { KUBEVIRTS, NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
@@ -409,10 +410,12 @@ export class Crossing extends PlannedMove {
     super(options);
     const { lines, log } = newLines();
     this.lines = lines;
+    const hub = connect(options.kubeconfig, 'live');
     this.#handle = newLiveFunction({
-      hub: connect(options.kubeconfig, 'live'),
+      hub,
       remotes: new Remotes({
         allowLoopback: true,
+        isRefused: refusingOwnPods(hub, []),
         maxKeptBytes: 1024 * 1024,
         memoryBytes: 48 * 1024 * 1024,
         ...{ clock: systemClock, log },

@@ -1,0 +1,41 @@
+import { BlockList, isIP } from 'node:net';
+import type { KubernetesObject } from '../../domain/objects.ts';
+import { named } from '../../cluster/listed.ts';
+import type { Reader, ResourceType } from '../../kubernetes/cluster.ts';
+
+interface AddressedPod extends KubernetesObject {
+  spec: { hostNetwork?: boolean };
+}
+
+const pods: ResourceType<AddressedPod> = { apiVersion: 'v1', kind: 'Pod', plural: 'pods', namespaced: true };
+/** Lists of pods with an address of their own. */
+const OWN_PODS = named(pods, ({ spec }) => spec.hostNetwork !== true);
+const SERVICES = named({ apiVersion: 'v1', kind: 'Service', plural: 'services', namespaced: true });
+/** The watch cache may answer: what has the address now need not have it in a moment. */
+const CACHED = { resourceVersion: '0' } as const;
+
+/** Whether a Provider's server must not be at the address. Rejects as `list` does. */
+export type IsRefused = (address: string) => Promise<boolean>;
+
+/**
+ * Refuses the addresses of pods and Services of this cluster: what listens there is not for each author of a Provider. A pod of the
+ * host's network has its node's address, as an API server has. `allowed`: networks of an admin, such as "10.0.0.0/8", where servers may be,
+ * as those of hosted control planes.
+ */
+export function refusingOwnPods(hub: Pick<Reader, 'list'>, allowed: readonly string[]): IsRefused {
+  const networks = new BlockList();
+  for (const network of allowed) {
+    const [address = '', prefix] = network.split('/');
+    networks.addSubnet(address, Number(prefix), familyOf(address));
+  }
+  return async (address) => {
+    if (networks.check(address, familyOf(address))) return false;
+    const lists = await Promise.all([
+      hub.list(OWN_PODS, { fieldSelector: `status.podIP=${address}` }, CACHED),
+      hub.list(SERVICES, { fieldSelector: `spec.clusterIP=${address}` }, CACHED),
+    ]);
+    return lists.some(({ items }) => items.length > 0);
+  };
+}
+
+const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
