@@ -51,7 +51,27 @@ export const TO_HEALTH = {
   'dead letters of 8 MiB': { ...LETTER, body: 'x'.repeat(8 * MIB) },
 } as const satisfies Record<string, Shape>;
 
-const SHAPES: Readonly<Record<string, Shape>> = { ...TO_REVIEWS, ...TO_HEALTH };
+const EVENT = {
+  method: 'POST',
+  path: '/',
+  headers: {
+    'ce-specversion': '1.0',
+    'ce-id': 'x',
+    'ce-source': '/x',
+    'ce-type': 'io.kubevirt.mtq.migration.feasible',
+  },
+} as const;
+
+/** What any pod may send to a function. */
+export const TO_FUNCTIONS = {
+  events: { ...EVENT, body: '{"namespace":"hostile"}' },
+  'events with many values': { ...EVENT, body: `[${'{},'.repeat(85_000)}{}]` },
+  'events of 8 MiB': { ...EVENT, body: 'x'.repeat(8 * MIB) },
+  'unfinished events': { ...EVENT, isUnfinished: true, body: 'x'.repeat(250 * 1024) },
+  'no events': { method: 'POST', path: '/', body: '{}' },
+} as const satisfies Record<string, Shape>;
+
+const SHAPES: Readonly<Record<string, Shape>> = { ...TO_REVIEWS, ...TO_HEALTH, ...TO_FUNCTIONS };
 
 async function attack(port: number, name: string, { connections, perSecond }: Attack): Promise<void> {
   const shape = SHAPES[name];

@@ -4,6 +4,7 @@ import { Agent, request as httpsRequest } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { anEvent } from '../environment/function-host.ts';
 import { reviewOf } from './hostile-client.ts';
 
 const CLIENT = fileURLToPath(new URL('hostile-client.ts', import.meta.url));
@@ -35,56 +36,65 @@ export async function startHostileClient(hostility: Hostility): Promise<{ stop: 
 
 /** Milliseconds of each request; Infinity for one without a usable answer within the API server's 3 s. */
 export interface Latencies {
-  readonly reviews: readonly number[];
+  /** Reviews, or events. */
+  readonly work: readonly number[];
   readonly liveness: readonly number[];
 }
 
 const WITHIN_MS = 3_000;
+const EVERY_MS = 50;
 const REVIEW = reviewOf('{"metadata":{}}', 'default');
 
-/** Sends real reviews as an API server of this address does, on connections that it keeps, and liveness probes as a kubelet does, on new ones. */
+/** Sends so many real requests, and liveness probes as a kubelet does, each twenty times a second. */
 export async function measure(
-  { tlsPort, healthPort }: { readonly tlsPort: number; readonly healthPort: number },
-  { count, address }: { readonly count: number; readonly address: string },
+  { ask, healthPort }: { readonly ask: () => Promise<boolean>; readonly healthPort: number },
+  count: number,
 ): Promise<Latencies> {
+  const probe = (): Promise<boolean> =>
+    fetch(`http://127.0.0.1:${String(healthPort)}/health/liveness`, {
+      headers: { connection: 'close' },
+      signal: AbortSignal.timeout(WITHIN_MS),
+    }).then(({ ok }) => ok);
+  const work: Promise<number>[] = [];
+  const liveness: Promise<number>[] = [];
+  for (let at = 0; at < count; at += 1) {
+    work.push(timed(ask));
+    liveness.push(timed(probe));
+    await delay(EVERY_MS);
+  }
+  return { work: await Promise.all(work), liveness: await Promise.all(liveness) };
+}
+
+async function timed(ask: () => Promise<boolean>): Promise<number> {
+  const since = performance.now();
+  const isAnswered = await ask().catch(() => false);
+  return isAnswered ? performance.now() - since : Infinity;
+}
+
+/** Returns what sends real reviews as an API server of this address does, on connections that it keeps. */
+export function reviewsFrom(address: string, tlsPort: number): () => Promise<boolean> {
   const agent = new Agent({ keepAlive: true, rejectUnauthorized: false, localAddress: address });
-  const ask = async (): Promise<number> => {
-    const since = performance.now();
+  return async () => {
     const request = httpsRequest({
       ...{ host: address, port: tlsPort, method: 'POST', path: '/review', agent },
       headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(REVIEW) },
       signal: AbortSignal.timeout(WITHIN_MS),
     });
-    try {
-      const responded = once(request, 'response');
-      request.end(REVIEW);
-      const [response] = (await responded) as [IncomingMessage];
-      const text = (await response.toArray()).join('');
-      // A refusal because of our own deadline is no answer.
-      return text.includes('"uid"') && !text.includes('"code":503') ? performance.now() - since : Infinity;
-    } catch {
-      return Infinity;
-    }
+    const responded = once(request, 'response');
+    request.end(REVIEW);
+    const [response] = (await responded) as [IncomingMessage];
+    const text = (await response.toArray()).join('');
+    // A refusal because of our own deadline is no answer.
+    return text.includes('"uid"') && !text.includes('"code":503');
   };
-  const probe = async (): Promise<number> => {
-    const since = performance.now();
-    const url = `http://127.0.0.1:${String(healthPort)}/health/liveness`;
-    const headers = { connection: 'close' };
-    return fetch(url, { headers, signal: AbortSignal.timeout(WITHIN_MS) }).then(
-      ({ ok }) => (ok ? performance.now() - since : Infinity),
-      () => Infinity,
-    );
-  };
-  const [reviews, liveness]: Promise<number>[][] = [[], []];
-  for (let at = 0; at < count; at += 1) {
-    reviews?.push(ask());
-    liveness?.push(probe());
-    await delay(50);
-  }
-  const latencies = {
-    reviews: await Promise.all(reviews ?? []),
-    liveness: await Promise.all(liveness ?? []),
-  };
-  agent.destroy();
-  return latencies;
 }
+
+/** Returns what sends an event as the Broker does. */
+export const eventsTo =
+  (port: number): (() => Promise<boolean>) =>
+  async () => {
+    const { headers = {}, body = '' } = anEvent();
+    const signal = AbortSignal.timeout(WITHIN_MS);
+    const url = `http://127.0.0.1:${String(port)}/`;
+    return (await fetch(url, { method: 'POST', headers, body, signal })).status === 204;
+  };
