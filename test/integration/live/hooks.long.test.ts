@@ -34,7 +34,7 @@ async function planWithHooks(crossing: Crossing, namespace: string, details: VmD
   await crossing.createPlan([{ name: 'web', hooks }]);
   for (const { hook } of hooks)
     await crossing.admin.create(HOOKS, {
-      metadata: hook,
+      metadata: crossing.written(hook.name),
       spec: { image: 'registry.example/hook', playbook: base64('- hosts: localhost'), deadline: 300 },
     });
 }

@@ -252,7 +252,7 @@ export class PlannedMove {
     const named = (name: string): { namespace: string; name: string } => ({ namespace, name });
     const provider = { source: named('source'), destination: named('target') };
     await admin.create(STORAGE_MAPS, {
-      metadata: this.#written('storage'),
+      metadata: this.written('storage'),
       spec: {
         provider,
         map: [
@@ -264,11 +264,11 @@ export class PlannedMove {
       },
     });
     await admin.create(NETWORK_MAPS, {
-      metadata: this.#written('networks'),
+      metadata: this.written('networks'),
       spec: { provider, map: [{ source: { type: 'pod' }, destination: { type: 'pod' } }] },
     });
     await admin.create(PLANS, {
-      metadata: this.#written(PLAN),
+      metadata: this.written(PLAN),
       spec: {
         type: 'live',
         provider,
@@ -281,7 +281,7 @@ export class PlannedMove {
   }
 
   /** As the guard has it. A guard that is there writes the user of the request in its place. */
-  #written(name: string): { namespace: string; name: string; annotations: Record<string, string> } {
+  written(name: string): { namespace: string; name: string; annotations: Record<string, string> } {
     const { namespace, author = ANYBODY } = this.#options;
     return { namespace, name, annotations: { [LIVE_ANNOTATION.requester]: JSON.stringify(author) } };
   }
@@ -290,7 +290,7 @@ export class PlannedMove {
   async #createProvider(side: 'source' | 'target'): Promise<void> {
     const { namespace, members, hub, access = {} } = this.#options;
     const at = { namespace, name: side };
-    const metadata = this.#written(side);
+    const metadata = this.written(side);
     if (members[side].id === hub.id) {
       await this.admin.create(PROVIDERS, { metadata, spec: { type: 'openshift', url: '' } });
       return;
