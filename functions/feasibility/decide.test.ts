@@ -14,7 +14,7 @@ import { aSnapshot, aView, aVmmrq, giving, RULES } from '../../test/support/buil
 import { assess } from '../domain/verdict/assessment.ts';
 import type { OurEvent } from '../domain/events.ts';
 import { ANNOTATION, EVENT, REASON } from '../domain/names.ts';
-import type { Namespace } from '../domain/objects.ts';
+import type { Namespace, Vmmrq } from '../domain/objects.ts';
 import { statusReport } from '../domain/verdict/report.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import { decide, type FeasibilityDecision } from './decide.ts';
@@ -218,6 +218,22 @@ test('a VMMRQ’s status reports the snapshot (F7)', () => {
   expect(decide(snapshot, assessment).statusOf(vmmrq)).toEqual(
     statusReport(vmmrq, snapshot, assessment.verdicts),
   );
+});
+
+describe('a VMMRQ whose status the incumbent uses is not written', () => {
+  const record = aVmmrq((one) => ({
+    ...one,
+    status: { originalBlockingResourceQuotas: [{ name: 'quota', spec: { hard: { pods: '10' } } }] },
+  }));
+
+  test.each<[string, Partial<NamespaceSnapshot>, Vmmrq, boolean]>([
+    ['the incumbent is there', { view: aView({ incumbent: 'remove it' }) }, aVmmrq(), false],
+    ['the guard does not answer, and the record is there', { view: undefined }, record, false],
+    ['the guard does not answer, and there is none', { view: undefined }, aVmmrq(), true],
+    ['the incumbent is gone, and has left its record', { view: aView() }, record, true],
+  ])('%s', (_what, different, vmmrq, isWritten) => {
+    expect(decided(different).statusOf(vmmrq) !== undefined).toBe(isWritten);
+  });
 });
 
 test('the reason and the message are those of the next action', () => {

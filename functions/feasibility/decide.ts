@@ -30,8 +30,8 @@ export interface FeasibilityDecision {
   readonly reply?: OurEvent;
   readonly nudges: readonly Nudge[];
   readonly events: readonly EventReport[];
-  /** The new status of a VMMRQ. */
-  readonly statusOf: (vmmrq: Vmmrq) => VmmrqStatus;
+  /** The new status of a VMMRQ; undefined: it is not written. */
+  readonly statusOf: (vmmrq: Vmmrq) => VmmrqStatus | undefined;
 }
 
 /** Turns the verdicts of a namespace into the reply, the nudges and the reports. */
@@ -43,9 +43,19 @@ export function decide(snapshot: NamespaceSnapshot, assessment: Assessment): Fea
     ...replyOf(snapshot, blocked, migrations),
     nudges: nudgesOf(snapshot, blocked),
     events: blocked.flatMap((verdict) => eventsOf(snapshot, verdict)),
-    statusOf: (vmmrq) => statusReport(vmmrq, snapshot, verdicts),
+    statusOf: (vmmrq) =>
+      isOfIncumbent(vmmrq, snapshot) ? undefined : statusReport(vmmrq, snapshot, verdicts),
   };
 }
+
+/**
+ * Whether the incumbent uses the VMMRQ's status: there it keeps the only record of the quotas that it has raised (facts/peers.md §1). While
+ * the guard does not answer, the record shows it.
+ */
+const isOfIncumbent = ({ status }: Vmmrq, { view }: NamespaceSnapshot): boolean =>
+  view === undefined
+    ? (status?.originalBlockingResourceQuotas ?? []).length > 0
+    : view.incumbent !== undefined;
 
 function summaryOf(blocked: readonly Verdict[]): Pick<FeasibilityDecision, 'reason' | 'message'> {
   const leading = blocked.find(({ verdict }) => verdict === 'FitsWithRaise') ?? blocked[0];

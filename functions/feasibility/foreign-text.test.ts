@@ -36,7 +36,7 @@ const FORGERIES: Readonly<Record<string, (text: string) => Partial<NamespaceSnap
 function written(different: Partial<NamespaceSnapshot>): string[][] {
   const snapshot = aSnapshot(different);
   const { events, statusOf, reply } = decide(snapshot, assess(snapshot, RULES));
-  const conditions = statusOf(aVmmrq()).conditions ?? [];
+  const conditions = statusOf(aVmmrq())?.conditions ?? [];
   const data = reply === undefined ? {} : toCloudEvent(reply).data;
   return [
     ...conditions.map(({ reason, message }) => [rawText(reason), ...rawText(message).split('\n')]),

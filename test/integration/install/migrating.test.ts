@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { KubernetesObject } from '../../../functions/domain/objects.ts';
+import { EVENT } from '../../../functions/domain/names.ts';
+import type { KubernetesObject, Vmmrq } from '../../../functions/domain/objects.ts';
 import type { New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
-import { EVENTS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import { EVENTS, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { CRDS, untilServed } from '../../cluster/served.ts';
 import { expectQuiescent } from '../../support/invariants/quiescent.ts';
 import { askUntil } from '../../support/eventually.ts';
@@ -68,6 +69,35 @@ test('beside the incumbent no lock is set, and the tenant sees the reason', asyn
     );
   }
   expect(tenant.history.locks()).toEqual([]);
+});
+
+test('the incumbent’s record of the quotas that it has raised stays as it is', async () => {
+  const { admin } = environment;
+  const at = { namespace: tenant.name, name: 'more' };
+  const { object: quota } = await admin.get(RESOURCE_QUOTAS, { ...at, name: 'quota' });
+  const { object: vmmrq } = await admin.get(VMMRQS, at);
+  // In the order seen: it records, which is an event for us; later it restores from the record.
+  const status = {
+    ...vmmrq.status,
+    migrationsToBlockingResourceQuotas: { mig0: ['quota'] },
+    originalBlockingResourceQuotas: [{ name: 'quota', spec: quota.spec }],
+  };
+  const recorded = await admin.replace(VMMRQS, { ...vmmrq, status }, { subresource: 'status' });
+  await environment.forge({
+    type: EVENT.resyncRequested,
+    from: 'incumbent',
+    namespace: tenant.name,
+    cause: 'a',
+  });
+  const { object: after } = await admin.get(VMMRQS, at);
+  expect(after).toEqual(recorded.object);
+  await admin.replace(VMMRQS, vmmrqWithout(after), { subresource: 'status' });
+});
+
+/** As the incumbent leaves it once it has restored the quotas. */
+const vmmrqWithout = (vmmrq: Vmmrq): Vmmrq => ({
+  ...vmmrq,
+  status: { ...vmmrq.status, migrationsToBlockingResourceQuotas: {}, originalBlockingResourceQuotas: [] },
 });
 
 test('without the incumbent the same migration succeeds, with the same VMMRQ', async () => {
