@@ -33,7 +33,7 @@ export async function functionFor({ cluster, settings, log }: ProcessParts): Pro
         allowLoopback: settings.LIVE_MIGRATION === 'loopback',
         isRefused: refusingOwnPods(cluster, settings.PROVIDER_NETWORKS),
         maxKeptBytes: MAX_KEPT_BYTES,
-        memoryBytes: 2 * MAX_KEPT_BYTES,
+        memoryBytes: MAX_KEPT_BYTES,
         ...{ clock: context.clock, log },
       }),
       ...{ clock: context.clock, log, post: context.post },

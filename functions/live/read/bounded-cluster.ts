@@ -24,7 +24,7 @@ import { Turns } from '../../runtime/turns.ts';
 const CANNOT_BE_REACHED = 'the API server cannot be reached';
 
 /** Requests to one server at once, beside watches. */
-const MAX_REQUESTS = 8;
+const MAX_REQUESTS = 4;
 /** Milliseconds for which a server gets no request after a failure; twice as long after each further one. */
 const REST_MS = { first: 1_000, max: 30_000 };
 /** A server waits so many times as long as its answers kept the process from other work. */
