@@ -3,6 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** Milliseconds of work after which the event loop is left to others, for as long as the work took. */
 const SLICE_MS = 10;
+/** Milliseconds for which it is left, at most: a process that got no CPU time has not worked. */
+const MAX_PAUSE_MS = 100;
 
 interface Client {
   /** Milliseconds that its requests were at work, on a scale on which a client that comes back begins where the others are. */
@@ -84,7 +86,7 @@ export class FairTurns {
     };
   }
 
-  /** Begins what may begin. The work of all has at most half of the thread: API servers, probes and repairs have the rest. */
+  /** Begins what may begin. The work of all has about half of the thread: API servers, probes and repairs have the rest. */
   async #begin(): Promise<void> {
     if (this.#isBeginning) return;
     this.#isBeginning = true;
@@ -95,7 +97,7 @@ export class FairTurns {
       await new Promise<void>((resolve) => process.nextTick(resolve));
       const workedMs = performance.now() - since;
       if (workedMs < SLICE_MS) continue;
-      await delay(workedMs);
+      await delay(Math.min(workedMs, MAX_PAUSE_MS));
       since = performance.now();
     }
     this.#isBeginning = false;
