@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { startGuards, type Guards, type Replica } from '../../support/environment/guards.ts';
 import { ownAddress, publish } from '../../support/environment/published.ts';
 import { TO_HEALTH, TO_REVIEWS } from '../../support/faults/hostile-client.ts';
@@ -18,6 +18,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await guards.stop();
 });
+
+jest.setTimeout(3_600_000);
 
 const COUNT = 400;
 const RATE = { connections: 8, perSecond: 10 };
