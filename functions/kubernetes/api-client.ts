@@ -17,7 +17,7 @@ import type {
   WriteOptions,
 } from './cluster.ts';
 import { ApiError, shortStatus, type Status } from './errors.ts';
-import { parseAnswer, ValueCounter, type Bounds } from './bounds.ts';
+import { parseAnswer, type Bounds } from './bounds.ts';
 import { Objects } from './one-object.ts';
 import { Lists, type TrimItem } from './pages.ts';
 import { chunksOf, type Request, type Response, type Transport } from './transport.ts';
@@ -26,7 +26,7 @@ import { linesOf } from './watch-lines.ts';
 
 /**
  * The API server's verbs as requests. `fieldManager`: of its writes. `maxKeptBytes`: bytes of a list that are kept,
- * for a process whose budget is limited.
+ * for a process whose memory is limited.
  */
 export class Client implements ApiServer {
   readonly #transport: Transport;
@@ -122,10 +122,8 @@ export class Client implements ApiServer {
     const endless = { isEndless: true, silenceMs: 120_000 };
     const request = { method: 'GET', path: pathOf(type, from, query), signal, ...endless } as const;
     const { message, date } = await this.#transport.send(request);
-    const { objectValues, errorText, budget } = this.#bounds;
-    for await (const line of linesOf(chunksOf(message), this.#bounds)) {
-      const counter = new ValueCounter(objectValues, this.#bounds);
-      counter.add(line);
+    const { errorText, budget } = this.#bounds;
+    for await (const { line, counter } of linesOf(chunksOf(message), this.#bounds)) {
       const { value: event, bytes } = parseAnswer<RawWatchEvent<T>>(line, counter, budget);
       try {
         if (event.type === 'ERROR')

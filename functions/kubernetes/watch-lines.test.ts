@@ -13,7 +13,7 @@ async function lines(text: string, bytes: number): Promise<string[]> {
     ),
   );
   const found: string[] = [];
-  for await (const line of linesOf(pieces as AsyncIterable<Buffer>, OWN_BOUNDS))
+  for await (const { line } of linesOf(pieces as AsyncIterable<Buffer>, OWN_BOUNDS))
     found.push(line.toString('utf8'));
   return found;
 }

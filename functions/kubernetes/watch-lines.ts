@@ -4,11 +4,17 @@ import { CHUNK_BYTES } from './transport.ts';
 
 const NEWLINE = 0x0a;
 
+export interface CountedLine {
+  readonly line: Buffer;
+  /** The counter of its values. */
+  readonly counter: ValueCounter;
+}
+
 /**
  * A watch is one JSON document a line; a line may come in several pieces, which are joined once. Throws Unreachable where a line is
  * longer than any object.
  */
-export async function* linesOf(chunks: AsyncIterable<Buffer>, bounds: Bounds): AsyncIterable<Buffer> {
+export async function* linesOf(chunks: AsyncIterable<Buffer>, bounds: Bounds): AsyncIterable<CountedLine> {
   const begun = new BegunLine(bounds);
   try {
     for await (const chunk of chunks) for (const line of begun.add(chunk)) yield line;
@@ -30,23 +36,25 @@ class BegunLine {
   }
 
   /** Yields the lines that end with this chunk. */
-  *add(chunk: Buffer): Iterable<Buffer> {
+  *add(chunk: Buffer): Iterable<CountedLine> {
     let from = 0;
     for (let to = chunk.indexOf(NEWLINE); to >= 0; to = chunk.indexOf(NEWLINE, from)) {
-      const line = this.end(chunk.subarray(from, to));
+      const counted = this.end(chunk.subarray(from, to));
       from = to + 1;
-      if (line.length > 0) yield line;
+      if (counted.line.length > 0) yield counted;
     }
     if (from < chunk.length) this.#keep(chunk.subarray(from));
   }
 
-  /** Returns the whole line. */
-  end(last: Buffer = Buffer.alloc(0)): Buffer {
+  /** Returns the whole line. Throws TooManyValues. */
+  end(last: Buffer = Buffer.alloc(0)): CountedLine {
+    const counter = this.#counter;
     const line = this.#pieces.length === 0 ? last : Buffer.concat([...this.#pieces, last]);
     this.#bounds.budget.free(this.#size);
     [this.#pieces, this.#size] = [[], 0];
     this.#counter = new ValueCounter(this.#bounds.objectValues, this.#bounds);
-    return line;
+    counter.add(last);
+    return { line, counter };
   }
 
   #keep(piece: Buffer): void {
