@@ -74,13 +74,11 @@ interface Process {
   readonly maintenance: MaintenanceTracker;
 }
 
+/** The parts of the process that the others are made of. */
+type Parts = Pick<Process, 'cluster' | 'settings' | 'log' | 'metrics'>;
+
 /** Creates the watch; `drain` resolves when its reports are written. */
-function newClusterWatch({
-  cluster,
-  settings,
-  log,
-  metrics,
-}: Pick<Process, 'cluster' | 'settings' | 'log' | 'metrics'>): {
+function newClusterWatch({ cluster, settings, log, metrics }: Parts): {
   readonly watch: ClusterWatch;
   readonly drain: () => Promise<void>;
   readonly post: StepContext['post'];
@@ -101,13 +99,7 @@ function newClusterWatch({
 
 /** Creates the tracker of drains and upgrades: the source of what `progress` reads, and the trigger of its runs. */
 function newMaintenance(
-  {
-    cluster,
-    settings,
-    log,
-    metrics,
-    watch,
-  }: Pick<Process, 'cluster' | 'settings' | 'log' | 'metrics' | 'watch'>,
+  { cluster, settings, log, metrics, watch }: Parts & Pick<Process, 'watch'>,
   post: StepContext['post'],
 ): MaintenanceTracker {
   const tracker = new MaintenanceTracker({
@@ -119,12 +111,7 @@ function newMaintenance(
 }
 
 /** Triggers `live` where events may have been lost. */
-function newLiveResync({
-  cluster,
-  settings,
-  log,
-  metrics,
-}: Pick<Process, 'cluster' | 'settings' | 'log' | 'metrics'>): LiveResync {
+function newLiveResync({ cluster, settings, log, metrics }: Parts): LiveResync {
   const sink = { url: settings.K_SINK ?? '', tokenFile: settings.K_SINK_TOKEN };
   const post = (event: ReadyEvent): Promise<void> => postCloudEvent(sink, event);
   const resync = new LiveResync({ cluster, log, clock: systemClock, post });

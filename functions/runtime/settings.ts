@@ -36,6 +36,12 @@ const minor = (preset: string): z.ZodMiniDefault<z.ZodMiniString> =>
 
 const file = z.optional(z.string().check(z.minLength(1)));
 
+/** Texts with commas between them. */
+const list = z.pipe(
+  z._default(z.string(), ''),
+  z.transform((text) => text.split(',').filter((part) => part !== '')),
+);
+
 /** Variables that every process of this project reads (docs/reference.md#environment-variables). */
 const shared = {
   PORT: whole(0, 65_535, 8080),
@@ -61,22 +67,13 @@ const functionsSchema = z.object({
   LIVE_VMS: whole(1, 200, 20),
   /** Networks where Providers' servers may be although pods or Services of this cluster have addresses there. */
   PROVIDER_NETWORKS: z.pipe(
-    z.pipe(
-      z._default(z.string(), ''),
-      z.transform((text) => text.split(',').filter((part) => part !== '')),
-    ),
+    list,
     z.array(z.union([z.cidrv4(), z.cidrv6()], 'must be networks such as 10.0.0.0/8')),
   ),
   SETTLE_MS: whole(0, 2_000, 250),
   /** The guard's /view. */
   VIEW_URL: z.optional(url),
-  WAKE_URLS: z.pipe(
-    z.pipe(
-      z._default(z.string(), ''),
-      z.transform((text) => text.split(',').filter((part) => part !== '')),
-    ),
-    z.array(url),
-  ),
+  WAKE_URLS: z.pipe(list, z.array(url)),
 });
 
 const DAY_SECONDS = 24 * 60 * 60;

@@ -13,7 +13,7 @@ interface Body {
   readonly isWhole?: boolean;
 }
 
-const request = (name: string, { from = 'stranger', isWhole = false }: Body = {}): IncomingMessage =>
+const request = (name: string, { from = 'a pod', isWhole = false }: Body = {}): IncomingMessage =>
   ({
     complete: isWhole,
     socket: { remoteAddress: from },
@@ -58,7 +58,7 @@ describe('a full budget', () => {
     expect(budget.take(whole('last'), 10)).toBe(true);
   });
 
-  test('drops bodies of strangers for an API server’s, however much that has', () => {
+  test('drops bodies of other clients for an API server’s, however much that has', () => {
     budget.take(whole('of the API server', API_SERVER), 8);
     budget.take(whole('waits'), 2);
     expect([budget.take(whole('another of it', API_SERVER), 2), dropped]).toEqual([true, ['waits']]);

@@ -36,7 +36,7 @@ export function withAnnotation(object: KubernetesObject, content: string | undef
 type Written = Exclude<AdmissionRequest, { operation: 'DELETE' }>;
 
 const specOf = (object: KubernetesObject | null): unknown =>
-  object === null ? undefined : Object.entries(object).find(([key]) => key === 'spec')?.[1];
+  object !== null && 'spec' in object ? object.spec : undefined;
 
 /** Whether the request is an update that leaves the spec as it is stored. */
 export const hasSameSpec = ({ object, oldObject }: Written): boolean =>

@@ -27,7 +27,8 @@ interface ReviewedProvider extends FoundProvider {
   readonly refusal: Finding | undefined;
 }
 
-async function readReviewed(
+/** Reads the provider for a user who may use it. */
+export async function readUsable(
   at: NamedReference,
   { hub, remotes }: Checking,
 ): Promise<ReviewedProvider | undefined> {
@@ -40,18 +41,12 @@ async function readReviewed(
   return { ...found, refusal };
 }
 
-/** Reads the provider for a user who may use it, if its own requester may use its Secret. */
-export const readUsable = async (
-  at: NamedReference,
-  checking: Checking,
-): Promise<FoundProvider | undefined> => readReviewed(at, checking);
-
 /** Connects to the provider's cluster, and writes the provider's findings. The result has no cluster if it does not answer. */
 export async function checkProvider(
   reference: NamedReference,
   checking: Checking,
 ): Promise<FoundProvider | undefined> {
-  const read = await readReviewed(reference, checking);
+  const read = await readUsable(reference, checking);
   if (read === undefined) return undefined;
   const { cluster, secretObject, refusal, ...view } = read;
   if (refusal !== undefined) {

@@ -1,7 +1,8 @@
-import { BlockList, isIP } from 'node:net';
+import { BlockList } from 'node:net';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import { named } from '../../cluster/listed.ts';
 import type { Reader, ResourceType } from '../../kubernetes/cluster.ts';
+import { familyOf, type IsRefused } from './own-addresses.ts';
 
 interface AddressedPod extends KubernetesObject {
   spec: { hostNetwork?: boolean };
@@ -13,9 +14,6 @@ const OWN_PODS = named(pods, ({ spec }) => spec.hostNetwork !== true);
 const SERVICES = named({ apiVersion: 'v1', kind: 'Service', plural: 'services', namespaced: true });
 /** The watch cache may answer: what has the address now need not have it in a moment. */
 const CACHED = { resourceVersion: '0' } as const;
-
-/** Whether a Provider's server must not be at the address. Rejects as `list` does. */
-export type IsRefused = (address: string) => Promise<boolean>;
 
 /**
  * Refuses the addresses of pods and Services of this cluster: what listens there is not for each author of a Provider. A pod of the
@@ -37,5 +35,3 @@ export function refusingOwnPods(hub: Pick<Reader, 'list'>, allowed: readonly str
     return lists.some(({ items }) => items.length > 0);
   };
 }
-
-const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');

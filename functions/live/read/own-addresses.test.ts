@@ -3,7 +3,9 @@ import { isOwnAddress, lookupOthers } from './own-addresses.ts';
 
 const look = (hostname: string, all: boolean): Promise<unknown> =>
   new Promise((resolve) => {
-    lookupOthers(isOwnAddress)(hostname, { all }, (error, address) => resolve(error?.message ?? address));
+    lookupOthers((address) => Promise.resolve(isOwnAddress(address)))(hostname, { all }, (error, address) =>
+      resolve(error?.message ?? address),
+    );
   });
 
 describe('lookupOthers', () => {

@@ -1,6 +1,5 @@
 import { lookup, type LookupAddress } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
-import type { IsRefused } from './cluster-addresses.ts';
 
 /** Loopback, link-local and unspecified: the services there are for the machine itself, such as a cloud's metadata. */
 const OWN = new BlockList();
@@ -16,9 +15,13 @@ for (const [address, prefix] of [
   for (const before of ['64:ff9b::', '::']) OWN.addSubnet(`${before}${address}`, 96 + prefix, 'ipv6');
 }
 
+export const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
+
 /** Whether the address is one of this machine. */
-export const isOwnAddress: IsRefused = (address) =>
-  Promise.resolve(OWN.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'));
+export const isOwnAddress = (address: string): boolean => OWN.check(address, familyOf(address));
+
+/** Whether a Provider's server must not be at the address. Rejects if that cannot be read. */
+export type IsRefused = (address: string) => Promise<boolean>;
 
 /**
  * Looks names up as node:dns does, but finds no address that is refused: the owner of a name can give it any address, also between two

@@ -11,8 +11,7 @@ import { Transport } from '../../kubernetes/transport.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Log } from '../../runtime/log.ts';
 import { BoundedCluster } from './bounded-cluster.ts';
-import type { IsRefused } from './cluster-addresses.ts';
-import { isOwnAddress, lookupOthers, refused } from './own-addresses.ts';
+import { isOwnAddress, lookupOthers, refused, type IsRefused } from './own-addresses.ts';
 
 /** The API server of another cluster, and a token for it. */
 export interface Remote {
@@ -84,7 +83,7 @@ export class Remotes {
 
   readonly #isRefused: IsRefused = async (address) => {
     const { allowLoopback, isRefused } = this.#options;
-    return (!allowLoopback && (await isOwnAddress(address))) || (await isRefused?.(address)) === true;
+    return (!allowLoopback && isOwnAddress(address)) || (await isRefused?.(address)) === true;
   };
 
   /** Creates the client; connections are kept. A redirect is an error, so the token goes to this address only. */
