@@ -1,22 +1,18 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startGuards, type Guards, type Replica } from '../../support/environment/guards.ts';
-import { ownAddress, publish } from '../../support/environment/published.ts';
-import { TO_HEALTH, TO_REVIEWS } from '../../support/faults/hostile-client.ts';
-import { measure, reviewsFrom, startHostileClient } from '../../support/faults/hostile.ts';
+import {
+  ATTACKS_ON_GUARD,
+  measure,
+  startAttackedGuard,
+  startHostileClient,
+  type AttackedGuard,
+} from '../../support/faults/hostile.ts';
 
-let guards: Guards;
-let replica: Replica;
-/** What the API server and a kubelet send. */
-let real: Parameters<typeof measure>[0];
+let guard: AttackedGuard;
 beforeAll(async () => {
-  guards = await startGuards({});
-  // Its reviews are served before those of others.
-  await publish(guards.admin, guards.controlPlane.apiServers);
-  replica = await guards.start('guard');
-  real = { ask: reviewsFrom(ownAddress(), replica.tlsPort), healthPort: replica.healthPort };
+  guard = await startAttackedGuard();
 });
 afterAll(async () => {
-  await guards.stop();
+  await guard.stop();
 });
 
 const COUNT = 40;
@@ -26,16 +22,15 @@ const RATE = { connections: 8, perSecond: 10 };
 /** As many requests as are answered once lost all. */
 const FLOOD = { connections: 64, perSecond: 0 };
 const ATTACKS = [
-  ...Object.keys(TO_REVIEWS).map((shape) => ({ ...RATE, shape, port: 'tlsPort' as const })),
-  ...Object.keys(TO_HEALTH).map((shape) => ({ ...RATE, shape, port: 'healthPort' as const })),
+  ...ATTACKS_ON_GUARD.map((attack) => ({ ...RATE, ...attack })),
   ...['empty objects', 'reviews'].map((shape) => ({ ...FLOOD, shape, port: 'tlsPort' as const })),
 ];
 
 test.each(ATTACKS)(
   '$shape, $connections connections, $perSecond a second: no real review and no probe is lost',
   async ({ port, ...attack }) => {
-    const client = await startHostileClient({ ...attack, port: replica[port] });
-    const { work, liveness } = await measure(real, COUNT).finally(() => client.stop());
+    const client = await startHostileClient({ ...attack, port: guard.replica[port] });
+    const { work, liveness } = await measure(guard.real, COUNT).finally(() => client.stop());
     expect({ work: lost(work), liveness: lost(liveness) }).toEqual({ work: 0, liveness: 0 });
   },
 );

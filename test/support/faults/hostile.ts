@@ -5,7 +5,9 @@ import type { IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { anEvent } from '../environment/function-host.ts';
-import { reviewOf } from './hostile-client.ts';
+import { startGuards, type Replica } from '../environment/guards.ts';
+import { ownAddress, publish } from '../environment/published.ts';
+import { reviewOf, TO_HEALTH, TO_REVIEWS } from './hostile-client.ts';
 
 const CLIENT = fileURLToPath(new URL('hostile-client.ts', import.meta.url));
 
@@ -87,6 +89,28 @@ export function reviewsFrom(address: string, tlsPort: number): () => Promise<boo
     // A refusal because of our own deadline is no answer.
     return text.includes('"uid"') && !text.includes('"code":503');
   };
+}
+
+/** What any pod may send to a guard, with the port that it goes to. */
+export const ATTACKS_ON_GUARD = [
+  ...Object.keys(TO_REVIEWS).map((shape) => ({ shape, port: 'tlsPort' as const })),
+  ...Object.keys(TO_HEALTH).map((shape) => ({ shape, port: 'healthPort' as const })),
+];
+
+/** A guard, and what a known API server and a kubelet send to it. */
+export interface AttackedGuard {
+  readonly replica: Replica;
+  readonly real: Parameters<typeof measure>[0];
+  readonly stop: () => Promise<void>;
+}
+
+export async function startAttackedGuard(): Promise<AttackedGuard> {
+  const guards = await startGuards({});
+  // Its reviews are served before those of others.
+  await publish(guards.admin, guards.controlPlane.apiServers);
+  const replica = await guards.start('guard');
+  const real = { ask: reviewsFrom(ownAddress(), replica.tlsPort), healthPort: replica.healthPort };
+  return { replica, real, stop: () => guards.stop() };
 }
 
 /** Returns what sends an event as the Broker does. */

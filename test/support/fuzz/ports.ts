@@ -12,7 +12,7 @@ import { newDeadLetters } from '../../../webhook/observability/dead-letter.ts';
 import { healthApp } from '../../../webhook/observability/health-app.ts';
 import { NOTHING, onlyLog } from '../environment/function-host.ts';
 
-/** A port of ours that any pod can reach. */
+/** A port of this project that any pod can reach. */
 export interface Port {
   readonly port: number;
   /** Names that came through the door. */

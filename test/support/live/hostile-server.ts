@@ -129,7 +129,7 @@ const server = createServer(workerData as KeyPair, (request, response) => {
   const isIdentity = asked.name === 'kube-system';
   response.setHeader('date', new Date().toUTCString());
   response.on('error', () => undefined);
-  // Some show who they are first, so that more is asked of them.
+  // Some show who they are first, so that they get more requests.
   if (isIdentity && request.url?.startsWith('/heavy/') === true) whole('')(response, asked);
   else way?.(response, asked);
 });

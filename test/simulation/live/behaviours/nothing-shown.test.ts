@@ -173,7 +173,7 @@ async function hubWith(isThere: boolean): Promise<{ run: ModelledRun; vm: string
   return { run, vm };
 }
 
-interface Told {
+interface Shown {
   /** The statuses of all Forklift's objects in the user's namespace, by kind and name. */
   readonly statuses: Readonly<Record<string, unknown>>;
   /** What was written there. */
@@ -181,7 +181,7 @@ interface Told {
 }
 
 /** What the statuses tell, and what is written there, once all events have come. */
-async function toldBy(fields: readonly string[], { isThere, isAllowed }: Case): Promise<Told> {
+async function shownBy(fields: readonly string[], { isThere, isAllowed }: Case): Promise<Shown> {
   const { run, vm } = await hubWith(isThere);
   run.forbids = ({ namespace, resource }, user) =>
     !isAllowed && user === 'mallory' && (namespace !== OWN || resource === 'secrets');
@@ -227,22 +227,22 @@ const NAMES = Object.keys(REFERENCES);
 
 describe('a reference into a namespace where its writer has no rights', () => {
   test.each(NAMES)('tells nothing, and nothing is written there: %s', async (name) => {
-    const [told, without] = await Promise.all(
-      [true, false].map((isThere) => toldBy([name], { isThere, isAllowed: false })),
+    const [present, without] = await Promise.all(
+      [true, false].map((isThere) => shownBy([name], { isThere, isAllowed: false })),
     );
-    expect(told?.statuses).toEqual(without?.statuses);
-    expect(JSON.stringify(told?.statuses)).not.toContain(SECRET);
-    expect(told?.writes).toEqual([]);
+    expect(present?.statuses).toEqual(without?.statuses);
+    expect(JSON.stringify(present?.statuses)).not.toContain(SECRET);
+    expect(present?.writes).toEqual([]);
   });
 
   test.each(NAMES)(
     'tells what is there to a user with all rights, and only a Provider’s status is written: %s',
     async (name) => {
-      const [told, without] = await Promise.all(
-        [true, false].map((isThere) => toldBy([name], { isThere, isAllowed: true })),
+      const [present, without] = await Promise.all(
+        [true, false].map((isThere) => shownBy([name], { isThere, isAllowed: true })),
       );
-      expect(told?.statuses).not.toEqual(without?.statuses);
-      expect([...new Set(told?.writes)]).toEqual(
+      expect(present?.statuses).not.toEqual(without?.statuses);
+      expect([...new Set(present?.writes)]).toEqual(
         ['Plan: source', 'Plan: destination'].includes(name) ? ['MODIFIED Provider asset'] : [],
       );
     },
@@ -252,11 +252,11 @@ describe('a reference into a namespace where its writer has no rights', () => {
     const some = fc.uniqueArray(fc.constantFrom(...NAMES), { minLength: 2, maxLength: 6 });
     await fc.assert(
       fc.asyncProperty(some, async (names) => {
-        const told = await toldBy(names, { isThere: true, isAllowed: false });
-        const without = await toldBy(names, { isThere: false, isAllowed: false });
-        expect(told.statuses).toEqual(without.statuses);
-        expect(JSON.stringify(told.statuses)).not.toContain(SECRET);
-        expect(told.writes).toEqual([]);
+        const present = await shownBy(names, { isThere: true, isAllowed: false });
+        const without = await shownBy(names, { isThere: false, isAllowed: false });
+        expect(present.statuses).toEqual(without.statuses);
+        expect(JSON.stringify(present.statuses)).not.toContain(SECRET);
+        expect(present.writes).toEqual([]);
       }),
       { numRuns: 60 },
     );

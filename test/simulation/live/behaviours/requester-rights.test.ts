@@ -32,18 +32,18 @@ const planOf = async (run: ModelledRun): Promise<string[]> => {
   return conditionsOf((await run.plan()).status);
 };
 
-const toldBy = ({ status }: Plan): string[] =>
+const shownBy = ({ status }: Plan): string[] =>
   (status?.conditions ?? []).map(({ message, suggestion }) => `${rawText(message)} ${rawText(suggestion)}`);
 
 describe('a plan whose requester loses a right', () => {
-  test('says which, tells nothing that it told before, and is Ready again once the user has it', async () => {
+  test('says which, shows nothing that it showed before, and is Ready again once the user has it', async () => {
     const run = await prepareIdle();
     await run.patchPlan({ spec: { vms: [{ namespace: 'vms', name: 'gone' }] } });
     expect(await planOf(run)).toEqual(['VMNotFound NotFound']);
     run.forbids = ({ verb, name }) => verb === 'use' && name !== 'destination';
     const before = run.requests.length;
     expect(await planOf(run)).toEqual(REFUSED);
-    expect(toldBy(await run.plan())).toEqual([
+    expect(shownBy(await run.plan())).toEqual([
       'User "tom" cannot use providers.forklift.konveyor.io/source in namespace tenant. ' +
         'Give the user these rights, and create it again; or let a user who has them do that.',
     ]);
@@ -70,7 +70,7 @@ test('a plan that is older than the guard’s webhook says to create it again: a
   await run.hub.delete(REVIEWS.type, REVIEWS.at);
   await run.hub.create(REVIEWS.type, { metadata: REVIEWS.at });
   expect(await planOf(run)).toEqual(REFUSED);
-  expect(toldBy(await run.plan())).toEqual([
+  expect(shownBy(await run.plan())).toEqual([
     'Nobody is known to have written it. ' +
       'Create it again while the guard reviews live migrations (config/components/live-migration).',
   ]);
@@ -89,7 +89,7 @@ describe('VMs of the plan’s own cluster', () => {
     expect(await planOf(run)).toContain('VMNotFound NotFound');
     run.forbids = ({ verb, namespace }) => verb === 'list' && namespace === '';
     expect(await planOf(run)).toEqual(REFUSED);
-    expect(toldBy(await run.plan())).toEqual([
+    expect(shownBy(await run.plan())).toEqual([
       'User "tom" cannot list virtualmachines.kubevirt.io in all namespaces. ' +
         'Name the namespace of each VM, or give the user these rights.',
     ]);
@@ -124,7 +124,7 @@ describe('a Migration whose requester may do nothing in the target namespace', (
     return rawText(status?.conditions?.[0]?.message).replaceAll(targetNamespace, 'NAMESPACE');
   }
 
-  test('is told the same whether there is one', async () => {
+  test('sees the same whether there is one', async () => {
     expect(await refusalIn('target')).toBe(await refusalIn('absent'));
   });
 });
