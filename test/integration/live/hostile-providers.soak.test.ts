@@ -41,7 +41,7 @@ describe('beside hostile API servers', () => {
 
   test.each([
     ['live', 256, LIVE],
-    ['the watcher', 192, WATCHER],
+    ['the watcher', 256, WATCHER],
   ] as const)('21 of them, %s has its %d MiB, and reads another', async (what, mib, reader) => {
     const { rss } = await readHostile({ ...reader, script, providers: 3, ways: WAYS });
     process.stdout.write(`  ${what}: at most ${(rss / MIB).toFixed(0)} MiB of ${String(mib)}\n`);
