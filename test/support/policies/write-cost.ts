@@ -10,7 +10,7 @@ const TENANT = 'tenant';
 const LABELLED = 'labelled';
 const QUOTAS = `/api/v1/namespaces/${TENANT}/resourcequotas`;
 const VMIMS = `/apis/kubevirt.io/v1/namespaces/${TENANT}/virtualmachineinstancemigrations`;
-const RUNS = 5;
+const RUNS = 3;
 
 /** CPU of the API server for one write, seconds. */
 export interface WriteCost {
@@ -30,7 +30,7 @@ const shortKeys = (count: number): Record<string, string> =>
 
 /**
  * Measures what the policies add to writes of objects with `keys` labels, or amounts: the same requests, as dry runs, before the policies are
- * installed and after. Each figure is the smallest of five, because other work of the API server only adds to it.
+ * installed and after. Each figure is the smallest of three, because other work of the API server only adds to it.
  */
 export async function measureWriteCosts(keys: number): Promise<WriteCost[]> {
   const world = await startPolicyWorld();
