@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readFile } from 'node:fs/promises';
 import type { Address } from '../../../functions/kubernetes/cluster.ts';
-import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { describeError } from '../../../functions/kubernetes/errors.ts';
+import { PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import {
   FULL_KUBEVIRTS,
   FULL_MIGRATIONS,
@@ -12,6 +13,7 @@ import {
   type KubeVirtSettings,
 } from '../../cluster/kubevirt/objects/objects.ts';
 import type { LauncherPod, RecordedEvent, Vmi, Vmim } from '../../cluster/kubevirt/objects/types.ts';
+import { askUntil } from '../../support/eventually.ts';
 import { recordHistory, type Recording, type Version } from '../../support/kubevirt/history.ts';
 import {
   createNamespace,
@@ -333,11 +335,23 @@ test('virt-controller resumes its watches after an API server restart', async ()
   await harness.controlPlane.startApiServer();
   await createNamespace(harness.admin, namespace);
   await createQuota(harness.admin, namespace, TWO_VMS);
-  // Objects of their own: what was blocked before waits twice as long as the restart took.
+  await untilOwnersAreKnown(namespace);
   await runVmi(harness.admin, { namespace, name: 'vm0' });
   await migrate(harness.admin, { namespace, name: 'mig0', vmi: 'vm0' });
   await untilMigration(harness.admin, at(namespace), isIn('Succeeded'));
 });
+
+/** For up to 30 s a starting API server refuses owners whose kind is of a CRD: its admission has not read the CRDs yet. */
+async function untilOwnersAreKnown(namespace: string): Promise<void> {
+  const owner = { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstance', name: 'vm', uid: 'uid' };
+  const pod = {
+    metadata: { namespace, name: 'pod', ownerReferences: [{ ...owner, blockOwnerDeletion: true }] },
+    spec: { containers: [{ name: 'c', image: 'i', resources: { requests: { cpu: '1' } } }] },
+  };
+  const create = (): Promise<string> =>
+    harness.admin.create(PODS, pod, { dryRun: true }).then(() => 'created', describeError);
+  await askUntil('a pod with a VMI as its owner is admitted', create, (answer) => answer === 'created');
+}
 
 /** The fields that this test reads. */
 interface AuditEvent {
