@@ -2,7 +2,14 @@ import { keepsState } from '../domain/sizing/claims.ts';
 import { needsVolumeClaims, needsLimitRanges } from '../domain/sizing/optional-reads.ts';
 import { overheadRatioOf } from '../domain/sizing/growth.ts';
 import type { Reference } from '../domain/lock.ts';
-import { candidatesAmong, isPending, launchersOf } from '../domain/migration.ts';
+import {
+  candidatesAmong,
+  isPending,
+  isShownByKubeVirt,
+  isUnexplained,
+  launchersOf,
+  leftOverLaunchers,
+} from '../domain/migration.ts';
 import { KIND, KUBEVIRT } from '../domain/names.ts';
 import type {
   KubernetesEvent,
@@ -14,7 +21,7 @@ import type {
 } from '../domain/objects.ts';
 import { dependOnPurpose, inForce } from '../domain/policy/policy.ts';
 import { isDraining } from '../domain/policy/purpose.ts';
-import { parsePodRejection } from '../domain/quota/pod-rejection.ts';
+import { candidatesIn, parsePodRejection } from '../domain/quota/pod-rejection.ts';
 import type { NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
 import { namespaceBlocker } from '../domain/verdict/namespace-precondition.ts';
 import type { View } from '../domain/view.ts';
@@ -63,7 +70,7 @@ export async function readSnapshot(
   const { name, rules, known, listed, expected = [] } = request;
   const cluster = request.mayLag === true ? fromWatchCache(api) : api;
   const asked = request.view(name);
-  const [namespace, view, migrations, quotas, vmmrqs, pods, vmis, events] = await Promise.all([
+  const [namespace, view, unended, quotas, vmmrqs, pods, vmis, early] = await Promise.all([
     known ?? ignoreNotFound(cluster.get(NAMESPACES, { name })),
     asked,
     readMigrations(cluster, request, asked),
@@ -74,22 +81,47 @@ export async function readSnapshot(
     expected.length === 0 ? undefined : readPodRejections(cluster, name),
   ]);
   if (namespace === undefined) return undefined;
+  const now = namespace.date.getTime();
   const outer = {
-    now: namespace.date.getTime(),
+    now,
     namespace: namespace.object,
     ...viewed(view),
-    migrations,
+    migrations: await withEnded(cluster, request, { migrations: unended, pods: pods.items, now }),
     quotas: quotas.items,
     vmmrqs: [...vmmrqs.items, ...(await readClusterWide(cluster, namespace.object, view))],
     pods: pods.items,
   };
-  const isNamespaceBlocked = namespaceBlocker(outer, rules) !== undefined;
-  const blocked = isNamespaceBlocked
-    ? []
-    : candidatesAmong(migrations, pods.items).map(({ migration }) => migration);
-  if (blocked.length === 0) return { ...outer, ...NO_OPTIONAL_READS };
-  return { ...outer, ...(await readOptional(cluster, blocked, { ...outer, early: { vmis, events } })) };
+  const blocked = await readBlocked(cluster, outer, { rules, early });
+  if (blocked.migrations.length === 0) return { ...outer, ...NO_OPTIONAL_READS };
+  const inputs = { ...outer, early: { vmis, events: blocked.events } };
+  return { ...outer, ...(await readOptional(cluster, blocked.migrations, inputs)) };
 }
+
+/**
+ * The migrations to evaluate, and the Events that show them. What waits for a lock is not evaluated; what others refuse is, also where we
+ * never raise.
+ */
+async function readBlocked(
+  cluster: Reader,
+  outer: Omit<NamespaceSnapshot, keyof OptionalReads>,
+  { rules, early }: { readonly rules: Rules; readonly early: readonly KubernetesEvent[] | undefined },
+): Promise<{
+  readonly migrations: readonly Migration[];
+  readonly events: readonly KubernetesEvent[] | undefined;
+}> {
+  const blocker = namespaceBlocker(outer, rules);
+  if (blocker !== undefined && blocker.verdict !== 'Unsupported') return { migrations: [], events: early };
+  const isAsked = early === undefined && isUnexplainedAmong(outer);
+  const events = isAsked ? await readPodRejections(cluster, outer.namespace.metadata.name) : early;
+  const candidates = candidatesIn({ ...outer, events: events ?? [] }).filter(
+    (each) => blocker === undefined || !isShownByKubeVirt(each),
+  );
+  return { migrations: candidates.map(({ migration }) => migration), events };
+}
+
+/** Whether only an Event can show why some migration has no target. */
+const isUnexplainedAmong = ({ migrations, pods }: Pick<NamespaceSnapshot, 'migrations' | 'pods'>): boolean =>
+  candidatesAmong(migrations, pods, isUnexplained).some((each) => !isShownByKubeVirt(each));
 
 /** Reads migrations from the view if it may lag: a list has all that ended too, of which KubeVirt keeps five of each VM. */
 async function readMigrations(
@@ -99,6 +131,20 @@ async function readMigrations(
 ): Promise<readonly Migration[]> {
   const known = listed ?? (mayLag === true ? (await view)?.migrations : undefined);
   return known ?? (await cluster.list(LISTED_MIGRATIONS, { namespace: name })).items;
+}
+
+/**
+ * Migrations with those that have ended, which the view does not have, if a VM has a launcher too many: only they show whether it is just
+ * going.
+ */
+async function withEnded(
+  cluster: Reader,
+  { name, listed, mayLag }: SnapshotRequest,
+  known: Pick<NamespaceSnapshot, 'migrations' | 'pods' | 'now'>,
+): Promise<readonly Migration[]> {
+  const isWhole = listed !== undefined || mayLag !== true;
+  if (isWhole || leftOverLaunchers(known.pods, known).length === 0) return known.migrations;
+  return (await cluster.list(LISTED_MIGRATIONS, { namespace: name })).items;
 }
 
 /** The cluster-wide VMMRQs that select the namespace. Where the guard knows that there are none, they cost no request. */

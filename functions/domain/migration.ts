@@ -132,15 +132,29 @@ export const isPending = ({ metadata, status }: BlockedStatus): boolean =>
   status?.phase === 'Pending' && metadata.deletionTimestamp === undefined;
 
 /**
+ * Whether the migration is Pending, and KubeVirt does not show why: it waits for a slot, say, or something other than a quota's amounts
+ * refuses its target, which leaves no condition (facts/kubevirt.md §1.3).
+ */
+export const isUnexplained = (migration: BlockedStatus): boolean =>
+  isPending(migration) && !isTrue(migration, [KUBEVIRT.rejectedByQuota, ...HELD_BACK]);
+
+/** Whether the API server refuses the target of a migration that has none. */
+type IsRefused = (migration: Migration) => boolean;
+
+/**
  * The blocked migration; undefined: nothing blocks it. A migration is blocked when it was refused and has no target launcher;
  * with one, the condition is stale. It is also blocked when its target is ready and lacks the attachment pod that the VM's
  * launcher has. No condition reports that refusal (facts/kubevirt.md §1.3), and a pod that nothing refuses is created within
  * the moment.
  */
-export function blockedMigrationOf(migration: Migration, pods: readonly Pod[]): BlockedMigration | undefined {
+export function blockedMigrationOf(
+  migration: Migration,
+  pods: readonly Pod[],
+  isRefused: IsRefused = isRejectedByQuota,
+): BlockedMigration | undefined {
   const reference = referenceOf(migration);
   const target = targetAmong(migration, pods);
-  if (target === undefined) return isRejectedByQuota(migration) ? reference : undefined;
+  if (target === undefined) return isRefused(migration) ? reference : undefined;
   if (!isPending(migration) || !isReady(target) || attachmentPodOf(target, pods) !== undefined)
     return undefined;
   return sourceAttachmentOf(migration, pods) === undefined
@@ -161,12 +175,16 @@ export const isPendingWithTarget = (migration: Migration, pods: readonly Pod[]):
   isPending(migration) && targetAmong(migration, pods) !== undefined;
 
 /**
- * Every migration that a quota may be refusing, in order of precedence. Those that have their target are charged twice
+ * Every migration that lacks a pod, as far as is known, in order of precedence. Those that have their target are charged twice
  * already, and go first, as in KubeVirt's own queue (facts/kubevirt.md §1.5).
  */
-export function candidatesAmong(migrations: readonly Migration[], pods: readonly Pod[]): Candidate[] {
+export function candidatesAmong(
+  migrations: readonly Migration[],
+  pods: readonly Pod[],
+  isRefused?: IsRefused,
+): Candidate[] {
   const blocked = migrations.toSorted(byPriority).flatMap((migration) => {
-    const blocked = blockedMigrationOf(migration, pods);
+    const blocked = blockedMigrationOf(migration, pods, isRefused);
     return blocked === undefined ? [] : [{ migration, blocked }];
   });
   return blocked.toSorted((one, other) => Number(hasTarget(other)) - Number(hasTarget(one)));
@@ -179,6 +197,10 @@ export interface Candidate {
   readonly migration: Migration;
   readonly blocked: BlockedMigration;
 }
+
+/** Whether KubeVirt's own objects show that a pod is missing. Where only an Event does, which a tenant may have written, nothing is locked. */
+export const isShownByKubeVirt = ({ migration, blocked }: Candidate): boolean =>
+  blocked.lacks !== undefined || isRejectedByQuota(migration);
 
 /**
  * virt-controller's IsPodReady: by the containers, not by the condition, since the readiness gate of a launcher opens only
@@ -257,10 +279,53 @@ export const launchersOf = (migration: Migration, pods: readonly Pod[]): Pod[] =
 
 const vmOf = ({ metadata }: Pod): string | undefined => metadata.labels?.[KUBEVIRT.createdBy];
 
+/** How long the second launcher of a VM may stay once its migration has ended or it is being deleted, milliseconds. */
+const GOING_MS = 60_000;
+
 /**
- * Whether a VM has two launchers, which are charged twice until the former one ends: their headroom returns by itself. True
- * while a migration is under way, and between its success and the end of the source pod. A migration that is itself blocked,
- * because it lacks its attachment pod, does not count.
+ * The launchers of VMs that have several, although no migration is under way or has just ended: no end of a migration returns what they
+ * take. Such a launcher may never end (kubevirt#18320), and any user can create a pod with a launcher's labels.
+ */
+export function leftOverLaunchers(
+  pods: readonly Pod[],
+  { migrations, now }: { readonly migrations: readonly Migration[]; readonly now: number },
+): Pod[] {
+  const byUid = new Map(migrations.map((migration) => [migration.metadata.uid, migration]));
+  const isReturned = ({ metadata: { labels, deletionTimestamp }, status }: Pod): boolean => {
+    if (deletionTimestamp !== undefined) return now - Date.parse(deletionTimestamp) < GOING_MS;
+    const uid = labels?.[KUBEVIRT.migrationJobUID];
+    const migration = byUid.get(uid ?? '');
+    if (migration !== undefined && !isFinal(migration)) return true;
+    const end = migration === undefined ? NaN : endOf(migration);
+    // A migration that is not listed may be as new as its target, which is not up then.
+    return Number.isNaN(end) ? uid !== undefined && status?.phase === 'Pending' : now - end < GOING_MS;
+  };
+  const launchers = pods.filter((pod) => !isDone(pod) && !isAttachment(pod));
+  return [...Map.groupBy(launchers, vmOf).values()].flatMap((own) =>
+    own.length < 2 || own.some(isReturned) ? [] : own,
+  );
+}
+
+/**
+ * Of such launchers, those that keep this migration from its target: KubeVirt creates none beside several of the VM (facts/kubevirt.md
+ * §1.5). It neither reports that nor gives up.
+ */
+export function launchersInTheWay(migration: Migration, leftOver: readonly Pod[]): Pod[] {
+  const own = launchersOf(migration, leftOver);
+  return own.length > 1 ? own : [];
+}
+
+/** Time of the migration's end, milliseconds; NaN: not known. */
+const endOf = ({ status }: Migration): number =>
+  Date.parse(
+    status?.phaseTransitionTimestamps?.findLast(({ phase }) => phase === status.phase)
+      ?.phaseTransitionTimestamp ?? '',
+  );
+
+/**
+ * Whether a VM has two launchers, which are charged twice until the former one ends: their headroom returns by itself, unless they are
+ * left over. True while a migration is under way, and between its success and the end of the source pod. A migration that is itself
+ * blocked, because it lacks its attachment pod, does not count.
  */
 export function overlaps(pods: readonly Pod[], candidates: readonly Candidate[] = []): boolean {
   const stuck = candidates.flatMap(({ blocked }) => targetPodOf(blocked, pods) ?? []).map(vmOf);

@@ -220,6 +220,8 @@ export const REASON = {
   vmiGone: 'VirtualMachineInstanceGone',
   /** No launcher pod of the VMI to take the size from. */
   noSourcePod: 'NoSourcePod',
+  /** The VM has several launchers and no migration under way, so KubeVirt creates no target. */
+  launcherLeftOver: 'LauncherLeftOver',
   /** KubeVirt's parallel limits hold the migration back anyway. */
   parallelLimit: 'ParallelLimitReached',
   /** The last attempt failed; the back-off is running. */
@@ -258,7 +260,7 @@ export const REASON = {
   limitRange: 'LimitRangeRefuses',
   /** Pod Security refuses the target pod. */
   podSecurity: 'PodSecurityRefuses',
-  /** A webhook or another policy refuses the target pod. */
+  /** A webhook, a policy or another component refuses the target pod. */
   podRefused: 'PodRefusedByPolicy',
   /** A policy refuses our writes. */
   refusedByPolicy: 'RefusedByPolicy',

@@ -1,4 +1,5 @@
 import type { Assessment } from '../domain/verdict/assessment.ts';
+import { ALREADY_TRIED } from '../domain/verdict/blocker.ts';
 import type { OurEvent } from '../domain/events.ts';
 import { fingerprint } from '../domain/fingerprint.ts';
 import { grantOf } from '../domain/quota/grant.ts';
@@ -137,14 +138,8 @@ function nudgesOf({ migrations, quotas, now }: NamespaceSnapshot, blocked: reado
   });
 }
 
-/** Verdicts from the API server's last refusal. Only another attempt shows whether they still hold. */
-const ALREADY_REPORTED: readonly Reason[] = [
-  ...[REASON.clusterQuota, REASON.mustSpecify, REASON.noCoveringQuota],
-  ...[REASON.limitRange, REASON.podSecurity, REASON.podRefused],
-];
-
 const isWorthNudging = ({ verdict, reason }: Verdict): boolean =>
-  verdict === 'Fits' || (verdict === 'Unsupported' && ALREADY_REPORTED.includes(reason));
+  verdict === 'Fits' || (verdict === 'Unsupported' && ALREADY_TRIED.includes(reason));
 
 /** A cycle or a repair is under way, and its own Events report the result. */
 const IN_PROGRESS: readonly Reason[] = [REASON.alreadyLocked, REASON.grantWithoutLock, REASON.fitsWithRaise];

@@ -32,6 +32,8 @@ const moved = (seconds: number): MaintenanceRules => ({
   before: { startedAt: '', movedAt: NOW - seconds * 1_000, entries: new Map() },
 });
 const NO_FIT = { reason: 'NotEnough', quotas: [{ name: 'quota', missing: { 'requests.cpu': '605m' } }] };
+/** KubeVirt sets no condition for such a refusal. */
+const REFUSED = { reason: 'QuotaMustSpecify', message: 'must specify requests.cpu for: istio-proxy' };
 
 type Case = [name: string, vm: VmLeft, rules: MaintenanceRules, want: readonly [string, string, string?]];
 
@@ -105,6 +107,24 @@ const CASES: readonly Case[] = [
     migrates(aMigration(refusedAt(-99)), { verdict: NO_FIT }),
     DRAIN,
     ['blocked', 'NotEnough', 'Quota'],
+  ],
+  [
+    'something else refuses the target of a migration of a user',
+    migrates(aMigration(withCondition()), { verdict: REFUSED }),
+    DRAIN,
+    ['blocked', 'QuotaMustSpecify', 'Quota'],
+  ],
+  [
+    'a migration of a user that was refused runs',
+    migrates(aMigration(withCondition(), inPhase('Running')), { verdict: REFUSED }),
+    DRAIN,
+    ['noMigrationYet', 'OtherMigration'],
+  ],
+  [
+    'something else refuses the target of its evacuation',
+    migrates(aMigration(EVACUATES, withCondition()), { verdict: REFUSED }),
+    DRAIN,
+    ['blocked', 'QuotaMustSpecify', 'Quota'],
   ],
   [
     'it goes to another cluster',

@@ -1,5 +1,5 @@
 import { shown } from '../domain/foreign-text.ts';
-import { isFinal, isRejectedByQuota, isRunning } from '../domain/migration.ts';
+import { isFinal, isPending, isRejectedByQuota, isRunning, isUnexplained } from '../domain/migration.ts';
 import { KUBEVIRT, REASON } from '../domain/names.ts';
 import { BLOCKED_BY, type BlockedReason } from '../domain/progress/names.ts';
 import type { Condition, KubeVirt, Migration, VirtualMachineInstance } from '../domain/objects.ts';
@@ -105,17 +105,21 @@ export function vmStateOf(vm: VmLeft, rules: MaintenanceRules): VmState {
   // KubeVirt deletes its migration, and neither evicts nor updates it.
   if (stopping !== undefined) return { bucket: 'restarted', reason: WAITS_FOR.stopping, since: stopping };
   if (migration === undefined || isFinal(migration)) return ifEvicted(withoutMigration(vm, rules), vm, rules);
-  const other = otherMigration(migration, rules);
+  const other = otherMigration(migration, rules, isRefused(vm, migration));
   if (other !== undefined) return whileOther(vm, migration, { ...rules, reason: other });
   return isRunning(migration) ? whileRunning(migration, rules) : whilePending(vm, migration, rules);
 }
 
-/** Why the migration is not of this drain or upgrade; undefined: it is, or a quota refuses it. */
-function otherMigration(migration: Migration, rules: MaintenanceRules): string | undefined {
+/** Whether its target is refused: by KubeVirt's condition, or by the verdict, which also knows other refusals than a quota's. */
+const isRefused = ({ verdict }: VmLeft, migration: Migration): boolean =>
+  isRejectedByQuota(migration) || (isUnexplained(migration) && verdict !== undefined);
+
+/** Why the migration is not of this drain or upgrade; undefined: it is, or its target is refused. */
+function otherMigration(migration: Migration, rules: MaintenanceRules, refused: boolean): string | undefined {
   const { sendTo, receive } = migration.spec;
   if (sendTo !== undefined || receive !== undefined) return WAITS_FOR.crossCluster;
   // KubeVirt creates no other one until it ends, and a refused one never does.
-  const counts = isForThis(migration, rules) || isRejectedByQuota(migration);
+  const counts = isForThis(migration, rules) || refused;
   return counts ? undefined : WAITS_FOR.otherMigration;
 }
 
@@ -146,9 +150,9 @@ const beginOf = ({ kind, before }: MaintenanceRules): number =>
 export const isFor = ({ metadata: { annotations } }: Migration, kind: MaintenanceKind): boolean =>
   annotations?.[kind === 'Drain' ? KUBEVIRT.evacuation : KUBEVIRT.workloadUpdate] !== undefined;
 
-/** Whether a quota refuses a migration that KubeVirt created for a drain or an upgrade. */
-export const isRefusedForMaintenance = (migration: Migration): boolean =>
-  isRejectedByQuota(migration) && MAINTENANCE_KINDS.some((kind) => isFor(migration, kind));
+/** Whether a migration that KubeVirt created for a drain or an upgrade is Pending; something may refuse its target. */
+export const isPendingForMaintenance = (migration: Migration): boolean =>
+  isPending(migration) && MAINTENANCE_KINDS.some((kind) => isFor(migration, kind));
 
 /** Whether it updates the VM: an evacuation does, where an upgrade evicts every VM. */
 const isForThis = (migration: Migration, { kind, methods }: MaintenanceRules): boolean =>
@@ -285,7 +289,7 @@ function whilePending(vm: VmLeft, migration: Migration, rules: MaintenanceRules)
       ...(hasWaited(since, WAITED_MS, rules) ? { blockedBy: BLOCKED_BY.limit } : {}),
     };
   if (isRejectedByQuota(migration)) return unexamined(migration, rules.now);
-  // What else refuses its pod leaves no condition (facts/kubevirt.md §1.3).
+  // What else refuses its pod leaves no condition (facts/kubevirt.md §1.3), and feasibility has not looked at its Events yet.
   return { bucket: 'waiting', reason: WAITS_FOR.pending, since, ...ifStuck(since, rules) };
 }
 

@@ -1,4 +1,10 @@
-import { candidatesAmong, hasTarget, launchersOf, type Candidate } from '../../functions/domain/migration.ts';
+import {
+  candidatesAmong,
+  hasTarget,
+  launchersOf,
+  targetPodOf,
+  type Candidate,
+} from '../../functions/domain/migration.ts';
 import { KUBEVIRT, REASON } from '../../functions/domain/names.ts';
 import type {
   Migration,
@@ -66,7 +72,7 @@ export class NamespaceRun {
   #quotas: readonly ResourceQuota[];
   #claims: readonly PersistentVolumeClaim[];
   readonly #pods: Map<string, readonly Pod[]>;
-  /** VMs whose migration has all its pods, with the migration; undefined: it is not known. Their headroom will return. */
+  /** VMs whose migration has all its pods, with the migration: its headroom will return. undefined: launchers are left over. */
   readonly #underWay = new Map<string, Migration | undefined>();
 
   constructor(facts: NamespaceFacts, surroundings: Surroundings) {
@@ -78,7 +84,11 @@ export class NamespaceRun {
     this.#pods = podsByVm(facts.pods);
     const own = migrationsByVm(facts.migrations);
     for (const [vm, pods] of this.#pods) {
-      if (livingLaunchers(pods).length > 1) this.#underWay.set(vm, own.get(vm));
+      if (livingLaunchers(pods).length < 2) continue;
+      const migration = own.get(vm);
+      // A migration that has no launcher yet returns nothing of several.
+      const isUnderWay = migration !== undefined && targetPodOf(migration.metadata, pods) !== undefined;
+      this.#underWay.set(vm, isUnderWay ? migration : undefined);
     }
   }
 
@@ -134,8 +144,11 @@ export class NamespaceRun {
 
   /** Ends all migrations under way: their sources are gone. */
   finish(): void {
-    for (const [vm, migration] of this.#underWay) if (migration !== undefined) this.#end(vm, migration);
-    this.#underWay.clear();
+    for (const [vm, migration] of this.#underWay) {
+      if (migration === undefined) continue;
+      this.#end(vm, migration);
+      this.#underWay.delete(vm);
+    }
   }
 
   /** The next step; undefined if the migration has all its pods. */
@@ -161,7 +174,7 @@ export class NamespaceRun {
       vmmrqs: this.#vmmrqs,
       limitRanges,
       events,
-      migrations: [migration],
+      migrations: [migration, ...[...this.#underWay.values()].flatMap((each) => each ?? []).map(running)],
       quotas: this.#quotas,
       claims: this.#claims,
       pods,
@@ -258,6 +271,12 @@ function forRaise(snapshot: NamespaceSnapshot): NamespaceSnapshot {
   const isLess = upgradeOverhead !== undefined && upgradeOverhead < UPGRADE_OVERHEAD;
   return isLess ? { ...snapshot, upgradeOverhead: UPGRADE_OVERHEAD } : snapshot;
 }
+
+/** The migration as it is once it has its pods: it takes a slot of this preflight's own count (slots.ts). */
+const running = (migration: Migration): Migration => ({
+  ...migration,
+  status: { ...migration.status, phase: 'Running' },
+});
 
 const givers = (steps: readonly PodVerdict[]): string[] => [...new Set(steps.flatMap(({ by }) => by))];
 

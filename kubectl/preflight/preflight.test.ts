@@ -489,6 +489,25 @@ describe('a VM with a migration of its own', () => {
   });
 });
 
+describe('a launcher that is left over', () => {
+  const leftOver = (vm: string): Pod => aLauncher(vm, named('left-over'), onNode('node2'));
+
+  test('keeps its VM where it is: KubeVirt creates no target beside two launchers', () => {
+    const pods = [aLauncher('vm0'), leftOver('vm0'), aLauncher('vm1')];
+    expect(said(outcomes({ pods }))).toBe('vm0 Stuck LauncherLeftOver, vm1 Passes');
+  });
+
+  test('of another VM is usage that does not return, and is named', () => {
+    const pods = [aLauncher('vm0'), aLauncher('vm1'), leftOver('vm1')];
+    const vmmrqs = [aVmmrq(giving({ 'requests.cpu': '1m' }))];
+    const [vm0] = outcomes({ pods, vmis: [aVm('vm0')], quotas: [tight(0)], vmmrqs });
+    expect(vm0).toMatchObject({ outcome: 'Stuck', reason: REASON.notEnough });
+    expect(vm0?.message).toContain(
+      'VM vm1 has 2 launchers and no migration (virt-launcher-vm1-source, left-over)',
+    );
+  });
+});
+
 test('a VM whose target pod has found no node for a minute may stay', () => {
   const since = new Date(NOW - 60_000).toISOString();
   const own = inPhase('Scheduling')({

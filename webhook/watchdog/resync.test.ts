@@ -164,6 +164,14 @@ describe('blocked migrations', () => {
     expect(namespacesOf(await resyncs(1))).toEqual(want);
   });
 
+  test('without any VMMRQ, of a drain that is still Pending at the next resync: gets one, for what else may refuse it', async () => {
+    cluster.put(MIGRATIONS, aMigration(EVACUATES, withCondition()));
+    const { posted } = await resyncs(8, {
+      before: (count) => count === 7 && cluster.put(MIGRATIONS, aMigration(EVACUATES, refusedAt(-5))),
+    });
+    expect(posted.map(({ length }) => length)).toEqual([0, 1, 0, 1, 0, 0, 1, 1]);
+  });
+
   test('do not wait for the next resync when there is hurry', async () => {
     waits.length = 0;
     const { posted } = await resyncs(3, { before: (resync) => resync === 3 && hurry.abort() });

@@ -3,7 +3,7 @@ import type { OurEvent } from '../../functions/domain/events.ts';
 import { fingerprint } from '../../functions/domain/fingerprint.ts';
 import { isPending, isRejectedByQuota } from '../../functions/domain/migration.ts';
 import { CONDITION, EVENT } from '../../functions/domain/names.ts';
-import { isRefusedForMaintenance } from '../../functions/progress/vm-state.ts';
+import { isPendingForMaintenance } from '../../functions/progress/vm-state.ts';
 import type { KubernetesObject, Migration, Vmmrq } from '../../functions/domain/objects.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
@@ -51,6 +51,8 @@ interface Concern {
   /** Texts that change with the namespace's state. */
   readonly news: string[];
   isRefused: boolean;
+  /** Whether a VMMRQ may give to it. */
+  readonly isServed: boolean;
 }
 
 interface NamespaceState {
@@ -89,10 +91,11 @@ async function resyncMigrations(
   if (seen === undefined) return known;
   const next = new Map<string, NamespaceState>();
   let isBrokerAway = false;
-  for (const [namespace, { news, isRefused }] of namespacesToResync(seen)) {
+  for (const [namespace, { news, isRefused, isServed }] of namespacesToResync(seen)) {
     const of = fingerprint(news.toSorted().join());
     const before = known.get(namespace);
-    const now = before?.of === of ? before : { of, seen: 0, nextAt: 1 };
+    // Most migrations that KubeVirt shows no refusal of have their target, or wait for a slot, within an interval.
+    const now = before?.of === of ? before : { of, seen: 0, nextAt: isServed || isRefused ? 1 : 2 };
     const maxIntervals = isRefused ? MAX_INTERVALS.refused : MAX_INTERVALS.other;
     const asked = { ...now, seen: now.seen + 1, maxIntervals };
     const after: NamespaceState | undefined = isBrokerAway
@@ -108,8 +111,8 @@ async function resyncMigrations(
  * Namespaces with a VMMRQ (any, where cluster-wide ones exist) and a Pending migration, or with a VMMRQ that still reports one. The
  * texts of each change with its state: the migrations' UIDs, the transition times of the VMMRQs' conditions, the cluster-wide VMMRQs'
  * generations, and a number that is new after each lock. KubeVirt's condition is not enough: it does not report a refused attachment
- * pod (facts/kubevirt.md §1.3). A refused migration of a drain or an upgrade counts without a VMMRQ too: its verdict is in the
- * MaintenanceProgress.
+ * pod, nor what else than a quota refuses a target (facts/kubevirt.md §1.3). A Pending migration of a drain or an upgrade counts without
+ * a VMMRQ too: its verdict is in the MaintenanceProgress.
  */
 function namespacesToResync({
   vmmrqs,
@@ -119,6 +122,7 @@ function namespacesToResync({
 }: SeenObjects): Map<string, Concern> {
   const pending = migrations.filter(isPending);
   const isConcerned = new Set([...pending, ...vmmrqs.filter(isMarkedBusy)].map(namespaceOf));
+  const isServed = new Set(vmmrqs.map(namespaceOf));
   const found = new Map<string, Concern>();
   const everywhere = clusterVmmrqs.map(({ metadata }) => `${metadata.uid} ${String(metadata.generation)}`);
   const note = (object: KubernetesObject, texts: readonly string[], isRefused = false): void => {
@@ -126,6 +130,7 @@ function namespacesToResync({
     const concern = found.get(namespace) ?? {
       news: [String(unlocks.get(namespace) ?? 0), ...everywhere],
       isRefused,
+      isServed: isServed.has(namespace) || clusterVmmrqs.length > 0,
     };
     // The texts are not copied: a tenant may have very many migrations.
     concern.news.push(...texts);
@@ -133,9 +138,12 @@ function namespacesToResync({
     found.set(namespace, concern);
   };
   for (const vmmrq of vmmrqs) if (isConcerned.has(namespaceOf(vmmrq))) note(vmmrq, changesOf(vmmrq));
-  for (const migration of pending)
-    if (clusterVmmrqs.length > 0 || found.has(namespaceOf(migration)) || isRefusedForMaintenance(migration))
-      note(migration, [migration.metadata.uid], isRejectedByQuota(migration));
+  for (const migration of pending) {
+    const { uid } = migration.metadata;
+    const isRefused = isRejectedByQuota(migration);
+    if (clusterVmmrqs.length > 0 || isServed.has(namespaceOf(migration))) note(migration, [uid], isRefused);
+    else if (isPendingForMaintenance(migration)) note(migration, [`${uid} ${String(isRefused)}`], isRefused);
+  }
   return found;
 }
 

@@ -1,8 +1,18 @@
 import { shown, type ForeignText } from '../foreign-text.ts';
 import { canonicalKey, type Amounts } from './charged.ts';
 import { KUBEVIRT, POLICY, WEBHOOK } from '../names.ts';
-import { CLOCKS_APART_MS, type Candidate } from '../migration.ts';
-import type { KubernetesEvent, VirtualMachineInstance } from '../objects.ts';
+import {
+  candidatesAmong,
+  CLOCKS_APART_MS,
+  isRejectedByQuota,
+  isUnexplained,
+  launchersInTheWay,
+  leftOverLaunchers,
+  referenceOf,
+  wasRejectedByQuota,
+  type Candidate,
+} from '../migration.ts';
+import type { KubernetesEvent, Migration, VirtualMachineInstance } from '../objects.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
 import { isHardQuantity, parseQuantity, type Amount } from '../quantity.ts';
 
@@ -12,8 +22,8 @@ export type PodRejection =
   | { readonly kind: 'exceeded'; readonly quota: string; readonly requested: Amounts; readonly text: string }
   /** A quota of CPU or memory, and a container without a value for it; or a quota that is not counted yet. */
   | { readonly kind: 'mustSpecify' | 'statusUnknown'; readonly quota: string; readonly text: string }
-  /** Refusals that are not about a quota's amounts: no raise helps. */
-  | { readonly kind: 'uncovered' | 'limitRange' | 'podSecurity' | 'policy'; readonly text: string };
+  /** Refusals that are not about a quota's amounts: no raise helps. `other`: a text of none of these forms. */
+  | { readonly kind: 'uncovered' | 'limitRange' | 'podSecurity' | 'policy' | 'other'; readonly text: string };
 
 /**
  * virt-controller's prefix before the API server's text; client-go prepends its own after ten events alike. The longer one is of Pod Security
@@ -46,6 +56,13 @@ const FORMS: readonly (readonly ['uncovered' | 'limitRange' | 'podSecurity' | 'p
 const BY_WEBHOOK =
   /^(?:admission webhook|Internal error occurred: failed calling webhook) "([^"]+)"(?: denied the request|: )/;
 
+/**
+ * Failures that virt-controller retries after a moment, and that show nothing about the pod: k8s.io/apimachinery/pkg/api/errors/errors.go
+ * (conflict, timeout, too many requests, unavailable), etcd's own, and those of the connection (net/url, "Post …").
+ */
+const TRANSIENT =
+  /^(?:Operation cannot be fulfilled on |(?:Request t|T)imeout: |Too many requests|The \S+ operation against \S+ could not be completed |the server (?:was unable to return a response|is currently unable|has received too many requests|has asked for)|an error on the server |(?:Internal error occurred: )?(?:etcdserver: |rpc error: |resource quota evaluation timed out|context )|Post "|unexpected EOF|EOF|http2: )/;
+
 /** Characters; virt-controller's texts are shorter. */
 const MAX_MESSAGE = 10_000;
 
@@ -68,8 +85,8 @@ function podRejectionIn(text: string): PodRejection | undefined {
   if (webhook !== null) return isOurs(webhook[1]) ? undefined : { kind: 'policy', text };
   if (INVALID.test(text)) return { kind: 'policy', text };
   const forbidden = FORBIDDEN.exec(text)?.[0];
-  // virt-controller retries after any other error (a timeout, a conflict), which shows nothing about the pod.
-  if (forbidden === undefined) return undefined;
+  if (forbidden === undefined)
+    return text === '' || TRANSIENT.test(text) ? undefined : { kind: 'other', text };
   const why = text.slice(forbidden.length);
   return isOurs(BY_POLICY.exec(why)?.[1]) ? undefined : rejectionBecause(why, text);
 }
@@ -120,18 +137,61 @@ export function rejectedAmounts(rejections: readonly PodRejection[]): Amounts {
  * The API server's refusals so far of the pod that this migration waits for, newest first. Their time is virt-controller's, that of the
  * migration's creation the API server's, and the first refusal follows it within a moment.
  */
-export function podRejectionsOf(
-  { migration, blocked: { lacks } }: Candidate,
+export const podRejectionsOf = (
+  candidate: Candidate,
   { metadata: { uid } }: VirtualMachineInstance,
+  snapshot: Pick<NamespaceSnapshot, 'events' | 'now'>,
+): PodRejection[] => rejectionsIn(snapshot, candidate, (involved) => involved.uid === uid);
+
+function rejectionsIn(
   { events, now }: Pick<NamespaceSnapshot, 'events' | 'now'>,
+  { migration, blocked: { lacks } }: Candidate,
+  isOfVmi: (involved: KubernetesEvent['involvedObject']) => boolean,
 ): PodRejection[] {
   const since = Date.parse(migration.metadata.creationTimestamp) - CLOCKS_APART_MS;
-  return events
-    .filter(({ involvedObject, reason }) => involvedObject.uid === uid && reason === KUBEVIRT.failedCreate)
+  const all = events
+    .filter(({ involvedObject, reason }) => isOfVmi(involvedObject) && reason === KUBEVIRT.failedCreate)
     .filter((event) => timeOf(event, now) >= since)
     .toSorted((one, other) => writtenAfter(other, one) || timeOf(other, now) - timeOf(one, now))
     .flatMap(({ message = '' }) => parsePodRejection(message, lacks) ?? []);
+  // KubeVirt sets its condition at the first such refusal: without it, the Event is another writer's.
+  const isKubeVirts = ({ kind }: PodRejection): boolean =>
+    kind !== 'exceeded' || lacks !== undefined || wasRejectedByQuota(migration);
+  const its = all.filter(isKubeVirts);
+  const understood = its.filter(({ kind }) => kind !== 'other');
+  return understood.length > 0 ? understood : its;
 }
+
+/**
+ * The migrations whose pod is wanted and refused: the one question of every verdict. KubeVirt's condition shows a refusal for a quota's
+ * amounts; the pods show a missing attachment pod, and launchers that KubeVirt waits for; the newest Event since the migration's creation
+ * shows any other refusal.
+ */
+export function candidatesIn(
+  snapshot: Pick<NamespaceSnapshot, 'migrations' | 'pods' | 'events' | 'now'>,
+): Candidate[] {
+  const { migrations, pods } = snapshot;
+  const leftOver = leftOverLaunchers(pods, snapshot);
+  return candidatesAmong(
+    migrations,
+    pods,
+    (migration) =>
+      isRejectedByQuota(migration) ||
+      (isUnexplained(migration) &&
+        (launchersInTheWay(migration, leftOver).length > 0 || isRefusedOtherwise(migration, snapshot))),
+  );
+}
+
+/** By the name of the VMI, which is not read yet; podRejectionsOf verifies its uid. */
+const isRefusedOtherwise = (
+  migration: Migration,
+  snapshot: Pick<NamespaceSnapshot, 'events' | 'now'>,
+): boolean =>
+  rejectionsIn(
+    snapshot,
+    { migration, blocked: referenceOf(migration) },
+    ({ name }) => name !== undefined && name === migration.spec.vmiName,
+  ).length > 0;
 
 /** Whether a pod of one of these VMs was refused in a later second than `at`, by virt-controller's Events. `now`: the API server's clock. */
 export const wasRefusedAfter = (

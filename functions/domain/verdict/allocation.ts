@@ -1,6 +1,6 @@
 import type { Backoff } from './attempt.ts';
 import type { LockedMigration, BlockedMigration } from '../lock.ts';
-import type { Vmmrq } from '../objects.ts';
+import type { Pod, Vmmrq } from '../objects.ts';
 import type { Amount } from '../quantity.ts';
 import type { Blocking } from '../quota/charged.ts';
 import type { Reserved } from '../quota/headroom.ts';
@@ -14,6 +14,8 @@ export interface Allocation {
   readonly backoff: Backoff | undefined;
   /** Other migrations are under way: their second pod is charged until they are through. */
   readonly headroomReturns: boolean;
+  /** Launchers that are charged, and that no migration returns (leftOverLaunchers). */
+  readonly leftOver: readonly Pod[];
   /** What the earlier migrations need of each quota, by quota uid and canonical key. */
   readonly reserved: Map<string, Map<string, Amount>>;
   /** The same, for those that need a raise. */

@@ -3,25 +3,28 @@ import { canonicalKey } from '../quota/charged.ts';
 import type { LockedMigration, QuotaToRaise, Reference } from '../lock.ts';
 import {
   admittedPodOf,
-  candidatesAmong,
   hasTarget,
   isFreshlyRejected,
   isPendingWithTarget,
   isReceiving,
+  isShownByKubeVirt,
+  launchersInTheWay,
+  leftOverLaunchers,
   overlaps,
   sourcePodOf,
   type Candidate,
 } from '../migration.ts';
 import { missingPodOf, sizeOf, unsized, type MissingPod } from '../sizing/missing-pod.ts';
 import { REASON } from '../names.ts';
-import type { ResourceQuota, VirtualMachineInstance, Vmmrq } from '../objects.ts';
-import { blockerOf, type BlockerInput } from './blocker.ts';
+import type { Pod, ResourceQuota, VirtualMachineInstance, Vmmrq } from '../objects.ts';
+import { ALREADY_TRIED, blockerOf, blockerOfRejection, type BlockerInput } from './blocker.ts';
 import { formatQuantity } from '../quantity.ts';
 import { purposeOf } from '../policy/purpose.ts';
 import { givingTo } from '../policy/policy.ts';
 import type { Allocation, Evaluated, RaiseCandidate } from './allocation.ts';
 import { evaluateRaise, lacked } from './raise-verdict.ts';
 import { isStatusKnown, reserve } from '../quota/headroom.ts';
+import { candidatesIn, podRejectionsOf } from '../quota/pod-rejection.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
 import type { NamespaceSnapshot, Rules } from '../snapshot.ts';
 import { verdictResult, type VerdictResult, type Verdict } from './verdict.ts';
@@ -29,7 +32,7 @@ import { namespaceBlocker } from './namespace-precondition.ts';
 
 /** The verdicts of a namespace, and what the next lock would be about. */
 export interface Assessment {
-  /** The verdict of each migration that a quota refuses, as far as KubeVirt's condition or its pods show; in order of precedence. */
+  /** The verdict of each migration whose pod is wanted and refused (candidatesIn); in order of precedence. */
   readonly verdicts: readonly Verdict[];
   /** The migrations that fit together in one window, and the quotas to raise for them; empty: no lock. */
   readonly migrations: readonly LockedMigration[];
@@ -54,15 +57,19 @@ export function assess(
   rules: Rules,
   onEvaluate: (evaluated: Evaluated) => void = () => undefined,
 ): Assessment {
-  const candidates = candidatesAmong(snapshot.migrations, snapshot.pods);
+  const candidates = candidatesIn(snapshot);
   const fingerprint = fingerprintOf({
-    migrations: candidates.map(({ blocked }) => blocked),
+    migrations: candidates.filter(isShownByKubeVirt).map(({ blocked }) => blocked),
     quotas: snapshot.quotas,
     vmmrqs: snapshot.vmmrqs,
   });
   const blocker = namespaceBlocker(snapshot, rules);
   if (blocker !== undefined) {
-    const verdicts = candidates.map((each) => verdictOf(each, blocker));
+    const isForGood = blocker.verdict === 'Unsupported';
+    const given = { snapshot, leftOver: leftOverLaunchers(snapshot.pods, snapshot) };
+    const verdicts = candidates.map((each) =>
+      verdictOf(each, (isForGood ? refusedOtherwise(each, given) : undefined) ?? blocker),
+    );
     return { verdicts, migrations: [], quotas: [], vmmrqs: [], fingerprint };
   }
   const last = lastAttemptOf(snapshot.namespace, snapshot.now);
@@ -97,10 +104,16 @@ export function evaluateAll(
   backoff?: Backoff,
 ): Omit<Assessment, 'fingerprint'> {
   const { snapshot } = by;
+  const leftOver = leftOverLaunchers(snapshot.pods, snapshot);
+  const isLeftOver = new Set(leftOver);
   const allocation: Allocation = {
     ...by,
     backoff,
-    headroomReturns: overlaps(snapshot.pods, candidates),
+    leftOver,
+    headroomReturns: overlaps(
+      snapshot.pods.filter((pod) => !isLeftOver.has(pod)),
+      candidates,
+    ),
     reserved: new Map(),
     raisedFor: new Map(),
     accepted: [],
@@ -154,6 +167,9 @@ function evaluateMigration(candidate: Candidate, allocation: Allocation): Verdic
   if (vmi === undefined) {
     return verdictResult('NotBlocked', REASON.vmiGone, `the VMI ${migration.spec.vmiName ?? ''} is gone`);
   }
+  const other = refusedOtherwise(candidate, allocation);
+  if (other !== undefined)
+    return (ALREADY_TRIED.includes(other.reason) ? slotShortage(candidate, allocation) : undefined) ?? other;
   const locked = lockedMigrationOf(candidate, vmi, snapshot);
   const pod = admittedPodOf(locked, snapshot.pods);
   if (pod !== undefined) {
@@ -169,6 +185,34 @@ function evaluateMigration(candidate: Candidate, allocation: Allocation): Verdic
   const raise = { ...missing, locked, givers: givingTo(snapshot.vmmrqs, locked) };
   allocation.onEvaluate({ ...raise, reserved: allocation.reserved });
   return evaluateHeadroom(raise, allocation);
+}
+
+type Given = Pick<Allocation, 'snapshot' | 'leftOver'>;
+
+/**
+ * Why no raise matters to the target: KubeVirt does not create it beside left-over launchers, or something other than a quota's amounts
+ * refuses it, by the newest Event. undefined: neither, or that refusal is outdated.
+ */
+function refusedOtherwise(candidate: Candidate, { snapshot, leftOver }: Given): VerdictResult | undefined {
+  const vmi = vmiOf(candidate, snapshot);
+  if (vmi === undefined || hasTarget(candidate)) return undefined;
+  const launchers = launchersInTheWay(candidate.migration, leftOver);
+  if (launchers.length > 0)
+    return verdictResult('Unsupported', REASON.launcherLeftOver, describeLaunchers(launchers, vmi));
+  if (isShownByKubeVirt(candidate)) return undefined;
+  const [newest] = podRejectionsOf(candidate, vmi, snapshot);
+  if (newest === undefined)
+    return verdictResult('NotBlocked', REASON.nothingBlocked, 'no refusal of its pod is known');
+  const blocker = blockerOfRejection(newest, snapshot);
+  return blocker && verdictResult('Unsupported', blocker.reason, blocker.message);
+}
+
+function describeLaunchers(launchers: readonly Pod[], { status }: VirtualMachineInstance): string {
+  const names = launchers.map(({ metadata, spec }) => `${metadata.name} on ${spec.nodeName ?? 'no node'}`);
+  return (
+    `the VM has ${String(launchers.length)} launchers and no migration under way, and KubeVirt creates no target beside them: ` +
+    `${names.join(', ')}; it runs on ${status?.nodeName ?? 'no node'}`
+  );
 }
 
 /**
@@ -217,7 +261,7 @@ function evaluateHeadroom(missing: MissingPod & RaiseCandidate, allocation: Allo
   const blocking = lacked([size], snapshot, reserved);
   const fitting =
     blocking.length === 0 ? fits() : { ...evaluateRaise(missing, { size, blocking }, allocation), blocking };
-  const result = ifSlotFree(fitting, candidate, allocation);
+  const result = ifSlotFree(ifShown(fitting, candidate), candidate, allocation);
   if (canGoNow(result)) allocation.accepted.push({ ...candidate.blocked, node: nodeOf(candidate, snapshot) });
   if (result.verdict === 'FitsWithRaise') allocation.raising.push({ locked, givers, blocking });
   for (const quota of covering) {
@@ -246,6 +290,17 @@ function refusedAnyway(input: BlockerInput, allocation: Allocation): VerdictResu
 function ifSlotFree(result: VerdictResult, candidate: Candidate, allocation: Allocation): VerdictResult {
   return (waitsForSlot(result) ? slotShortage(candidate, allocation) : undefined) ?? result;
 }
+
+/** Nothing is raised before KubeVirt's condition shows that a quota refuses the target: a nudge makes KubeVirt try. */
+const ifShown = (result: VerdictResult, candidate: Candidate): VerdictResult =>
+  result.verdict !== 'FitsWithRaise' || isShownByKubeVirt(candidate)
+    ? result
+    : {
+        ...result,
+        verdict: 'Fits',
+        reason: REASON.fits,
+        message: `virt-controller only has to look again, and a raise follows; ${result.message}`,
+      };
 
 const IN_TURN: readonly string[] = [REASON.afterOthers, REASON.totalReached];
 

@@ -47,9 +47,9 @@ export function blockerOf(input: BlockerInput): Blocker | undefined {
 }
 
 /** Returns undefined if the refusal is about amounts, or is outdated (the object that it names is gone). */
-function blockerOfRejection(
+export function blockerOfRejection(
   rejection: PodRejection,
-  { quotas, limitRanges }: NamespaceSnapshot,
+  { quotas, limitRanges }: Pick<NamespaceSnapshot, 'quotas' | 'limitRanges'>,
 ): Blocker | undefined {
   const { kind, text } = rejection;
   if (kind === 'statusUnknown') return undefined;
@@ -57,8 +57,10 @@ function blockerOfRejection(
     return quotas.some(isNamed(rejection.quota)) ? undefined : clusterQuota(rejection.quota, text);
   }
   if (kind === 'mustSpecify') {
-    const demanding = quotas.filter(isNamed(rejection.quota)).some((quota) => stillRequires(quota, text));
-    return demanding ? { reason: REASON.mustSpecify, message: text } : undefined;
+    const named = quotas.filter(isNamed(rejection.quota));
+    // A quota of another kind, such as a ClusterResourceQuota, is not among them.
+    const isDemanding = named.length === 0 || named.some((quota) => stillRequires(quota, text));
+    return isDemanding ? { reason: REASON.mustSpecify, message: text } : undefined;
   }
   if (kind === 'limitRange' && limitRanges.length === 0) return undefined;
   return { reason: REASON_BY_KIND[kind], message: text };
@@ -69,7 +71,14 @@ const REASON_BY_KIND = {
   limitRange: REASON.limitRange,
   podSecurity: REASON.podSecurity,
   policy: REASON.podRefused,
+  other: REASON.podRefused,
 } as const;
+
+/** Verdicts from the API server's last refusal: only another attempt, in a migration slot, shows whether they still hold. */
+export const ALREADY_TRIED: readonly Reason[] = [
+  ...[REASON.clusterQuota, REASON.mustSpecify],
+  ...Object.values(REASON_BY_KIND),
+];
 
 const isNamed =
   (name: string) =>

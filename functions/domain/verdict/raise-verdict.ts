@@ -9,11 +9,11 @@ import {
 } from '../quota/charged.ts';
 import type { Estimate } from '../sizing/estimate.ts';
 import { MAX_LOCKED, type Reference } from '../lock.ts';
-import { isReceiving, hasTarget } from '../migration.ts';
+import { controllerOf, isReceiving, hasTarget } from '../migration.ts';
 import { growthOver, sizeOfNext, type MissingPod } from '../sizing/missing-pod.ts';
 import { ANNOTATION, REASON } from '../names.ts';
 import type { Amount } from '../quantity.ts';
-import type { Vmmrq } from '../objects.ts';
+import type { Pod, Vmmrq } from '../objects.ts';
 import { givingTo } from '../policy/policy.ts';
 import { blockingOf, type Reserved } from '../quota/headroom.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
@@ -154,16 +154,31 @@ const describeBlocking = (blocking: readonly Blocking[], verb: string): string =
  */
 function notEnough(
   { pods, blocking, givers }: Wanted,
-  { headroomReturns, snapshot }: Allocation,
+  { headroomReturns, snapshot, leftOver }: Allocation,
 ): VerdictResult {
   const alone = lacked(pods, snapshot, new Map());
   const beyond = describeShortfalls(beyondGiven(alone, givers, snapshot));
   const isNoFit = !headroomReturns && beyond !== '';
   const both = pods.length > 1 ? ' for it and the pod that attaches its hotplugged volumes' : '';
   const lacks = `${describeBlocking(isNoFit ? alone : blocking, 'lacks')}${both}`;
-  if (isNoFit)
-    return verdictResult('NoFit', REASON.notEnough, `${lacks}; that is ${beyond} more than the VMMRQs give`);
-  return afterOthers(lacks);
+  if (!isNoFit) return afterOthers(lacks);
+  const message = `${lacks}; that is ${beyond} more than the VMMRQs give${describeLeftOver(leftOver)}`;
+  return verdictResult('NoFit', REASON.notEnough, message);
+}
+
+/** VMs that are named: the message has a limit. */
+const MAX_VMS = 3;
+
+/** Names the launchers that no migration returns; which of a VM's runs the guest, is not known here. */
+function describeLeftOver(launchers: readonly Pod[]): string {
+  const byVm = Map.groupBy(launchers, (pod) => controllerOf(pod)?.name ?? 'unknown');
+  return [...byVm]
+    .slice(0, MAX_VMS)
+    .map(([vm, pods]) => {
+      const names = pods.map(({ metadata }) => metadata.name).join(', ');
+      return `; VM ${vm} has ${String(pods.length)} launchers and no migration (${names}): what is left over counts until it is deleted`;
+    })
+    .join('');
 }
 
 const afterOthers = (what: string): VerdictResult =>
