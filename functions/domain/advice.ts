@@ -19,7 +19,7 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   [REASON.notEnough]: 'Give more in additionalMigrationResources of a VMMRQ, or free quota.',
   [REASON.tooManyQuotas]: 'Merge quotas.',
   [REASON.receiveNotAllowed]: 'Free quota, or set allowReceive: true on a VMMRQ of the namespace.',
-  [REASON.purposeNotServed]: 'Free quota, or give to that purpose in a VMMRQ.',
+  [REASON.purposeNotServed]: 'Do what the message says, or free quota.',
   [REASON.totalReached]: 'Wait, or increase the total of the named VMMRQ.',
   [REASON.beyondTotal]: 'Increase the total of the named VMMRQ, or free quota.',
   [REASON.volumeQuota]: 'Increase the named key of the quota.',

@@ -1,6 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
-import { aLauncher, aMigration, aVmi, ofVm } from '../../../test/support/builders/kubevirt.ts';
-import { annotated, named } from '../../../test/support/builders/object.ts';
+import {
+  aLauncher,
+  aMigration,
+  aVmi,
+  ofVm,
+  onNode,
+  podPhase,
+} from '../../../test/support/builders/kubevirt.ts';
+import { annotated, labelled, named } from '../../../test/support/builders/object.ts';
 import { aQuota, hard, used } from '../../../test/support/builders/quota.ts';
 import {
   aClusterVmmrq,
@@ -61,6 +68,32 @@ describe('a cluster-wide VMMRQ without purposes', () => {
       `mig0 NoFit ${REASON.purposeNotServed}`,
       `mig1 NoFit ${REASON.purposeNotServed}`,
     ]);
+  });
+
+  test('says what is to be done about a migration that it gives nothing to', () => {
+    const messages = (different: Partial<NamespaceSnapshot>): string[] =>
+      assessed({ ...only, ...different }).verdicts.map(({ message }) => message);
+    // After `kubectl uncordon`.
+    expect(messages({ draining: new Set() })).toEqual([
+      expect.stringMatching(
+        /^it evacuates node node1, which is not drained any more: cancel that \(virtctl evacuate-cancel vmi vm0, then delete the migration\), or cordon the node again; no VMMRQ of the namespace gives to migrations of purpose UserRequested; ResourceQuota quota lacks /,
+      ),
+      expect.stringMatching(
+        /^no VMMRQ of the namespace gives to migrations of purpose UserRequested: give to it in a VMMRQ; ResourceQuota quota lacks /,
+      ),
+    ]);
+    // The node is drained, but one of the VM's launchers is on another one.
+    const elsewhere = aLauncher(
+      'vm0',
+      named('elsewhere'),
+      onNode('node2'),
+      labelled(KUBEVIRT.migrationJobUID, 'new'),
+      podPhase('Pending'),
+    );
+    const pods = [aLauncher('vm0'), elsewhere, aLauncher('vm1')];
+    expect(messages({ pods })[0]).toMatch(
+      /^no VMMRQ of the namespace gives to migrations of purpose UserRequested: /,
+    );
   });
 });
 

@@ -1,3 +1,4 @@
+import { shown } from '../foreign-text.ts';
 import { allowanceFrom } from '../quota/allowance.ts';
 import {
   canonicalKey,
@@ -11,9 +12,9 @@ import type { Estimate } from '../sizing/estimate.ts';
 import { MAX_LOCKED, type Reference } from '../lock.ts';
 import { controllerOf, isReceiving, hasTarget } from '../migration.ts';
 import { growthOver, sizeOfNext, type MissingPod } from '../sizing/missing-pod.ts';
-import { ANNOTATION, REASON } from '../names.ts';
+import { ANNOTATION, KUBEVIRT, REASON, type Purpose } from '../names.ts';
 import type { Amount } from '../quantity.ts';
-import type { Pod, Vmmrq } from '../objects.ts';
+import type { Migration, Pod, Vmmrq } from '../objects.ts';
 import { givingTo } from '../policy/policy.ts';
 import { blockingOf, type Reserved } from '../quota/headroom.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
@@ -40,12 +41,12 @@ export function evaluateRaise(
   allocation: Allocation,
 ): VerdictResult {
   const { snapshot } = allocation;
-  const { locked, givers } = missing;
+  const { givers } = missing;
   const next = sizeOfNext(missing, snapshot);
   // A migration that could never get the following pod is not admitted to wait for it.
   const all = next === undefined ? blocking : lacked([size, next], snapshot, allocation.reserved);
   const what = describeBlocking(blocking, 'lacks');
-  const unwanted = skippedBecause(all, snapshot) ?? notGivenTo({ locked, givers }, snapshot);
+  const unwanted = skippedBecause(all, snapshot) ?? notGivenTo(missing, snapshot);
   if (unwanted !== undefined) return { ...unwanted, message: `${unwanted.message}; ${what}` };
   const pods = next === undefined ? [size] : [size, next];
   const tooMuch = beyondGiven(all, givers, snapshot).length > 0;
@@ -122,8 +123,8 @@ function skippedBecause(
 
 /** Why no VMMRQ gives to the migration; undefined: one does. */
 function notGivenTo(
-  { locked: { receives, purpose }, givers }: RaiseCandidate,
-  { vmmrqs }: NamespaceSnapshot,
+  { locked: { receives, purpose }, givers, candidate: { migration } }: MissingPod & RaiseCandidate,
+  { vmmrqs, draining }: NamespaceSnapshot,
 ): VerdictResult | undefined {
   if (givers.length > 0) return undefined;
   if (vmmrqs.length === 0) {
@@ -136,11 +137,22 @@ function notGivenTo(
       'it receives a VM from another cluster, so its pod stays for good, and no VMMRQ that gives to it sets allowReceive: true';
     return verdictResult('Unsupported', REASON.receiveNotAllowed, message);
   }
-  return verdictResult(
-    'NoFit',
-    REASON.purposeNotServed,
-    `no VMMRQ of the namespace gives to migrations of purpose ${purpose ?? 'unknown'}`,
-  );
+  const message = notForPurpose(migration, purpose, draining);
+  return verdictResult('NoFit', REASON.purposeNotServed, message);
+}
+
+/** Says what to do. KubeVirt goes on with an evacuation after `kubectl uncordon`, and begins it again (kubevirt#5177, #9585). */
+function notForPurpose(
+  { metadata, spec }: Migration,
+  purpose: Purpose | undefined,
+  draining: NamespaceSnapshot['draining'],
+): string {
+  const node = metadata.annotations?.[KUBEVIRT.evacuation];
+  const none = `no VMMRQ of the namespace gives to migrations of purpose ${purpose ?? 'unknown'}`;
+  const isCanceled = purpose === 'UserRequested' && node !== undefined && draining?.has(node) === false;
+  if (!isCanceled) return `${none}: give to it in a VMMRQ`;
+  const cancel = `virtctl evacuate-cancel vmi ${shown(spec.vmiName)}, then delete the migration`;
+  return `it evacuates node ${shown(node)}, which is not drained any more: cancel that (${cancel}), or cordon the node again; ${none}`;
 }
 
 const describeBlocking = (blocking: readonly Blocking[], verb: string): string =>
