@@ -256,6 +256,17 @@ export const LISTED_LIMIT_RANGES = listed<LimitRange>(LIMIT_RANGES, {
   },
 });
 
+/** LimitRanges with their limits, which refuse pods and claims, besides their defaults. */
+export const LISTED_WHOLE_LIMIT_RANGES = listed<LimitRange>(LIMIT_RANGES, {
+  ...OBJECT,
+  metadata: NAMED,
+  spec: {
+    limits: [
+      { type: true, default: true, defaultRequest: true, min: true, max: true, maxLimitRequestRatio: true },
+    ],
+  },
+});
+
 export const LISTED_CLAIMS = listed<PersistentVolumeClaim>(CLAIMS, {
   ...OBJECT,
   metadata: metadata({ [KUBEVIRT.stateOf]: true, [KUBEVIRT.migrationName]: true }),

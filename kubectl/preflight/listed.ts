@@ -9,12 +9,11 @@ import {
 import { ANNOTATION, KUBEVIRT, LABEL } from '../../functions/domain/names.ts';
 import type {
   KubernetesObject,
-  LimitRange,
   ResourceQuota,
   VirtualMachineInstance,
 } from '../../functions/domain/objects.ts';
 import type { ListedType } from '../../functions/kubernetes/cluster.ts';
-import { LIMIT_RANGES, RESOURCE_QUOTAS, VMIS } from '../../functions/kubernetes/resources.ts';
+import { RESOURCE_QUOTAS, VMIS } from '../../functions/kubernetes/resources.ts';
 
 /* What preflight keeps of lists of the whole cluster, which may have 10,000 VMs. */
 
@@ -48,17 +47,6 @@ export const LISTED_QUOTAS_TO_CHARGE = listed<ResourceQuota>(RESOURCE_QUOTAS, {
   },
   spec: { hard: true, scopes: true, scopeSelector: true },
   status: { hard: true, used: true },
-});
-
-/** LimitRanges with their limits, which refuse pods, besides their defaults. */
-export const LISTED_WHOLE_LIMIT_RANGES = listed<LimitRange>(LIMIT_RANGES, {
-  ...OBJECT,
-  metadata: NAMED,
-  spec: {
-    limits: [
-      { type: true, default: true, defaultRequest: true, min: true, max: true, maxLimitRequestRatio: true },
-    ],
-  },
 });
 
 /** Lists only objects of these namespaces. */

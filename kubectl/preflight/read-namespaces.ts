@@ -1,4 +1,4 @@
-import { LISTED_CLAIMS, LISTED_PODS } from '../../functions/cluster/listed.ts';
+import { LISTED_CLAIMS, LISTED_PODS, LISTED_WHOLE_LIMIT_RANGES } from '../../functions/cluster/listed.ts';
 import { PODS_OF_VMS, readPodRejections } from '../../functions/cluster/snapshot.ts';
 import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
 import { isPending } from '../../functions/domain/migration.ts';
@@ -16,7 +16,7 @@ import type { ListedType, Reader } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import type { State } from '../cluster/state.ts';
 import type { NamespaceFacts } from './facts.ts';
-import { inNamespaces, LISTED_QUOTAS_TO_CHARGE, LISTED_WHOLE_LIMIT_RANGES } from './listed.ts';
+import { inNamespaces, LISTED_QUOTAS_TO_CHARGE } from './listed.ts';
 
 export interface WhatMoves {
   /** VMIs by namespace and name. */

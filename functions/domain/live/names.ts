@@ -314,6 +314,8 @@ export const LIVE_CONDITION = {
   cpuNotKnown: 'CPUNotKnown',
   /** The quotas of the target namespace have no room for VMs. */
   overQuota: 'OverQuota',
+  /** A LimitRange of the target namespace refuses pods or volumes of VMs. */
+  limitRange: 'LimitRangeRefuses',
   /** A hook is not set, or not there. */
   hookNotValid: 'HookNotValid',
   /** A hook has a problem. */

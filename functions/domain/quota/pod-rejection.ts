@@ -139,7 +139,7 @@ export function rejectedAmounts(rejections: readonly PodRejection[]): Amounts {
  */
 export const podRejectionsOf = (
   candidate: Candidate,
-  { metadata: { uid } }: VirtualMachineInstance,
+  { metadata: { uid } }: Pick<VirtualMachineInstance, 'metadata'>,
   snapshot: Pick<NamespaceSnapshot, 'events' | 'now'>,
 ): PodRejection[] => rejectionsIn(snapshot, candidate, (involved) => involved.uid === uid);
 

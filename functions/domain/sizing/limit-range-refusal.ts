@@ -1,4 +1,5 @@
 import type { Container, LimitRange, LimitRangeItem, Pod, ResourceList } from '../objects.ts';
+import type { ClaimSize } from './claims.ts';
 import { describeQuantity, parseQuantity, type Amount } from '../quantity.ts';
 import { askedFor } from './pod-usage.ts';
 
@@ -26,6 +27,28 @@ export function limitRangeRefusal(pod: Pod, ranges: readonly LimitRange[]): stri
   }
   return undefined;
 }
+
+/**
+ * Why a LimitRange would refuse one of the claims, nearly in the API server's words; undefined: it does not (limitranger,
+ * PersistentVolumeClaimValidateLimitFunc).
+ */
+export function claimsRefusal(claims: readonly ClaimSize[], { spec }: LimitRange): string | undefined {
+  const requests = claims.flatMap((claim) => amountIn(claim.spec.resources?.requests, STORAGE) ?? []);
+  const refusals = spec.limits
+    .filter(({ type }) => type === CLAIM)
+    .flatMap((item) => requests.flatMap((request) => claimRefusal(item, request) ?? []));
+  return refusals[0];
+}
+
+function claimRefusal({ min = {}, max = {} }: LimitRangeItem, request: Amount): string | undefined {
+  const but = `but request is ${describeQuantity(STORAGE, request)}`;
+  const [least = request, most = request] = [amountIn(min, STORAGE), amountIn(max, STORAGE)];
+  if (request < least) return `minimum storage usage per ${CLAIM} is ${min[STORAGE] ?? ''}, ${but}`;
+  return request > most ? `maximum storage usage per ${CLAIM} is ${max[STORAGE] ?? ''}, ${but}` : undefined;
+}
+
+const CLAIM = 'PersistentVolumeClaim';
+const STORAGE = 'storage';
 
 function askedPer(type: string, pod: Pod): AskedOf[] {
   if (type === 'Pod') {

@@ -1,4 +1,4 @@
-import type { KubeVirt, Namespace, Pod, ResourceQuota, Vmmrq } from '../../domain/objects.ts';
+import type { KubeVirt, LimitRange, Namespace, Pod, ResourceQuota, Vmmrq } from '../../domain/objects.ts';
 import type { Hook, NetworkMap, Plan, Provider, StorageMap } from '../../domain/live/forklift.ts';
 import type { Claim, VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import type { FoundResources } from '../on-target/resources.ts';
@@ -21,7 +21,7 @@ export interface PlanView {
   /** The source; undefined if its provider is not Ready, so that its VMs are not known. */
   readonly sourceCluster: SourceView | undefined;
   readonly targetCluster: TargetView | undefined;
-  /** The pods that run each VM on the source, by its uid; empty where the target namespace has no quota. */
+  /** The pods that run each VM on the source, by its uid; empty where the target namespace has no quota and no LimitRange. */
   readonly pods: ReadonlyMap<string, readonly Pod[]>;
   /** Instance types and preferences that VMs name, by the uid of the VM; `hidden`: the account may not read them on the source. */
   readonly instanceTypes: ReadonlyMap<string, FoundResources | 'hidden'>;
@@ -57,11 +57,13 @@ export interface VmView {
 export interface TargetView extends ClusterView {
   /** VMs of the target namespace by name. */
   readonly vms: ReadonlyMap<string, VirtualMachine>;
-  /** The target namespace, if it has quotas. */
+  /** The target namespace, if it has quotas or LimitRanges. */
   readonly namespace: Namespace | undefined;
   readonly quotas: readonly ResourceQuota[];
   /** The VMMRQs that apply in the target namespace. They are read only if it has quotas. */
   readonly vmmrqs: readonly Vmmrq[];
+  /** Left out: the account may not read them. */
+  readonly limitRanges?: readonly LimitRange[];
   /** VMs of the whole cluster by their MAC addresses: `namespace/name`. Empty if the requester may not list them. */
   readonly macs: ReadonlyMap<string, string>;
 }

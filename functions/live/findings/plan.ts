@@ -14,6 +14,7 @@ import { describeName } from '../run/describe.ts';
 import { clusterFindings } from './clusters.ts';
 import { gitOpsFindings } from './gitops.ts';
 import { planHookFindings } from './hooks.ts';
+import { limitRangeFindings } from './limit-ranges.ts';
 import { networkMapFindings, storageMapFindings } from './maps.ts';
 import { quotaFindings } from './quota.ts';
 import { vmFindings } from './vms.ts';
@@ -45,6 +46,7 @@ function ofVms(view: PlanView): Finding[] {
   return [
     ...vmFindings(view),
     ...quotaFindings(view, candidates),
+    ...limitRangeFindings(view, candidates),
     ...nextCrashFindings(candidates),
     ...gitOpsFindings(candidates),
   ];

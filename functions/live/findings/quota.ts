@@ -12,7 +12,7 @@ import { reserve } from '../../domain/quota/headroom.ts';
 import { claimOfSize, keepsState, STATE_CLAIM } from '../../domain/sizing/claims.ts';
 import type { Candidate } from './candidates.ts';
 
-/** Demands of one VM on the quotas of the target namespace. */
+/** Demands of one VM on the target namespace. */
 interface VmNeeds {
   /** Objects that stay charged. */
   readonly kept: Needed;
@@ -104,14 +104,14 @@ function lacks(view: PlanView, target: TargetView, candidates: readonly Candidat
 }
 
 /** Returns the needs of the VM; undefined if it does not run, which is another problem. */
-function needsOf(
+export function needsOf(
   { vm, vmi, claims }: Candidate,
   { storage, pods: podsOf }: PlanView,
-  { namespace, quotas, kubevirt }: TargetView,
+  { namespace, quotas, kubevirt, limitRanges }: TargetView,
 ): VmNeeds | undefined {
   const running = podsOf.get(vm.metadata.uid) ?? [];
   if (running.length === 0 || vmi === undefined || namespace === undefined) return undefined;
-  const pods = podsOnTarget(running, vmi, { namespace, quotas, kubevirt });
+  const pods = podsOnTarget(running, vmi, { namespace, quotas, kubevirt, limitRanges });
   const volumes = neededVolumes(vm).flatMap(({ name, isDataVolume }) => {
     const claim = claims.get(name);
     const entry = storage && storageEntryOf(claim?.spec.storageClassName ?? '', storage);

@@ -1,6 +1,7 @@
 import { attachmentPodOf, isAttachment, isOwnedBy } from '../../domain/migration.ts';
 import type {
   KubeVirt,
+  LimitRange,
   Namespace,
   Pod,
   ResourceQuota,
@@ -52,19 +53,21 @@ export interface TargetRules {
   readonly namespace: Namespace;
   readonly quotas: readonly ResourceQuota[];
   readonly kubevirt: KubeVirt | undefined;
+  /** Left out: they are not known. */
+  readonly limitRanges?: readonly LimitRange[] | undefined;
 }
 
 /**
- * Returns the pods that run a VMI, as KubeVirt will create them on the target: without the defaults of the source's LimitRanges, and with
- * the limits that the target's KubeVirt adds if a quota has limits. The limits of the target's LimitRanges are not known.
+ * Returns the pods that run a VMI, as KubeVirt will create them on the target: with the defaults of the target's LimitRanges instead of the
+ * source's, and with the limits that the target's KubeVirt adds if a quota has limits.
  */
 export function podsOnTarget(
   [launcher, attachment]: readonly Pod[],
   vmi: VirtualMachineInstance,
-  { namespace, quotas, kubevirt }: TargetRules,
+  { namespace, quotas, kubevirt, limitRanges = [] }: TargetRules,
 ): Pod[] {
   if (launcher === undefined) return [];
-  const unknown = { limitRanges: [], rejections: [] };
+  const unknown = { limitRanges, rejections: [] };
   const { additionalGuestMemoryOverheadRatio } = kubevirt?.spec?.configuration ?? {};
   const factors = {
     autoLimits: hasAutoLimits(kubevirt),

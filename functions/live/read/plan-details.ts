@@ -27,7 +27,8 @@ export async function readDetails(
   if (sourceCluster === undefined || targetCluster === undefined) return none;
   const { vms } = sourceCluster;
   const [pods, instanceTypes, missingMounts, cpus] = await Promise.all([
-    targetCluster.quotas.length === 0 ? none.pods : orUnknown('source', readPods(vms, source)),
+    // The target namespace is read where its quotas or LimitRanges may refuse pods.
+    targetCluster.namespace === undefined ? none.pods : orUnknown('source', readPods(vms, source)),
     readNamed(vms, { source, target, namespace: plan.spec.targetNamespace }),
     orUnknown('destination', readMissingMounts(vms, target, plan.spec.targetNamespace)),
     readCpus(runningIn(vms), { source, target }),

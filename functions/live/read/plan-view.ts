@@ -5,6 +5,7 @@ import type { PlanView, SourceView, TargetView, VmView } from '../findings/plan-
 import { neededVolumes } from '../on-target/volumes.ts';
 import { named } from '../../domain/live/reference.ts';
 import { inGroups } from '../../cluster/in-groups.ts';
+import { LISTED_WHOLE_LIMIT_RANGES } from '../../cluster/listed.ts';
 import type { ApiServer, Reader } from '../../kubernetes/cluster.ts';
 import {
   HOOKS,
@@ -118,31 +119,46 @@ async function readTargetView(
   cluster: ApiServer,
   { hasMacs }: Pick<Seen, 'hasMacs'>,
 ): Promise<TargetView> {
-  const where = { namespace: targetNamespace };
   const isNamed = targetNamespace !== '';
-  const [id, kubevirt, vms, quotas, addressed] = await Promise.all([
+  const [id, kubevirt, vms, limits, addressed] = await Promise.all([
     readId(cluster),
     readKubeVirt(cluster),
-    isNamed ? listIfServed(cluster.list(NAMED_VMS, where)) : [],
-    isNamed ? cluster.list(RESOURCE_QUOTAS, where) : { items: [] },
+    isNamed ? listIfServed(cluster.list(NAMED_VMS, { namespace: targetNamespace })) : [],
+    isNamed ? readLimits(targetNamespace, cluster) : NO_LIMITS,
     hasMacs ? listIfServed(cluster.list(VMS_BY_MAC, {})) : [],
   ]);
-  const namespace =
-    quotas.items.length === 0
-      ? undefined
-      : await getOrUndefined(cluster.get(NAMESPACES, { name: targetNamespace }));
   return {
     cluster: id,
     kubevirt,
-    namespace,
-    quotas: quotas.items,
-    vmmrqs: namespace === undefined ? [] : await readVmmrqs(cluster, namespace),
+    ...limits,
     vms: new Map(vms.map((vm) => [vm.metadata.name, vm])),
     macs: new Map(
       addressed.flatMap((vm) =>
         macsOf(vm).map((mac) => [mac, `${vm.metadata.namespace ?? ''}/${vm.metadata.name}`] as const),
       ),
     ),
+  };
+}
+
+type Limits = Pick<TargetView, 'namespace' | 'quotas' | 'vmmrqs' | 'limitRanges'>;
+
+const NO_LIMITS: Limits = { namespace: undefined, quotas: [], vmmrqs: [] };
+
+/** Reads what may refuse pods and volumes in the namespace; and the namespace itself, where there is something. */
+async function readLimits(name: string, cluster: ApiServer): Promise<Limits> {
+  const [{ items: quotas }, limitRanges] = await Promise.all([
+    cluster.list(RESOURCE_QUOTAS, { namespace: name }),
+    // The token of a provider that was made for an earlier version may lack the right.
+    unlessForbidden(cluster.list(LISTED_WHOLE_LIMIT_RANGES, { namespace: name }), undefined),
+  ]);
+  const known = limitRanges === undefined ? {} : { limitRanges: limitRanges.items };
+  if (quotas.length === 0 && (limitRanges?.items ?? []).length === 0) return { ...NO_LIMITS, ...known };
+  const namespace = await getOrUndefined(cluster.get(NAMESPACES, { name }));
+  return {
+    namespace,
+    quotas,
+    vmmrqs: namespace === undefined ? [] : await readVmmrqs(cluster, namespace),
+    ...known,
   };
 }
 

@@ -23,6 +23,7 @@ import {
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../kubernetes/resources.ts';
 import { getOrUndefined, getIfServed, unlessForbidden, listIfServed } from './get.ts';
 import { FITS, readDataVolumes, readFit } from './fit.ts';
+import { readRefusal } from './refusal.ts';
 import { COPIED, readResources } from './resources.ts';
 import { readIsQueued } from './slots.ts';
 import { isLauncherToCome, isSettingUp } from './source.ts';
@@ -41,7 +42,7 @@ export interface TargetRequest {
 
 type TargetCore = Omit<
   TargetSide,
-  'setup' | 'fit' | 'launched' | 'isFilledLate' | 'isQueued' | 'over' | 'made'
+  'setup' | 'fit' | 'launched' | 'isFilledLate' | 'isQueued' | 'refusal' | 'over' | 'made'
 >;
 
 /** Reads the target; the parts that depend on the source's pods come last. */
@@ -90,9 +91,13 @@ async function readLaunching(
   reader: Reader,
   { request: { run, at, record }, core, launchers }: Launching,
   source: Promise<SourceSide>,
-): Promise<Pick<TargetSide, 'fit' | 'launched' | 'isFilledLate' | 'isQueued'>> {
-  const { namespace, vm, vmims, now } = core;
-  const isQueued = await readIsQueued(reader, vmimOf(vmims, run, record?.attempt ?? 0), now);
+): Promise<Pick<TargetSide, 'fit' | 'launched' | 'isFilledLate' | 'isQueued' | 'refusal'>> {
+  const { namespace, vm, vmi, vmims, now } = core;
+  const received = vmimOf(vmims, run, record?.attempt ?? 0);
+  const [isQueued, refusal] = await Promise.all([
+    readIsQueued(reader, received, now),
+    readRefusal(reader, { vmi, received, now }),
+  ]);
   const unfilled = await readUnfilled(reader, { run, record, vm, vmims }, source);
   // A launcher is on a node once its volumes are bound, and filled if they waited for it: before, CDI may take more.
   const scheduled = launchers.filter(({ spec }) => spec.nodeName !== undefined);
@@ -101,7 +106,7 @@ async function readLaunching(
     namespace === undefined
       ? FITS
       : await readFit(reader, { at, namespace, unfilled, source: await source, launched });
-  return { ...fit, isFilledLate: unfilled.length > 0, isQueued };
+  return { ...fit, isFilledLate: unfilled.length > 0, isQueued, refusal };
 }
 
 /** Reads the objects that the run has made. A namespace that is not there has none, and no Role there can give the right to look. */

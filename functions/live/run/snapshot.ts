@@ -131,6 +131,8 @@ export interface TargetSide extends OneSide, OwnVmims {
   readonly isFilledLate?: boolean;
   /** Whether KubeVirt is at its limit of migrations at once, so that no launcher comes; read if the launcher is late. */
   readonly isQueued?: boolean;
+  /** Why the API server refused the launcher last, in its words, read until there is one. */
+  readonly refusal?: string | undefined;
   /** The excess of the namespace over its quotas, in words, read once the guest has arrived; empty if there is none. */
   readonly over: string;
   /** The objects that the run has made, read when it goes back, or when the source VM or its record is not there. */

@@ -148,6 +148,7 @@ export const isOverQuota = (plan: Plan): boolean =>
 export const BLOCKS_VMS: readonly LiveConditionType[] = [
   LIVE_CONDITION.noAddress,
   LIVE_CONDITION.overQuota,
+  LIVE_CONDITION.limitRange,
   LIVE_CONDITION.instanceTypeDiffers,
   LIVE_CONDITION.cpuDiffers,
   LIVE_CONDITION.cpuNotKnown,

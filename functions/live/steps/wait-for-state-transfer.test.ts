@@ -236,9 +236,19 @@ describe('before the cut-over', () => {
       'the target has no launcher yet: see the Events of the VMI target/web there',
     ],
     [
+      'the API server’s own words',
+      transfer('Scheduling', 'Pending', { target: { refusal: 'maximum memory usage per Pod is 1Gi' } }),
+      'the API server refuses the launcher on the target: maximum memory usage per Pod is 1Gi',
+    ],
+    [
       'it is there',
-      transfer('Scheduling', 'Scheduling', { target: { pods: POD } }),
+      transfer('Scheduling', 'Scheduling', { target: { pods: POD, refusal: 'of before' } }),
       'the VMIM on the source is Scheduling',
+    ],
+    [
+      'a quota that does not count it by our figures',
+      transfer('Scheduling', '', { target: { vmims: [rejected], refusal: 'exceeded quota: all-of-them' } }),
+      'a quota refuses the launcher on the target: exceeded quota: all-of-them',
     ],
     [
       'a quota',

@@ -15,7 +15,7 @@ import type { Vmim } from '../../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION, LIVE_KUBEVIRT, LIVE_REASON } from '../../domain/live/names.ts';
 import { hasTargetPod, isGoneOrFinal, vmimOf } from '../guest/proofs.ts';
 import { isPastCutOver, withRecord } from '../run/record.ts';
-import type { Fit, RecordedRun } from '../run/snapshot.ts';
+import type { RecordedRun } from '../run/snapshot.ts';
 import { waitingSince } from '../run/waiting-since.ts';
 import { describeName } from '../run/describe.ts';
 import { wasRejectedByQuota } from '../../domain/migration.ts';
@@ -175,7 +175,7 @@ function currentWait(snapshot: RecordedRun): Waiting {
   const { sent, received } = vmims(snapshot);
   const { target } = snapshot;
   if (received !== undefined && wasRejectedByQuota(received) && !hasTargetPod(target))
-    return { reason: LIVE_REASON.overQuota, message: refusedMessage(target.fit) };
+    return { reason: LIVE_REASON.overQuota, message: refusedMessage(target) };
   const blocked = [sent, received].flatMap((vmim) => blockedMessage(vmim) ?? []);
   if (blocked[0] !== undefined)
     return { reason: LIVE_REASON.synchronizing, message: `${shown(blocked[0])} (${IF_IT_STAYS})` };
@@ -194,15 +194,21 @@ const BUSY: Waiting = {
 };
 
 /** Describes the refusal; a VMMRQ may be there without an mtq that serves it. */
-const refusedMessage = ({ missing = 'see the Events of its VMI', isLetIn }: Fit): string =>
+const refusedMessage = ({
+  refusal = 'see the Events of its VMI',
+  fit: { missing = refusal, isLetIn },
+}: RecordedRun['target']): string =>
   `a quota refuses the launcher on the target: ${missing}` +
   (isLetIn ? '. A VMMRQ gives that: if this stays, see that mtq runs on that cluster' : '');
 
 /** Describes a launcher that is not ready: KubeVirt reports only in Events why it cannot create it (facts/cross-cluster.md §C5). */
-const pendingMessage = (phase: string, target: RecordedRun['target']): string =>
-  phase === 'Scheduling' && target.vmi !== undefined && !hasTargetPod(target)
+function pendingMessage(phase: string, target: RecordedRun['target']): string {
+  if (target.refusal !== undefined && !hasTargetPod(target))
+    return `the API server refuses the launcher on the target: ${target.refusal}`;
+  return phase === 'Scheduling' && target.vmi !== undefined && !hasTargetPod(target)
     ? `the target has no launcher yet: see the Events of the VMI ${describeName(target.vmi)} there`
     : `the VMIM on the source is ${phase}`;
+}
 
 /** Advice for a condition that KubeVirt also sets while the two clusters are about to meet. */
 const IF_IT_STAYS = 'if this stays: kubectl vmmrq trust, and port 9185 between the clusters';

@@ -1,0 +1,82 @@
+import { expect, test } from '@jest/globals';
+import { aLauncher } from '../../../test/support/builders/kubevirt.ts';
+import { aPlanView, aSource, aTarget, aVmView } from '../../../test/support/builders/live-plan.ts';
+import { aStorageMap, RUN } from '../../../test/support/builders/live.ts';
+import { metadata } from '../../../test/support/builders/object.ts';
+import { rawText } from '../../../test/support/raw-text.ts';
+import type { LimitRange, LimitRangeItem, Pod } from '../../domain/objects.ts';
+import type { Finding } from '../../domain/live/conditions.ts';
+import { planFindings } from './plan.ts';
+
+const range = (...limits: LimitRangeItem[]): LimitRange => ({
+  metadata: metadata('core-resource-limits'),
+  spec: { limits },
+});
+const CLAIMS = (min: string, max: string): LimitRangeItem => ({
+  type: 'PersistentVolumeClaim',
+  min: { storage: min },
+  max: { storage: max },
+});
+const PODS: LimitRangeItem = { type: 'Pod', max: { memory: '1Gi' } };
+
+/** A VM with a disk of 10Gi, and a launcher of 1,412,828,864 bytes. */
+const found = (limitRanges: readonly LimitRange[], pods: readonly Pod[] = [aLauncher()]): Finding[] =>
+  planFindings(
+    aPlanView({
+      sourceCluster: aSource({ vms: [aVmView()] }),
+      targetCluster: aTarget({ limitRanges }),
+      storage: aStorageMap((map) => ({
+        ...map,
+        spec: {
+          ...map.spec,
+          map: [{ source: { name: 'fast' }, destination: { storageClass: 'gold', volumeMode: 'Block' } }],
+        },
+      })),
+      pods: new Map([[RUN.vm, pods]]),
+    }),
+  ).filter(({ type }) => type !== 'Ready');
+
+const limited = aLauncher('vm0', (pod) => ({
+  ...pod,
+  spec: {
+    ...pod.spec,
+    containers: [
+      { name: 'compute', resources: { requests: { memory: '1412828864' }, limits: { memory: '2Gi' } } },
+    ],
+  },
+}));
+
+const SMALL = 'maximum storage usage per PersistentVolumeClaim is 2Gi, but request is 10Gi';
+
+test.each<[what: string, LimitRange[], string[]]>([
+  ['the disks', [range(CLAIMS('1Gi', '2Gi'))], [`vms/web: LimitRange core-resource-limits: ${SMALL}`]],
+  [
+    'disks that are too small',
+    [range(CLAIMS('20Gi', '30Gi'))],
+    [
+      'vms/web: LimitRange core-resource-limits: minimum storage usage per PersistentVolumeClaim is 20Gi, but request is 10Gi',
+    ],
+  ],
+  [
+    'the disks and the launcher',
+    [range(CLAIMS('1Gi', '2Gi'), PODS)],
+    [
+      `vms/web: LimitRange core-resource-limits: ${SMALL}; maximum memory usage per Pod is 1Gi, but limit is 2Gi`,
+    ],
+  ],
+  ['nothing', [range(CLAIMS('1Gi', '10Gi'), { type: 'Pod', max: { memory: '2Gi' } })], []],
+  ['nothing, without a LimitRange', [], []],
+])('a LimitRange of the target refuses %s', (_, limitRanges, want) => {
+  const findings = found(limitRanges, [limited]);
+  expect(findings.flatMap(({ items = [] }) => items.map(rawText))).toEqual(want);
+  expect(findings.map(({ type, category }) => [type, category])).toEqual(
+    want.map(() => ['LimitRangeRefuses', 'Warn']),
+  );
+});
+
+test('its defaults count', () => {
+  const defaults: LimitRangeItem = { type: 'Container', default: { memory: '3Gi' }, max: { memory: '2Gi' } };
+  expect(found([range(defaults)]).flatMap(({ items = [] }) => items.map(rawText))).toEqual([
+    'vms/web: LimitRange core-resource-limits: maximum memory usage per Container is 2Gi, but limit is 3Gi',
+  ]);
+});
