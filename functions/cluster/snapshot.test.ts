@@ -1,12 +1,21 @@
 import { describe, expect, test } from '@jest/globals';
 import { WatchedCluster } from '../../test/support/builders/cluster.ts';
 import { aMigration, aVmi, refusedAt } from '../../test/support/builders/kubevirt.ts';
-import { named } from '../../test/support/builders/object.ts';
+import { metadata, named } from '../../test/support/builders/object.ts';
 import { aNamespace } from '../../test/support/builders/namespace.ts';
 import { aView, aVmmrq } from '../../test/support/builders/snapshot.ts';
+import type { KubernetesObject } from '../domain/objects.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import type { View } from '../domain/view.ts';
-import { MIGRATIONS, NAMESPACES, VMIS, VMMRQS } from '../kubernetes/resources.ts';
+import { ApiError } from '../kubernetes/errors.ts';
+import {
+  MIGRATIONS,
+  MTQS,
+  NAMESPACES,
+  VMIS,
+  VMMRQS,
+  WEBHOOK_CONFIGURATIONS,
+} from '../kubernetes/resources.ts';
 import { readSnapshot, type SnapshotRequest } from './snapshot.ts';
 
 const RULES = { kubevirtNamespace: 'kubevirt', lockSeconds: 30 };
@@ -81,5 +90,39 @@ describe('with lists that may lag', () => {
     const snapshot = await readSnapshot(cluster.asCluster(), request);
     expect(snapshot?.migrations.map(({ metadata }) => metadata.name)).toEqual([want]);
     expect(cluster.asked.includes(MIGRATIONS_LISTED)).toBe(want === 'mig0');
+  });
+});
+
+describe('the incumbent, where the guard does not answer', () => {
+  const theirs = (name: string): KubernetesObject => {
+    const { namespace: _, ...own } = metadata(name);
+    return { metadata: own };
+  };
+  const missing = new ApiError('list', { code: 404, reason: 'NotFound' }, new Date());
+
+  test.each<[string, (cluster: WatchedCluster) => void, string | undefined]>([
+    ['is not there', (cluster) => cluster.failLists(MTQS, missing), undefined],
+    ['is installed', (cluster) => cluster.put(MTQS, theirs('mtq')), 'MTQ object mtq'],
+    [
+      'locks the namespace',
+      (cluster) => cluster.put(WEBHOOK_CONFIGURATIONS, theirs('lock.tenant.com')),
+      'lock.tenant.com',
+    ],
+  ])('%s', async (_, put, want) => {
+    const cluster = aCluster();
+    put(cluster);
+    const request = { name: 'tenant', rules: RULES, view: () => Promise.resolve(undefined) };
+    const snapshot = await readSnapshot(cluster.asCluster(), request);
+    if (want === undefined) expect(snapshot).not.toHaveProperty('incumbent');
+    else expect(snapshot?.incumbent).toContain(want);
+  });
+
+  test('costs no request where it answers', async () => {
+    const { first, later } = await reading([]);
+    const asked = [...first, ...later].join();
+    expect([asked.includes(MTQS.plural), asked.includes(WEBHOOK_CONFIGURATIONS.plural)]).toEqual([
+      false,
+      false,
+    ]);
   });
 });

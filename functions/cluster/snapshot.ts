@@ -27,6 +27,7 @@ import { namespaceBlocker } from '../domain/verdict/namespace-precondition.ts';
 import type { View } from '../domain/view.ts';
 import { fromWatchCache, type Read, type Reader } from '../kubernetes/cluster.ts';
 import { ignoreNotFound } from '../kubernetes/errors.ts';
+import { readIncumbent } from './incumbent.ts';
 import {
   LISTED_CLAIMS,
   LISTED_EVENTS,
@@ -70,9 +71,10 @@ export async function readSnapshot(
   const { name, rules, known, listed, expected = [] } = request;
   const cluster = request.mayLag === true ? fromWatchCache(api) : api;
   const asked = request.view(name);
-  const [namespace, view, unended, quotas, vmmrqs, pods, vmis, early] = await Promise.all([
+  const [namespace, view, incumbent, unended, quotas, vmmrqs, pods, vmis, early] = await Promise.all([
     known ?? ignoreNotFound(cluster.get(NAMESPACES, { name })),
     asked,
+    asked.then((answer) => (answer === undefined ? readIncumbent(cluster, name) : undefined)),
     readMigrations(cluster, request, asked),
     cluster.list(RESOURCE_QUOTAS, { namespace: name }),
     cluster.list(VMMRQS, { namespace: name }),
@@ -86,6 +88,7 @@ export async function readSnapshot(
     now,
     namespace: namespace.object,
     ...viewed(view),
+    ...(incumbent === undefined ? {} : { incumbent }),
     migrations: await withEnded(cluster, request, { migrations: unended, pods: pods.items, now }),
     quotas: quotas.items,
     vmmrqs: [...vmmrqs.items, ...(await readClusterWide(cluster, namespace.object, view))],

@@ -28,6 +28,8 @@ export interface NamespaceSnapshot {
   readonly vmis: ReadonlyMap<string, VirtualMachineInstance>;
   /** The guard's view of the cluster; undefined: it did not answer. */
   readonly view: View | undefined;
+  /** What shows the incumbent, read only where the guard did not answer; the VMMRQs may show it too (incumbentIn). */
+  readonly incumbent?: string | undefined;
   /** The nodes of the blocked migrations that are being drained; undefined: no VMMRQ depends on the purpose of a migration. */
   readonly draining: ReadonlySet<string> | undefined;
   /** The LimitRanges; empty too where they can make no difference (optional-reads.ts). */

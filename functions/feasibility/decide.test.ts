@@ -228,9 +228,17 @@ describe('a VMMRQ whose status the incumbent uses is not written', () => {
 
   test.each<[string, Partial<NamespaceSnapshot>, Vmmrq, boolean]>([
     ['the incumbent is there', { view: aView({ incumbent: 'remove it' }) }, aVmmrq(), false],
+    [
+      'the guard does not answer, and the API server shows it',
+      { view: undefined, incumbent: 'remove it' },
+      aVmmrq(),
+      false,
+    ],
     ['the guard does not answer, and the record is there', { view: undefined }, record, false],
     ['the guard does not answer, and there is none', { view: undefined }, aVmmrq(), true],
-    ['the incumbent is gone, and has left its record', { view: aView() }, record, true],
+    ['its record is written after the guard answered', { view: aView() }, record, false],
+    ['its record is in another VMMRQ of the namespace', { vmmrqs: [record] }, aVmmrq(named('more')), false],
+    ['there is none', {}, aVmmrq(), true],
   ])('%s', (_what, different, vmmrq, isWritten) => {
     expect(decided(different).statusOf(vmmrq) !== undefined).toBe(isWritten);
   });

@@ -15,6 +15,7 @@ import {
   type EventReport,
 } from '../domain/verdict/report.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
+import { incumbentIn } from '../domain/verdict/namespace-precondition.ts';
 import type { Verdict } from '../domain/verdict/verdict.ts';
 import { verdictText } from '../domain/verdict/verdict-text.ts';
 
@@ -45,18 +46,13 @@ export function decide(snapshot: NamespaceSnapshot, assessment: Assessment): Fea
     nudges: nudgesOf(snapshot, blocked),
     events: blocked.flatMap((verdict) => eventsOf(snapshot, verdict)),
     statusOf: (vmmrq) =>
-      isOfIncumbent(vmmrq, snapshot) ? undefined : statusReport(vmmrq, snapshot, verdicts),
+      isLeftToIncumbent(vmmrq, snapshot) ? undefined : statusReport(vmmrq, snapshot, verdicts),
   };
 }
 
-/**
- * Whether the incumbent uses the VMMRQ's status: there it keeps the only record of the quotas that it has raised (facts/peers.md §1). While
- * the guard does not answer, the record shows it.
- */
-const isOfIncumbent = ({ status }: Vmmrq, { view }: NamespaceSnapshot): boolean =>
-  view === undefined
-    ? (status?.originalBlockingResourceQuotas ?? []).length > 0
-    : view.incumbent !== undefined;
+/** Whether the incumbent is there, or has written its record since the snapshot was read: then no status is written. */
+const isLeftToIncumbent = (newest: Vmmrq, { view, incumbent, vmmrqs }: NamespaceSnapshot): boolean =>
+  incumbentIn({ view, incumbent, vmmrqs: [...vmmrqs, newest] }) !== undefined;
 
 function summaryOf(blocked: readonly Verdict[]): Pick<FeasibilityDecision, 'reason' | 'message'> {
   const leading = blocked.find(({ verdict }) => verdict === 'FitsWithRaise') ?? blocked[0];

@@ -101,6 +101,7 @@ export const continueWith = (lock: Lock): Extract<LockDecision, { kind: 'goOn' }
   message: 'the namespace has a live lock already',
 });
 
+/** What is locked or raised already must end, also beside the incumbent (I3): `raise` ends the lock, and the guard repairs. */
 function heldAlready({ namespace, quotas, now }: NamespaceSnapshot): LockDecision | undefined {
   const live = liveLock(namespace, now);
   if (live !== undefined) return continueWith(live);

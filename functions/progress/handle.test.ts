@@ -165,6 +165,22 @@ test('while the Broker is down, events wait in their order; the next run posts t
   expect([...world.stored.values()].filter(owesEvents)).toEqual([]);
 });
 
+test('beside the incumbent nothing is written, posted or deleted: no new object, no outbox, no old object', async () => {
+  const world = new World();
+  world.isBrokerDown = true;
+  await world.run(aDrain([1, 2]));
+  world.isBrokerDown = false;
+  world.requests.length = 0;
+  const expired = [{ name: 'drain-1-1', uid: 'uid-1', resourceVersion: '7' }];
+  const owing = [...world.stored.values()];
+  expect(owing.filter(owesEvents)).toHaveLength(1);
+  await world.run(aDrain([1], but({ incumbent: 'MTQ is installed', expired, owing })));
+  await world.run(anUpgrade([1], but({ incumbent: 'MTQ is installed' })));
+  expect(world.requests).toEqual([]);
+  await world.run(aDrain([1]));
+  expect(world.posted.map(({ sequence }) => sequence)).toEqual([1, 2]);
+});
+
 test('a blocked drain is reported on its Node', async () => {
   const world = new World();
   await world.run(aDrain([1, 2], STUCK));

@@ -28,6 +28,7 @@ const MAX_REMOVED = 20;
 async function handle({ maintenance: subject }: StepRequest, context: StepContext): Promise<Outcome> {
   const seen = subject === undefined ? undefined : await context.maintenance(subject);
   if (seen === undefined) throw new Error('the guard did not answer at /maintenance');
+  if (seen.incumbent !== undefined) return { reason: REASON.incumbentPresent, message: seen.incumbent };
   // For people, and for limits of minutes and hours: no clock of another process is compared with it.
   const now = context.clock.now().getTime();
   const { message, written } = await write(seen, now, context);

@@ -155,6 +155,18 @@ describe('the lock ends, never silently (F6)', () => {
     ['the namespace opts out', { lock: { ...aLock(), skip: true } }, REASON.skipped],
     ['the quota opts out', { quotas: [aQuota(annotated(ANNOTATION.skip, 'true'))] }, REASON.skipped],
     ['the incumbent is there', { lock: { ...aLock(), incumbent: 'remove it' } }, REASON.incumbentPresent],
+    [
+      'the incumbent has recorded its own raise since',
+      {
+        vmmrqs: [
+          {
+            ...aVmmrq(),
+            status: { originalBlockingResourceQuotas: [{ name: 'quota', spec: { hard: {} } }] },
+          },
+        ],
+      },
+      REASON.incumbentPresent,
+    ],
     ['it may not receive any more', { lock: other }, REASON.receiveNotAllowed],
     ['the quota is being counted', { quotas: [aQuota(uncounted())] }, REASON.statusUnknown],
     ['the VMMRQs give nothing any more (F11)', { vmmrqs: [] }, REASON.notEnough],

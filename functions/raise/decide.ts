@@ -2,6 +2,7 @@ import { grantBy, grantOf, type Grant } from '../domain/quota/grant.ts';
 import { isFencedBy } from '../domain/quota/lower.ts';
 import { isUndone, needsMore, raisedAgain, raisedQuota, type RaiseOrder } from '../domain/quota/raise.ts';
 import { isStatusKnown } from '../domain/quota/headroom.ts';
+import { recordIn } from '../domain/incumbent.ts';
 import type { Lock } from '../domain/lock.ts';
 import { ANNOTATION, isReserved, MAX_RAISES, REASON, type Reason } from '../domain/names.ts';
 import type { ResourceQuota, Vmmrq } from '../domain/objects.ts';
@@ -81,7 +82,9 @@ function blockerOf(snapshot: RaiseSnapshot): End | undefined {
   if (lock.skip === true) {
     return end(REASON.skipped, `the namespace opted out by ${ANNOTATION.skip} while it was locked`);
   }
-  if (lock.incumbent !== undefined) return end(REASON.incumbentPresent, lock.incumbent);
+  // A lock from before the incumbent came must still end: this write, and those of `lower` and `unlock`, are made beside it (I3).
+  const incumbent = lock.incumbent ?? recordIn(snapshot.vmmrqs);
+  if (incumbent !== undefined) return end(REASON.incumbentPresent, incumbent);
   if (snapshot.vmmrqs.length === 0 || giversOf(snapshot).length > 0) return undefined;
   const isReceiving = lock.migrations.some(({ receives }) => receives === true);
   return isReceiving

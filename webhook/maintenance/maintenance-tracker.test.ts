@@ -16,11 +16,13 @@ import {
   annotated,
   beingDeleted,
   inNamespace,
+  metadata,
   named,
   NOW,
   seconds,
   type Change,
 } from '../../test/support/builders/object.ts';
+import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { ClusterView } from '../view/cluster-view.ts';
 import { MaintenanceTracker } from './maintenance-tracker.ts';
 
@@ -217,6 +219,32 @@ describe('the guard posts maintenance.changed', () => {
       await clock.turn(1_000);
     }
     expect(posts).toEqual([]);
+  });
+
+  test.each<[string, () => void, () => void]>([
+    [
+      'its own object',
+      (): void => void view.incumbents.set('mtq', { metadata: metadata('mtq') }),
+      (): void => view.incumbents.clear(),
+    ],
+    [
+      'its lock of a namespace with a VMMRQ',
+      (): void => {
+        view.vmmrqs.set('more', aVmmrq());
+        view.configurations.set('lock.tenant.com', { metadata: metadata('lock.tenant.com') });
+      },
+      (): void => view.configurations.clear(),
+    ],
+  ])('for nothing while the incumbent is there (%s), and then for what is due', async (_, comes, goes) => {
+    draining();
+    comes();
+    await start();
+    await clock.turn(60_000);
+    const seen = tracker.maintenanceOf({ kind: 'Drain', node: 'node1' });
+    expect([posts, seen]).toEqual([[], expect.objectContaining({ incumbent: expect.any(String) })]);
+    goes();
+    await clock.turn(5_000);
+    expect(posts.map(({ maintenance }) => maintenance)).toEqual([{ kind: 'Drain', node: 'node1' }]);
   });
 
   test('for objects that have expired, until they are gone', async () => {

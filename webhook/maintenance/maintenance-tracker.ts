@@ -167,7 +167,7 @@ export class MaintenanceTracker implements MaintenanceSource {
     this.#settling.note(isQuiet ? target : undefined);
   }
 
-  #observed(subject: Subject, { view, migrations, isFull, more }: Look): Maintenance | undefined {
+  #observed(subject: Subject, { view, migrations, isFull, more, incumbent }: Look): Maintenance | undefined {
     const on = subject.kind === 'Drain' ? this.#onNode(subject.node, view) : this.#ofUpgrade();
     if (on === undefined) return undefined;
     const target = view.kubevirt?.status?.targetDeploymentID ?? '';
@@ -181,6 +181,7 @@ export class MaintenanceTracker implements MaintenanceSource {
       isSettled: this.#settling.isSettled(target),
       label: labelOf(subject, target),
       now: this.#options.clock.now().getTime(),
+      incumbent,
     });
   }
 
@@ -219,6 +220,7 @@ const OUTBOX = 'outbox ';
 
 /** The work that `progress` has to do, as a text that changes with it; undefined: nothing. */
 function whatIsDue(seen: Maintenance, now: number): string | undefined {
+  if (seen.incumbent !== undefined) return undefined;
   const decision = decide(seen, now);
   if (decision.kind === 'open') return `open ${decision.opening.name}`;
   if (decision.kind === 'write') {
@@ -256,7 +258,7 @@ function migrationsByVm(view: ClusterView, kind: MaintenanceKind): ReadonlyMap<s
 }
 
 /** The facts that one look at the cluster view gives to every drain and to the upgrade. */
-interface Look extends Pick<MaintenanceFacts, 'isFull' | 'more'> {
+interface Look extends Pick<MaintenanceFacts, 'isFull' | 'more' | 'incumbent'> {
   readonly view: ClusterView;
   readonly migrations: Readonly<Record<MaintenanceKind, MaintenanceFacts['migrations']>>;
 }
@@ -264,6 +266,7 @@ interface Look extends Pick<MaintenanceFacts, 'isFull' | 'more'> {
 const lookAt = (view: ClusterView, verdicts: ReadonlyMap<string, KnownVerdict>): Look => ({
   view,
   migrations: { Drain: migrationsByVm(view, 'Drain'), Upgrade: migrationsByVm(view, 'Upgrade') },
+  incumbent: view.incumbent(),
   ...slotsIn(view, verdicts),
 });
 

@@ -46,13 +46,15 @@ export interface MaintenanceFacts {
   readonly label: string;
   /** The time, in milliseconds. */
   readonly now: number;
+  /** What shows the incumbent; undefined: nothing. */
+  readonly incumbent?: string | undefined;
 }
 
 const FINAL = ['Succeeded', 'Failed'];
 
 /** Returns one drain or the upgrade as the guard's answer; pure. */
 export function observe(subject: Subject, facts: MaintenanceFacts): Maintenance {
-  const { kubevirt, progresses, isSettled, label, now } = facts;
+  const { kubevirt, progresses, isSettled, label, now, incumbent } = facts;
   const left = subject.kind === 'Drain' ? leftOnNode(subject.node, facts) : outdated(facts);
   const own = progressesOf(subject, progresses);
   const current = currentOf(own);
@@ -77,6 +79,7 @@ export function observe(subject: Subject, facts: MaintenanceFacts): Maintenance 
     }),
     isMarked: subject.kind === 'Drain' && isWanted(subject.node, left, facts),
     isSettled,
+    ...(incumbent === undefined ? {} : { incumbent }),
     ...(current === undefined ? {} : { current }),
     owing: own.filter((each) => each !== current && owesEvents(each)),
     expired: expiredAmong(progresses, now).map(({ metadata: { name, uid, resourceVersion } }) => ({

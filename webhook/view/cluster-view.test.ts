@@ -427,6 +427,17 @@ describe('the incumbent', () => {
       (): void => cluster.put(WEBHOOK_CONFIGURATIONS, clusterScoped(THEIRS, 'lock.other.com')),
       undefined,
     ],
+    [
+      'has its record in a VMMRQ of this namespace',
+      (): void => {
+        const originalBlockingResourceQuotas = [{ name: 'quota', spec: { hard: { pods: '1' } } }];
+        cluster.put(
+          VMMRQS,
+          aVmmrq((one) => ({ ...one, status: { originalBlockingResourceQuotas } })),
+        );
+      },
+      /record/,
+    ],
   ])('%s', async (_, put, want) => {
     put();
     start();

@@ -1,3 +1,4 @@
+import { incumbentAnywhere, incumbentOf, type IncumbentSigns } from '../../functions/domain/incumbent.ts';
 import { isRejectedByQuota, isRunning } from '../../functions/domain/migration.ts';
 import type {
   KubernetesObject,
@@ -8,14 +9,7 @@ import type {
 } from '../../functions/domain/objects.ts';
 import type { View } from '../../functions/domain/view.ts';
 import type { ClusterState, HeldNamespace } from '../../functions/domain/view/slots.ts';
-import {
-  heldBy,
-  incumbentOf,
-  limitsOf,
-  stateOf,
-  viewOf,
-  type ViewInput,
-} from '../../functions/domain/view/view-of.ts';
+import { heldBy, limitsOf, stateOf, viewOf, type ViewInput } from '../../functions/domain/view/view-of.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { VMIS } from '../../functions/kubernetes/resources.ts';
 import { GROUP, inGroups } from '../../functions/cluster/in-groups.ts';
@@ -56,7 +50,18 @@ export class ClusterView {
 
   /** The text that shows an installed incumbent; undefined: the watches have not seen it. */
   incumbentFor(namespace: string): string | undefined {
-    return incumbentOf(this, namespace);
+    return incumbentOf(this.#signs(), namespace);
+  }
+
+  /** What shows the incumbent in any namespace with a VMMRQ or an unfinished migration; undefined: the watches have not seen it. */
+  incumbent(): string | undefined {
+    const known = [...this.vmmrqs.values(), ...this.migrations.values()];
+    return incumbentAnywhere(this.#signs(), new Set(known.map(({ metadata }) => metadata.namespace ?? '')));
+  }
+
+  #signs(): IncumbentSigns {
+    const { incumbents, configurations } = this;
+    return { incumbents, configurations, vmmrqs: this.vmmrqs.values() };
   }
 
   #input(): ViewInput {

@@ -63,6 +63,8 @@ export const maintenanceSchema = z.object({
   current: z.optional(progress),
   /** Older objects with events to post. */
   owing: z.array(progress),
+  /** What shows the incumbent, anywhere in the cluster; left out: nothing. Then nothing is written (domain/incumbent.ts). */
+  incumbent: z.optional(text),
   /** Objects to delete (retention.ts). */
   expired: z.array(z.object({ name: text, uid: text, resourceVersion: text })),
 });

@@ -1,7 +1,8 @@
+import { recordIn } from '../incumbent.ts';
 import { grantOf } from '../quota/grant.ts';
 import { liveLock, lockOf } from '../lock.ts';
 import { ANNOTATION, isReserved, REASON } from '../names.ts';
-import type { Namespace, ResourceQuota } from '../objects.ts';
+import type { Namespace, ResourceQuota, Vmmrq } from '../objects.ts';
 import type { Rules } from '../snapshot.ts';
 import type { View } from '../view.ts';
 import { verdictResult, type VerdictResult } from './verdict.ts';
@@ -12,15 +13,25 @@ export interface PreconditionInput {
   /** The API server's clock, milliseconds. */
   readonly now: number;
   readonly view?: View | undefined;
+  readonly incumbent?: string | undefined;
+  readonly vmmrqs: readonly Vmmrq[];
 }
+
+/** What shows the incumbent; undefined: nothing. The VMMRQs are newer than the guard's view, or there is none. */
+export const incumbentIn = ({
+  view,
+  incumbent,
+  vmmrqs,
+}: Pick<PreconditionInput, 'view' | 'incumbent' | 'vmmrqs'>): string | undefined =>
+  view?.incumbent ?? incumbent ?? recordIn(vmmrqs);
 
 /** The verdict for every migration of the namespace, whatever its size; undefined: each is evaluated by itself. */
 export const namespaceBlocker = (input: PreconditionInput, rules: Rules): VerdictResult | undefined =>
   optedOut(input, rules) ?? inProgress(input);
 
 /** The namespace is not ours to raise in. */
-function optedOut({ namespace, view }: PreconditionInput, rules: Rules): VerdictResult | undefined {
-  const { name, deletionTimestamp, annotations } = namespace.metadata;
+function optedOut(input: PreconditionInput, rules: Rules): VerdictResult | undefined {
+  const { name, deletionTimestamp, annotations } = input.namespace.metadata;
   if (isReserved({ namespace: name, kubevirtNamespace: rules.kubevirtNamespace })) {
     const message = `namespace ${name} belongs to the cluster and is never locked`;
     return verdictResult('Unsupported', REASON.reservedNamespace, message);
@@ -35,10 +46,10 @@ function optedOut({ namespace, view }: PreconditionInput, rules: Rules): Verdict
       `the namespace opts out by the annotation ${ANNOTATION.skip}`,
     );
   }
-  if (view?.incumbent !== undefined) {
-    return verdictResult('Unsupported', REASON.incumbentPresent, view.incumbent);
-  }
-  return undefined;
+  const incumbent = incumbentIn(input);
+  return incumbent === undefined
+    ? undefined
+    : verdictResult('Unsupported', REASON.incumbentPresent, incumbent);
 }
 
 /** A cycle is under way, or something is left over. */

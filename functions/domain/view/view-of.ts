@@ -1,5 +1,6 @@
 import { MAX_ENTRIES } from '../bounded.ts';
 import { lockOf, type LockedMigration } from '../lock.ts';
+import { incumbentOf, type IncumbentSigns } from '../incumbent.ts';
 import { isRejectedByQuota } from '../migration.ts';
 import { CONDITION } from '../names.ts';
 import type { KubernetesObject, KubeVirt, Migration, Namespace, Vmmrq } from '../objects.ts';
@@ -16,15 +17,11 @@ import {
 } from './slots.ts';
 
 /** What the view of the cluster is derived from, as read or as watched. */
-export interface ViewInput extends Pick<ClusterState, 'migrations' | 'held' | 'nodes'> {
+export interface ViewInput extends Pick<ClusterState, 'migrations' | 'held' | 'nodes'>, IncumbentSigns {
   readonly vmmrqs: readonly Vmmrq[];
   readonly clusterVmmrqs: readonly Vmmrq[];
   /** The KubeVirt object; undefined: KubeVirt is not installed, or not where it should be. */
   readonly kubevirt: KubeVirt | undefined;
-  /** MTQ objects, by any key. */
-  readonly incumbents: ReadonlyMap<string, KubernetesObject>;
-  /** ValidatingWebhookConfigurations, by name. */
-  readonly configurations: ReadonlyMap<string, KubernetesObject>;
 }
 
 /** KubeVirt's defaults (MigrationConfiguration). */
@@ -103,19 +100,4 @@ export function heldBy(namespace: Namespace): HeldNamespace | undefined {
   const isAwaited = ({ lacks }: LockedMigration): boolean => ended === undefined && lacks === undefined;
   const launchers = migrations.filter(isAwaited).map(({ uid }) => uid);
   return { namespace: namespace.metadata.name, token, launchers };
-}
-
-/**
- * What shows an installed incumbent (kubevirt/managed-tenant-quota); undefined: nothing that was read. The two projects would
- * undo each other's writes.
- */
-export function incumbentOf(
-  { incumbents, configurations }: Pick<ViewInput, 'incumbents' | 'configurations'>,
-  namespace: string,
-): string | undefined {
-  const [mtq] = incumbents.values();
-  if (mtq !== undefined) return `the incumbent is installed (MTQ object ${mtq.metadata.name})`;
-  const name = `lock.${namespace}.com`;
-  if (!configurations.has(name)) return undefined;
-  return `the incumbent locks this namespace (ValidatingWebhookConfiguration ${name})`;
 }

@@ -33,7 +33,7 @@ const remove = (observed: ObservedState): Attempt => ({
   path: pathOf(observed, OWN),
 });
 
-/** Forges a status: the quota was never raised, or its original was much larger. */
+/** Forges a status: it gives much more, and says nothing. (The incumbent's record would stop every step there, as it must.) */
 const forgeStatus = (observed: ObservedState): Attempt => ({
   shape: 'vmmrq: status written',
   method: 'PATCH',
@@ -41,13 +41,14 @@ const forgeStatus = (observed: ObservedState): Attempt => ({
   contentType: MERGE_PATCH,
   body: {
     status: {
+      additionalMigrationResources: { pods: '99' },
       migrationsToBlockingResourceQuotas: {},
-      originalBlockingResourceQuotas: [{ name: 'tight', spec: { hard: { pods: '99' } } }],
+      conditions: [],
     },
   },
 });
 
-/** Writes the VMMRQ's status, which no step reads to decide anything. */
+/** Writes the VMMRQ's status, of which no step reads anything but the incumbent's record. */
 export const writeVmmrqStatus: Attack = {
   name: 'vmmrq status',
   clients: 1,
