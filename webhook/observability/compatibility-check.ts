@@ -6,6 +6,7 @@ import { KUBEVIRTS, NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import type { Log } from '../../functions/runtime/log.ts';
 import { evaluate, type Expected, type CompatibilityResult, type ClusterFacts } from './compatibility.ts';
 import { SERVICE_ACCOUNTS } from '../tls/resources.ts';
+import { LastingProblem } from '../../functions/runtime/lasting-problem.ts';
 
 export interface CompatibilityCheckOptions {
   readonly cluster: ApiServer;
@@ -24,11 +25,13 @@ const AGAIN_MS = 60_000;
 export class CompatibilityCheck {
   readonly #expected: Expected;
   readonly #options: CompatibilityCheckOptions;
+  readonly #problem: LastingProblem;
   #result: CompatibilityResult | undefined;
 
   constructor(expected: Expected, options: CompatibilityCheckOptions) {
     this.#expected = expected;
     this.#options = options;
+    this.#problem = new LastingProblem(options.log, options.clock);
   }
 
   /** The reason why the guard cannot work here; undefined: no problem is known. */
@@ -53,14 +56,13 @@ export class CompatibilityCheck {
     }
   }
 
-  /** Logs each problem once until it changes. */
+  /** Logs problems until they change. */
   #tell(
     { problems, unknown }: CompatibilityResult,
     { kubernetes, serving, eventing, kubevirts }: ClusterFacts,
   ): void {
     const before = this.#result;
-    const added = problems.filter((problem) => before?.problems.includes(problem) !== true);
-    for (const problem of added) this.#options.log('error', `not ready: ${problem}`);
+    this.#problem.note(problems.length === 0 ? undefined : `not ready: ${problems.join('; ')}`);
     if (problems.length > 0 || (before !== undefined && before.unknown.join() === unknown.join())) return;
     this.#options.log('info', 'this cluster', {
       kubernetes,

@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { WEBHOOK } from '../../functions/domain/names.ts';
 import { knowsNamespace, warnOfOtherNamespace } from './installed.ts';
 import type { ValidatingWebhookConfiguration } from '../tls/resources.ts';
@@ -26,6 +26,7 @@ describe('knowsNamespace', () => {
 });
 
 test('logs an unknown namespace once, and again when it is unknown again', () => {
+  jest.useFakeTimers();
   const lines: string[] = [];
   const readFacts = warnOfOtherNamespace('virt', (_, message) => void lines.push(message));
   for (const expression of ["['kubevirt']", "['kubevirt']", "['virt']", "['kubevirt']"]) {
@@ -33,4 +34,5 @@ test('logs an unknown namespace once, and again when it is unknown again', () =>
   }
   expect(lines).toHaveLength(2);
   expect(lines[0]).toContain('KUBEVIRT_NAMESPACE is virt');
+  jest.useRealTimers();
 });

@@ -1,6 +1,8 @@
 import { RESERVED, WEBHOOK } from '../../functions/domain/names.ts';
+import type { Clock } from '../../functions/runtime/clock.ts';
 import type { Log } from '../../functions/runtime/log.ts';
 import type { ValidatingWebhookConfiguration } from '../tls/resources.ts';
+import { LastingProblem } from '../../functions/runtime/lasting-problem.ts';
 
 /**
  * Whether the installed webhook treats KubeVirt's namespace as reserved. CEL cannot read our environment, so the name exists in
@@ -16,21 +18,15 @@ export function knowsNamespace(
   return (locked?.matchConditions ?? []).some(({ expression }) => expression.includes(`'${namespace}'`));
 }
 
-/** Logs the difference once, until it is gone. */
+/** Logs the difference until it is gone: during an update the webhook may follow later. */
 export function warnOfOtherNamespace(
   namespace: string,
   log: Log,
+  clock?: Clock,
 ): (configuration: ValidatingWebhookConfiguration) => void {
-  let warned = false;
-  return (configuration) => {
-    const known = knowsNamespace(configuration, namespace);
-    if (!known && !warned) {
-      log(
-        'error',
-        `KUBEVIRT_NAMESPACE is ${namespace}, but the matchConditions of webhook ${WEBHOOK.locked} do not name it: ` +
-          'change the manifests as docs/operations.md says',
-      );
-    }
-    warned = !known;
-  };
+  const problem = new LastingProblem(log, clock);
+  const unknown =
+    `KUBEVIRT_NAMESPACE is ${namespace}, but the matchConditions of webhook ${WEBHOOK.locked} do not name it: ` +
+    'change the manifests as docs/operations.md says';
+  return (configuration) => problem.note(knowsNamespace(configuration, namespace) ? undefined : unknown);
 }

@@ -28,6 +28,7 @@ import {
 } from './resources.ts';
 import { doubling } from '../../functions/runtime/timers.ts';
 import type { KeyPair } from '../../functions/server/serve.ts';
+import { LastingProblem } from '../../functions/runtime/lasting-problem.ts';
 
 export interface RotationSettings extends Lifetimes {
   /** Milliseconds that a new authority must be in the webhooks' bundle before its certificate serves. */
@@ -71,25 +72,28 @@ export class Rotation {
   #next: ServingCertificate | undefined;
   /** The time at which every API server knows our authority (the clock's elapsed); undefined: the bundle has not been read yet. */
   #knownAt: number | undefined;
-  #failure: string | undefined;
-  #liveFailure: string | undefined;
+  readonly #failure: LastingProblem;
+  readonly #liveFailure: LastingProblem;
   #resume: () => void = () => undefined;
 
   constructor(settings: RotationSettings, options: RotationOptions) {
     this.#settings = settings;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
+    this.#failure = new LastingProblem(options.log, this.#clock);
+    this.#liveFailure = new LastingProblem(options.log, this.#clock);
   }
 
   /** The reason why the API server cannot call this replica now; undefined: it can. */
   problem(): string | undefined {
     const serving = this.#serving;
-    if (serving === undefined) return this.#failure ?? 'there is no certificate yet';
+    if (serving === undefined) return this.#failure.text ?? 'there is no certificate yet';
     const problem = servingProblem(serving, this.#clock.now());
     if (problem !== undefined && problem !== 'Expiring') return `the certificate cannot be used: ${problem}`;
-    if (!this.#isTrusted(serving)) return this.#failure ?? 'the webhooks do not trust our certificate yet';
+    if (!this.#isTrusted(serving))
+      return this.#failure.text ?? 'the webhooks do not trust our certificate yet';
     // If this replica became ready too early, a rolling update would stop the replicas that the API servers already trust.
-    if (this.#knownAt === undefined) return this.#failure ?? 'the webhooks have not been read yet';
+    if (this.#knownAt === undefined) return this.#failure.text ?? 'the webhooks have not been read yet';
     return this.#clock.elapsed() < this.#knownAt
       ? 'not every API server may trust our certificate yet'
       : undefined;
@@ -141,12 +145,10 @@ export class Rotation {
   async #look(): Promise<boolean> {
     try {
       await this.#rotate();
-      this.#failure = undefined;
+      this.#failure.note(undefined);
       return true;
     } catch (error) {
-      const failure = error instanceof MissingWebhooks ? error.message : describeError(error);
-      if (failure !== this.#failure) this.#options.log('error', failure);
-      this.#failure = failure;
+      this.#failure.note(textOf(error));
       return false;
     }
   }
@@ -178,14 +180,8 @@ export class Rotation {
    */
   async #trustAtLive(trust: Trust): Promise<void> {
     if ((this.#settings.LIVE_MIGRATION ?? 'off') === 'off') return;
-    let failure: string | undefined;
-    try {
-      await ensureCaBundle(trust, LIVE_WEBHOOKS);
-    } catch (error) {
-      failure = error instanceof MissingWebhooks ? error.message : describeError(error);
-    }
-    if (failure !== undefined && failure !== this.#liveFailure) this.#options.log('error', failure);
-    this.#liveFailure = failure;
+    const failure = await ensureCaBundle(trust, LIVE_WEBHOOKS).then(() => undefined, textOf);
+    this.#liveFailure.note(failure);
   }
 
   /**
@@ -244,3 +240,6 @@ export class Rotation {
     return Math.min(everyMs, Math.max(0, this.#leadLeftMs(this.#next)));
   }
 }
+
+const textOf = (error: unknown): string =>
+  error instanceof MissingWebhooks ? error.message : describeError(error);
