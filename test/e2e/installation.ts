@@ -1,15 +1,10 @@
 import { SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
-import type { Condition, KubernetesObject } from '../../functions/domain/objects.ts';
 import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { NAMESPACES, VMMRQS } from '../../functions/kubernetes/resources.ts';
+import { knativeProblems, type Reporting } from './knative-problems.ts';
 import type { StandIn } from './options.ts';
 import { until } from './until.ts';
-import { rawText } from '../support/raw-text.ts';
-
-interface Reporting extends KubernetesObject {
-  status?: { conditions?: Condition[]; availableReplicas?: number };
-}
 
 const type = (apiVersion: string, kind: string): ResourceType<Reporting> => ({
   apiVersion,
@@ -18,12 +13,6 @@ const type = (apiVersion: string, kind: string): ResourceType<Reporting> => ({
   namespaced: true,
 });
 
-const KNATIVE = [
-  type('eventing.knative.dev/v1', 'Broker'),
-  type('eventing.knative.dev/v1', 'Trigger'),
-  type('serving.knative.dev/v1', 'Service'),
-  type('sources.knative.dev/v1', 'ApiServerSource'),
-];
 const DEPLOYMENTS = type('apps/v1', 'Deployment');
 
 export interface Installed {
@@ -40,9 +29,7 @@ export async function untilInstalled({ cluster, standIns, seconds, signal }: Ins
       const problems = [
         ...(await absent(cluster)),
         ...(standIns.has('deployments') ? [] : await guardProblems(cluster)),
-        ...(standIns.has('knative')
-          ? []
-          : (await Promise.all(KNATIVE.map((each) => unready(cluster, each)))).flat()),
+        ...(standIns.has('knative') ? [] : await problemsOfKnative(cluster)),
       ];
       return problems.join('; ');
     } catch (error) {
@@ -63,14 +50,14 @@ async function guardProblems(cluster: Cluster): Promise<string[]> {
   return (object.status?.availableReplicas ?? 0) > 0 ? [] : [`no pod of Deployment ${name} is available`];
 }
 
-/** The problems of all objects of one kind in our namespace. */
-async function unready(cluster: Cluster, kind: ResourceType<Reporting>): Promise<string[]> {
-  const { items } = await cluster.list(kind, { namespace: SYSTEM_NAMESPACE });
-  if (items.length === 0) return [`there is no ${kind.kind} in ${SYSTEM_NAMESPACE}`];
-  return items.flatMap(({ metadata, status }) => {
-    const ready = status?.conditions?.find((condition) => condition.type === 'Ready');
-    return ready?.status === 'True'
-      ? []
-      : [`${kind.kind} ${metadata.name} is not ready: ${rawText(ready?.message ?? 'it does not say why')}`];
-  });
+async function problemsOfKnative(cluster: Cluster): Promise<string[]> {
+  const list = async (kind: ResourceType<Reporting>): Promise<Reporting[]> =>
+    (await cluster.list(kind, { namespace: SYSTEM_NAMESPACE })).items;
+  const [Broker, Trigger, Service, ApiServerSource] = await Promise.all([
+    list(type('eventing.knative.dev/v1', 'Broker')),
+    list(type('eventing.knative.dev/v1', 'Trigger')),
+    list(type('serving.knative.dev/v1', 'Service')),
+    list(type('sources.knative.dev/v1', 'ApiServerSource')),
+  ]);
+  return knativeProblems({ Broker, Trigger, Service, ApiServerSource });
 }
