@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { WatchedCluster } from '../../test/support/builders/cluster.ts';
 import { aMigration, inPhase } from '../../test/support/builders/kubevirt.ts';
-import { named } from '../../test/support/builders/object.ts';
+import { metadata, named } from '../../test/support/builders/object.ts';
 import { isFinal } from '../domain/migration.ts';
 import type { Migration } from '../domain/objects.ts';
 import type { Cluster, ListedType } from './cluster.ts';
 import { ApiError, Unreachable } from './errors.ts';
 import { follow, type Followed } from './follow.ts';
-import { MIGRATIONS } from './resources.ts';
+import { DEFINITIONS, MIGRATIONS } from './resources.ts';
 
 /** Migrations without kind and finalizers; nothing of a migration that has ended. */
 const OPEN_MIGRATIONS: ListedType<Migration> = {
@@ -273,10 +273,73 @@ describe('a trimmed kind', () => {
 describe('a kind that is not installed', () => {
   const missing = new ApiError('list', { code: 404, reason: 'NotFound' }, new Date());
 
-  test('is empty where it may be missing, and looked for every 5 s', async () => {
-    cluster.break(MIGRATIONS, missing);
+  const { namespace: _, ...named } = metadata(`${MIGRATIONS.plural}.kubevirt.io`);
+  const definition = { metadata: named };
+  const define = (): void => cluster.put(DEFINITIONS, definition);
+  /** Returns the requests of so many minutes with bookmarks. */
+  async function minutes(count: number): Promise<string[]> {
+    const asked: string[] = [];
+    for (let minute = 0; minute < count; minute += 1) {
+      cluster.put({ ...MIGRATIONS, plural: 'others' }, aMigration());
+      cluster.bookmark(DEFINITIONS);
+      asked.push(...(await during(60_000)).asked);
+    }
+    return asked;
+  }
+
+  beforeEach(() => cluster.break(MIGRATIONS, missing));
+
+  test('is empty where it may be missing, and costs no request until it is installed', async () => {
     await start(MIGRATIONS, { isOptional: true });
     expect(saw).toEqual(['list ']);
+    expect(await minutes(10)).toEqual([]);
+    cluster.put(DEFINITIONS, { metadata: { ...named, name: 'others.kubevirt.io' } });
+    expect((await during(1_000)).asked).toEqual([]);
+    cluster.restoreWatch(MIGRATIONS);
+    cluster.put(MIGRATIONS, aMigration());
+    define();
+    expect(await during(0)).toEqual({ saw: ['list mig0'], asked: ['list', 'watch'] });
+  });
+
+  test('is tried again while its definition is there and it is not served yet, ever more seldom', async () => {
+    await start(MIGRATIONS, { isOptional: true });
+    define();
+    const tries = async (ms: number): Promise<number> =>
+      (await during(ms)).asked.filter((asked) => asked === 'list').length;
+    expect(await tries(1_000)).toBeGreaterThan(1);
+    await minutes(60);
+    expect(await tries(60_000)).toBe(0);
+    cluster.restoreWatch(MIGRATIONS);
+    define();
+    expect((await during(0)).asked.slice(0, 2)).toEqual(['list', 'watch']);
+  });
+
+  test('is tried again at once when its definition changes', async () => {
+    await start(MIGRATIONS, { isOptional: true });
+    define();
+    await minutes(60);
+    define();
+    expect((await during(0)).asked[0]).toBe('list');
+  });
+
+  test('is found again after it was removed and installed', async () => {
+    cluster.restoreWatch(MIGRATIONS);
+    define();
+    await start(MIGRATIONS, { isOptional: true });
+    await during(10_000);
+    cluster.remove(DEFINITIONS, definition);
+    cluster.break(MIGRATIONS, missing);
+    expect((await during(1_000)).saw).toEqual(['list ']);
+    expect(await minutes(5)).toEqual([]);
+    cluster.restoreWatch(MIGRATIONS);
+    define();
+    expect((await during(0)).saw).toEqual(['list ']);
+  });
+
+  test('is looked for every 5 s by an account that may not watch definitions', async () => {
+    const forbidden = new ApiError('list', { code: 403, reason: 'Forbidden' }, new Date());
+    cluster.failLists(DEFINITIONS, forbidden);
+    await start(MIGRATIONS, { isOptional: true });
     expect((await during(4_999)).asked).toEqual([]);
     cluster.restoreWatch(MIGRATIONS);
     cluster.put(MIGRATIONS, aMigration());
@@ -284,7 +347,6 @@ describe('a kind that is not installed', () => {
   });
 
   test('is an error elsewhere', async () => {
-    cluster.break(MIGRATIONS, missing);
     await start();
     expect(saw).toEqual(['error list: NotFound']);
   });

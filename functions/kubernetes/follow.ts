@@ -3,6 +3,7 @@ import type { KubernetesObject } from '../domain/objects.ts';
 import { isLater } from '../domain/resource-version.ts';
 import type { Cluster, ListedType, ResourceType, Selection, WatchEvent } from './cluster.ts';
 import { isGone, isTooLargeVersion, isNotFound } from './errors.ts';
+import { DEFINITIONS } from './resources.ts';
 
 export interface Follower<T> {
   /** All matching objects, after each list. An object that is not in it is gone. */
@@ -23,7 +24,7 @@ export interface Followed<T extends KubernetesObject> {
   readonly clock?: Clock;
   /** Interval of lists beside the watch, milliseconds: bounds how long a silent watch can hide a change. Left out: never. */
   readonly listEveryMs?: number;
-  /** The kind may not be installed: a 404 is an empty list then. */
+  /** The kind may not be installed: a 404 is an empty list then, until its CustomResourceDefinition comes. */
   readonly isOptional?: boolean;
   /** The API server has no watch cache of the kind, as of Events: it sends no bookmarks, and each list reads etcd. */
   readonly isUncached?: boolean;
@@ -46,8 +47,26 @@ const SILENT = new Error('silent for too long');
 /** A watch that lasted so long needs no pause before the next one. */
 const STEADY_MS = 5_000;
 
-/** Pause before a kind that is not installed is tried again. */
+/** Pause before a kind that is not installed is tried again, where we may not watch its definition. */
 const MISSING_MS = 5_000;
+
+/** The abort reason where we may not watch the definition, or the API server does not answer. */
+const UNWATCHED = new Error('the definition is not watched');
+
+/** The longest pause before a kind is tried again whose definition is there and has not changed, such as for another version of the kind. */
+const UNSERVED_MS = 3_600_000;
+
+/** The one definition of a kind; its schema may be large. */
+const DEFINITION: ListedType<KubernetesObject> = {
+  ...DEFINITIONS,
+  trim: ({ metadata: { name, uid, resourceVersion, creationTimestamp } }) => ({
+    object: { metadata: { name, uid, resourceVersion, creationTimestamp } },
+    size: 0,
+  }),
+};
+
+const definitionOf = ({ apiVersion, plural }: Pick<ResourceType, 'apiVersion' | 'plural'>): string =>
+  `${plural}.${apiVersion.split('/')[0] ?? ''}`;
 
 /** Objects in a page: bounds the memory of a list before it is trimmed. */
 const PAGE_SIZE = 500;
@@ -76,6 +95,11 @@ class Following<T extends KubernetesObject> {
   #listed = '';
   /** Milliseconds when the server was heard last. */
   #heardAt = 0;
+  /** The definition of a kind that is not installed, at the last attempt: its version, and the number of attempts since it has that. */
+  #definition: { readonly version: string | undefined; readonly tries: number } = {
+    version: undefined,
+    tries: 0,
+  };
   /** Milliseconds when this attempt began to watch: a list that took long and failed needs a pause all the same. */
   #watchedAt = Infinity;
 
@@ -102,12 +126,45 @@ class Following<T extends KubernetesObject> {
       const isMissing = await this.#attempt();
       const isSteady = this.#clock.elapsed() - this.#watchedAt >= STEADY_MS;
       if (isSteady) pauseMs = PAUSE_MS.first;
-      if (isMissing) await this.#pause(MISSING_MS);
+      if (isMissing) await this.#untilDefined();
       else if (!isSteady) {
         await this.#pause(pauseMs);
         pauseMs = Math.min(pauseMs * 2, PAUSE_MS.max);
       }
     }
+  }
+
+  /**
+   * Waits until the kind may be installed: until its definition comes or changes. The kind is served a moment later, so while there is a
+   * definition, the wait also ends after a pause that doubles with each attempt.
+   */
+  async #untilDefined(): Promise<void> {
+    if (this.#isStopped()) return;
+    const over = new AbortController();
+    const end = (): void => over.abort();
+    let cancel = (): void => undefined;
+    const saw = (definition?: KubernetesObject): void => {
+      const version = definition?.metadata.resourceVersion;
+      const isNew = version !== this.#definition.version;
+      this.#definition = { version, tries: isNew ? 0 : this.#definition.tries + 1 };
+      cancel();
+      if (version === undefined) return;
+      const { tries } = this.#definition;
+      if (isNew) end();
+      else cancel = this.#clock.after(Math.min(PAUSE_MS.first * 2 ** tries, UNSERVED_MS), end);
+    };
+    this.#signal.addEventListener('abort', end, { once: true });
+    const where = { fieldSelector: `metadata.name=${definitionOf(this.#followed.type)}` };
+    const followed = { type: DEFINITION, where, clock: this.#clock, signal: over.signal };
+    await follow(this.#cluster, followed, {
+      onList: ([definition]) => saw(definition),
+      onChange: saw,
+      onGone: () => saw(),
+      onError: () => over.abort(UNWATCHED),
+    });
+    cancel();
+    this.#signal.removeEventListener('abort', end);
+    if (over.signal.reason === UNWATCHED) await this.#pause(MISSING_MS);
   }
 
   /** Runs until the watch ends, also with an error. Returns whether the kind is not installed. */

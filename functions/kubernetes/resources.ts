@@ -61,6 +61,12 @@ export const WEBHOOK_CONFIGURATIONS: ResourceType = {
   plural: 'validatingwebhookconfigurations',
   namespaced: false,
 };
+export const DEFINITIONS: ResourceType = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  namespaced: false,
+};
 export const ENDPOINT_SLICES: ResourceType<EndpointSlice> = {
   apiVersion: 'discovery.k8s.io/v1',
   kind: 'EndpointSlice',

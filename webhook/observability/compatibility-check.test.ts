@@ -1,7 +1,11 @@
-import { describe, expect, test } from '@jest/globals';
-import type { Clock } from '../../functions/runtime/clock.ts';
-import type { ApiServer, ResourceType } from '../../functions/kubernetes/cluster.ts';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { WatchedCluster } from '../../test/support/builders/cluster.ts';
+import { inNamespace, metadata } from '../../test/support/builders/object.ts';
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
+import type { ApiServer } from '../../functions/kubernetes/cluster.ts';
 import { ApiError, Unreachable } from '../../functions/kubernetes/errors.ts';
+import { DEFINITIONS, KUBEVIRTS, NAMESPACES } from '../../functions/kubernetes/resources.ts';
+import { SERVICE_ACCOUNTS } from '../tls/resources.ts';
 import { CompatibilityCheck } from './compatibility-check.ts';
 
 const EXPECTED = {
@@ -9,99 +13,155 @@ const EXPECTED = {
   KUBEVIRT_CONTROLLER: 'kubevirt-controller',
   OLDEST_KUBERNETES: '1.30',
 };
-const STATUS = { kind: 'Status', apiVersion: 'v1', status: 'Failure' } as const;
-const gone = (): Promise<never> =>
-  Promise.reject(new ApiError('GET', { ...STATUS, code: 404, reason: 'NotFound' }, new Date(0)));
-const forbidden = (): Promise<never> =>
-  Promise.reject(new ApiError('GET', { ...STATUS, code: 403, reason: 'Forbidden' }, new Date(0)));
+const forbidden = new ApiError('GET', { code: 403, reason: 'Forbidden' }, new Date(0));
+const missing = new ApiError('GET', { code: 404, reason: 'NotFound' }, new Date(0));
 
-interface Answers {
-  version: () => Promise<string>;
-  /** The answer to a GET of a namespace or a service account. */
-  get: (type: ResourceType, at: { name: string }) => Promise<unknown>;
-  list: () => Promise<unknown>;
-}
+let cluster: WatchedCluster;
+let stop: AbortController;
+let check: CompatibilityCheck;
+let running: Promise<void>;
+let lines: string[];
 
-const knative = (version: string): Promise<unknown> =>
-  Promise.resolve({ object: { metadata: { labels: { 'app.kubernetes.io/version': version } } } });
-const kubevirt = (namespace: string, version?: string): Promise<unknown> =>
-  Promise.resolve({
-    items: [
-      {
-        metadata: { name: 'kubevirt', namespace },
-        ...(version === undefined ? {} : { status: { observedKubeVirtVersion: version } }),
-      },
-    ],
-  });
-const GOOD: Answers = {
-  version: () => Promise.resolve('v1.34.1'),
-  get: () => knative('1.19.0'),
-  list: () => kubevirt('kubevirt', 'v1.6.0'),
+beforeEach(() => {
+  jest.useFakeTimers();
+  cluster = new WatchedCluster();
+  stop = new AbortController();
+  lines = [];
+  running = Promise.resolve();
+});
+
+afterEach(async () => {
+  stop.abort();
+  await running;
+  jest.useRealTimers();
+});
+
+const clusterScoped = (name: string, labels?: Record<string, string>): KubernetesObject => {
+  const { namespace: _, ...own } = metadata(name);
+  return { metadata: { ...own, ...(labels === undefined ? {} : { labels }) } };
 };
+const knative = (part: string, version?: string): void =>
+  cluster.put(
+    NAMESPACES,
+    clusterScoped(`knative-${part}`, version === undefined ? {} : { 'app.kubernetes.io/version': version }),
+  );
+const kubevirt = (version?: string, namespace = 'kubevirt'): KubernetesObject =>
+  inNamespace(namespace)({
+    metadata: metadata('kubevirt'),
+    ...(version === undefined ? {} : { status: { observedKubeVirtVersion: version } }),
+  });
+const controller = (): void =>
+  cluster.put(SERVICE_ACCOUNTS, inNamespace('kubevirt')({ metadata: metadata('kubevirt-controller') }));
 
-/** Each wait ends at once; after `looks` waits the check stops. */
-async function check(answers: Answers, looks = 1) {
-  const stop = new AbortController();
-  const lines: string[] = [];
-  let looked = 0;
-  const said: (string | undefined)[] = [];
-  const clock: Clock = {
-    elapsed: () => 0,
-    now: () => new Date(0),
-    after: (_ms, work) => {
-      looked += 1;
-      said.push(run.problem());
-      if (looked >= looks) queueMicrotask(() => stop.abort());
-      else queueMicrotask(work);
-      return () => undefined;
-    },
-  };
-  const log = (level: string, message: string): void => void lines.push(`${level} ${message}`);
-  const run = new CompatibilityCheck(EXPECTED, { cluster: answers as unknown as ApiServer, log, clock });
-  const before = run.problem();
-  await run.run(stop.signal);
-  return { before, after: run.problem(), said, looked, lines };
+function installAll(): void {
+  for (const part of ['serving', 'eventing']) knative(part, '1.19.0');
+  cluster.put(KUBEVIRTS, kubevirt('v1.6.0'));
+  controller();
 }
 
-describe('CompatibilityCheck', () => {
-  test('is not ready before its first check, and stops when every fact is known and compatible', async () => {
-    const { before, after, looked } = await check(GOOD);
-    expect(before).toContain('being read');
-    expect([after, looked]).toEqual([undefined, 0]);
+async function start(different: Partial<ApiServer> = {}): Promise<void> {
+  const api = { ...cluster.asCluster(), version: () => Promise.resolve('v1.34.1'), ...different };
+  check = new CompatibilityCheck(EXPECTED, {
+    cluster: api,
+    log: (level, message) => void lines.push(`${level} ${message}`),
   });
+  running = check.run(stop.signal);
+  await requests(0);
+}
 
-  test.each<[string, Partial<Answers>]>([
-    ['the API server does not answer', { version: () => Promise.reject(new Unreachable('nobody there')) }],
-    ['the roles are older than the guard', { get: forbidden, list: forbidden }],
-    ['neither Knative nor KubeVirt is installed', { get: gone, list: gone }],
-    ['no object has a version', { get: () => Promise.resolve({ object: { metadata: {} } }) }],
-  ])('%s: is ready, and checks again', async (_what, answers) => {
-    const { after, looked } = await check({ ...GOOD, ...answers }, 3);
-    expect([after, looked]).toEqual([undefined, 3]);
-  });
+/** The number of requests within so many milliseconds, while the API server sends bookmarks. */
+async function requests(ms: number): Promise<number> {
+  const before = cluster.asked.length;
+  for (let left = ms; left >= 0; left -= 60_000) {
+    cluster.put({ ...NAMESPACES, plural: 'others' }, clusterScoped('other'));
+    for (const type of [NAMESPACES, KUBEVIRTS, DEFINITIONS]) cluster.bookmark(type);
+    await jest.advanceTimersByTimeAsync(Math.min(left, 60_000));
+  }
+  return cluster.asked.length - before;
+}
 
-  test('KubeVirt in another namespace: is not ready, and logs it once, until that changes', async () => {
-    let lists = 0;
-    const list = (): Promise<unknown> => {
-      lists += 1;
-      return lists < 3 ? kubevirt('openshift-cnv', 'v1.6.0') : kubevirt('kubevirt', 'v1.6.0');
-    };
-    const { said, after, lines } = await check({ ...GOOD, list }, 9);
-    expect(said).toEqual([
-      expect.stringContaining('openshift-cnv'),
-      expect.stringContaining('openshift-cnv'),
-    ]);
-    expect(after).toBeUndefined();
-    expect(lines.filter((line) => line.startsWith('error'))).toHaveLength(1);
-  });
+test('is not ready before its first check, and ends when every fact is known and compatible', async () => {
+  installAll();
+  expect(
+    new CompatibilityCheck(EXPECTED, { cluster: {} as ApiServer, log: () => undefined }).problem(),
+  ).toContain('being read');
+  await start();
+  await running;
+  expect(check.problem()).toBeUndefined();
+});
 
-  test('reads the service account by name, in KUBEVIRT_NAMESPACE', async () => {
-    const get: Answers['get'] = ({ kind }, at) => {
-      if (kind !== 'ServiceAccount') return knative('1.19.0');
-      expect(at).toEqual({ namespace: 'kubevirt', name: 'kubevirt-controller' });
-      return gone();
-    };
-    const { after } = await check({ ...GOOD, get });
-    expect(after).toContain('no such service account');
+describe('is ready, and checks again every minute, while', () => {
+  test.each<[string, () => Promise<void>]>([
+    [
+      'the API server does not answer',
+      () => start({ version: () => Promise.reject(new Unreachable('nobody there')) }),
+    ],
+    ['the roles are older than the guard', () => start({ get: () => Promise.reject(forbidden) })],
+  ])('%s', async (_, begin) => {
+    installAll();
+    await begin();
+    expect(check.problem()).toBeUndefined();
+    expect(await requests(59_000)).toBe(0);
+    expect(await requests(1_000)).toBeGreaterThan(0);
   });
+});
+
+describe('is ready, and costs no request until something else is shown, where', () => {
+  test.each<[string, () => void, () => void]>([
+    [
+      'neither Knative nor KubeVirt is installed',
+      (): void => cluster.failLists(KUBEVIRTS, missing),
+      (): void => knative('serving', '1.16.0'),
+    ],
+    [
+      'Knative has no labels',
+      (): void => {
+        installAll();
+        for (const part of ['serving', 'eventing']) knative(part);
+      },
+      (): void => knative('eventing', '1.16.0'),
+    ],
+    [
+      'KubeVirt is not deployed yet',
+      (): void => {
+        installAll();
+        cluster.put(KUBEVIRTS, kubevirt());
+      },
+      (): void => cluster.put(KUBEVIRTS, kubevirt('v0.58.0')),
+    ],
+  ])('%s', async (_, install, change) => {
+    install();
+    await start();
+    expect(check.problem()).toBeUndefined();
+    expect(await requests(3_600_000)).toBe(0);
+    change();
+    await requests(0);
+    expect(check.problem()).toContain('is the oldest that is supported');
+  });
+});
+
+test('KubeVirt in another namespace: is not ready until that changes; an error only once it has lasted', async () => {
+  installAll();
+  cluster.remove(KUBEVIRTS, kubevirt());
+  cluster.put(KUBEVIRTS, kubevirt('v1.6.0', 'openshift-cnv'));
+  await start();
+  expect(check.problem()).toContain('openshift-cnv');
+  const errors = (): string[] => lines.filter((line) => line.startsWith('error'));
+  await requests(59_000);
+  expect(errors()).toEqual([]);
+  await requests(600_000);
+  expect(errors()).toHaveLength(1);
+  cluster.put(KUBEVIRTS, kubevirt('v1.6.0'));
+  await requests(60_000);
+  expect(check.problem()).toBeUndefined();
+});
+
+test('reads the service account by name, in KUBEVIRT_NAMESPACE', async () => {
+  installAll();
+  cluster.remove(SERVICE_ACCOUNTS, inNamespace('kubevirt')({ metadata: metadata('kubevirt-controller') }));
+  await start();
+  expect(check.problem()).toContain('no such service account');
+  controller();
+  await requests(60_000);
+  expect(check.problem()).toBeUndefined();
 });

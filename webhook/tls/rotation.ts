@@ -20,7 +20,7 @@ import {
   type Lifetimes,
   type ServingCertificate,
 } from './certificates.ts';
-import { servingProblem } from './renewal.ts';
+import { needsRenewal, servingProblem } from './renewal.ts';
 import {
   SECRETS,
   VALIDATING_WEBHOOK_CONFIGURATIONS,
@@ -59,7 +59,8 @@ const MIN_PAUSE_MS = 50;
  * knows it. So the replicas need no agreed moment. A late replica remains trusted, because an authority stays in the bundle while a
  * replica may serve its certificates.
  *
- * The loop runs again at once after each change of the Secret or the bundle, and every minute for renewals.
+ * The loop runs again at once after each change of the Secret or the bundle, and when a renewal is due, which it finds out every minute
+ * without a request. With live migration it runs every minute.
  */
 export class Rotation {
   readonly #settings: RotationSettings;
@@ -130,15 +131,32 @@ export class Rotation {
     let failures = 0;
     while (!signal.aborted) {
       // Set before `#look`, so that a change during `#look` causes another one.
-      const resumed = new Promise<void>((resolve) => (this.#resume = resolve));
+      const resumed = new AbortController();
+      this.#resume = () => resumed.abort();
       failures = (await this.#look()) ? 0 : failures + 1;
-      const waitMs = failures === 0 ? this.#nextLookMs() : doubling(MAX_RETRY_MS)(failures);
-      const over = new AbortController();
-      const waiting = AbortSignal.any([signal, over.signal]);
-      await Promise.race([resumed, pause(this.#clock, waitMs, waiting)]);
-      over.abort();
+      const waiting = AbortSignal.any([signal, resumed.signal]);
+      if (failures > 0) await pause(this.#clock, doubling(MAX_RETRY_MS)(failures), waiting);
+      else await this.#untilDue(waiting);
       await pause(this.#clock, MIN_PAUSE_MS, signal);
     }
+  }
+
+  /** Waits until time alone makes the next look necessary, or `waiting` aborts. */
+  async #untilDue(waiting: AbortSignal): Promise<void> {
+    do await pause(this.#clock, this.#nextLookMs(), waiting);
+    while (!waiting.aborted && !this.#isLookDue());
+  }
+
+  #isLookDue(): boolean {
+    const next = this.#next;
+    // No watch shows the live webhook's bundle.
+    if (next === undefined || this.#hasLiveWebhook || this.#isDue(next)) return true;
+    const known = { authority: { cert: next.ca ?? '', key: '' }, serving: next };
+    return next.managedBy === 'mtq-guard' && needsRenewal(known, this.#clock.now()) !== undefined;
+  }
+
+  get #hasLiveWebhook(): boolean {
+    return (this.#settings.LIVE_MIGRATION ?? 'off') !== 'off';
   }
 
   /** Whether the rotation succeeded. */
@@ -179,7 +197,7 @@ export class Rotation {
    * ready nevertheless.
    */
   async #trustAtLive(trust: Trust): Promise<void> {
-    if ((this.#settings.LIVE_MIGRATION ?? 'off') === 'off') return;
+    if (!this.#hasLiveWebhook) return;
     const failure = await ensureCaBundle(trust, LIVE_WEBHOOKS).then(() => undefined, textOf);
     this.#liveFailure.note(failure);
   }

@@ -271,9 +271,14 @@ function eventOf(
 const keyOf = (plural: string, { metadata: { namespace = '', name } }: { metadata: Address }): string =>
   `${plural}/${namespace}/${name}`;
 
-/** Supports one label with one value, or no selector. */
-function matches({ metadata }: KubernetesObject, { labelSelector, namespace }: Selection): boolean {
+/** Supports one label with one value, the field metadata.name, or no selector. */
+function matches(
+  { metadata }: KubernetesObject,
+  { labelSelector, fieldSelector, namespace }: Selection,
+): boolean {
   if (namespace !== undefined && metadata.namespace !== namespace) return false;
+  const name = /^metadata\.name=(.*)$/.exec(fieldSelector ?? '')?.[1];
+  if (name !== undefined && metadata.name !== name) return false;
   if (labelSelector === undefined) return true;
   const [key = '', text] = labelSelector.split('=');
   return metadata.labels?.[key] === text;
