@@ -9,7 +9,7 @@ export const PURE = [
   'functions/lower/decide-seen.ts',
   'functions/*/can-skip.ts',
   'functions/progress/{after-failure,buckets,counts,ending,event-data,next-status}.ts',
-  'functions/progress/{open-status,opening,outbox,unmoved,vm-state}.ts',
+  'functions/progress/{moves,open-status,opening,outbox,unmoved,vm-state}.ts',
   'functions/live/{findings,guest,on-target,run,status,steps}/*.ts',
   'functions/live/migration/{abandon,wrong-namespace}.ts',
   'functions/live/plan/rights-needed.ts',

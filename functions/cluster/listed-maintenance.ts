@@ -6,7 +6,7 @@ import { listed, NAMED, OBJECT } from './listed.ts';
 export const LISTED_NODES = listed<Node>(NODES, {
   ...OBJECT,
   metadata: NAMED,
-  spec: { unschedulable: true, taints: [{ key: true, effect: true }] },
+  spec: { unschedulable: true, taints: [{ key: true, effect: true, timeAdded: true }] },
 });
 
 /** The fields of a VMI that show what a drain or an upgrade does with it. */

@@ -160,26 +160,30 @@ export const LISTED_MIGRATIONS = listed<Migration>(MIGRATIONS, {
   spec: { vmiName: true, priority: true, sendTo: true, receive: true },
 });
 
-/** Migrations of the whole cluster and their state, without those that have ended: KubeVirt keeps five of each VM. */
-export const LISTED_MIGRATIONS_TO_COME = listed<Migration>(
-  MIGRATIONS,
-  {
-    ...OBJECT,
-    metadata: {
-      ...NAMED,
-      creationTimestamp: true,
-      annotations: { [KUBEVIRT.evacuation]: true, [KUBEVIRT.workloadUpdate]: true },
+/** Migrations of the whole cluster and their state, without those that `skipIf` is true of. */
+export const listedMigrations = (skipIf: (migration: Migration) => boolean): ListedType<Migration> =>
+  listed<Migration>(
+    MIGRATIONS,
+    {
+      ...OBJECT,
+      metadata: {
+        ...NAMED,
+        creationTimestamp: true,
+        annotations: { [KUBEVIRT.evacuation]: true, [KUBEVIRT.workloadUpdate]: true },
+      },
+      status: {
+        phase: true,
+        conditions: [CONDITION],
+        phaseTransitionTimestamps: [{ phase: true, phaseTransitionTimestamp: true }],
+        migrationState: { sourceNode: true },
+      },
+      spec: { vmiName: true, priority: true, sendTo: true, receive: true },
     },
-    status: {
-      phase: true,
-      conditions: [CONDITION],
-      phaseTransitionTimestamps: [{ phase: true, phaseTransitionTimestamp: true }],
-      migrationState: { sourceNode: true },
-    },
-    spec: { vmiName: true, priority: true, sendTo: true, receive: true },
-  },
-  { maxBytes: 2 * 1024, skipIf: isFinal },
-);
+    { maxBytes: 2 * 1024, skipIf },
+  );
+
+/** The same without those that have ended: KubeVirt keeps five of each VM. */
+export const LISTED_MIGRATIONS_TO_COME = listedMigrations(isFinal);
 
 const CPU = { cores: true, sockets: true, threads: true } as const;
 

@@ -298,7 +298,7 @@ export interface KubeVirt extends KubernetesObject {
 
 /** core/v1 Node, as far as drains go. */
 export interface Node extends KubernetesObject {
-  spec?: { unschedulable?: boolean; taints?: { key: string; effect: string }[] };
+  spec?: { unschedulable?: boolean; taints?: { key: string; effect: string; timeAdded?: string }[] };
 }
 
 /** discovery.k8s.io/v1 EndpointSlice, as far as addresses go. */

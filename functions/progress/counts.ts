@@ -16,11 +16,13 @@ export interface Counts {
 }
 
 /**
- * Counts from the keys that were counted before and those of the VMs that are left: total = those at the start and
- * newcomers, done = total − left. Nothing is incremented, so a repeated or an overtaken run counts the same.
+ * Counts from the keys that were counted before, those of the VMs that are left, and those of the VMs that were moved, which may
+ * have left before the first look: total = all of them, done = total − left. Nothing is incremented, so a repeated or an overtaken
+ * run counts the same.
  */
-export function count(before: string, left: readonly string[]): Counts {
-  const keys = new Set([...(before.match(new RegExp(`.{${String(KEY)}}`, 'g')) ?? []), ...left]);
+export function count(before: string, left: readonly string[], moved: readonly string[] = []): Counts {
+  const known = before.match(new RegExp(`.{${String(KEY)}}`, 'g')) ?? [];
+  const keys = new Set([...known, ...left, ...moved]);
   const remaining = new Set(left).size;
   return {
     total: keys.size,

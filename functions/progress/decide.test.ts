@@ -6,6 +6,7 @@ import {
   aStatus,
   bucket,
   but,
+  keysOf,
   NODE,
 } from '../../test/support/builders/maintenance.ts';
 import { NOW } from '../../test/support/builders/object.ts';
@@ -41,6 +42,16 @@ test.each<[string, Maintenance, string]>([
   ['a drain with a newcomer', aDrain([1, 2], OPEN), 'write 0/2'],
   ['a drained node', aDrain([], ENDED), 'none'],
   [
+    'a node whose VMs have left before the first look',
+    aDrain([], but({ moved: keysOf(1), isMarked: false })),
+    'open drain-12345678-1',
+  ],
+  [
+    'a node that takes pods, and whose VM a tenant has evicted',
+    aDrain([], but({ moved: keysOf(1), node: { ...NODE, isDraining: false } })),
+    'none',
+  ],
+  [
     'a KubeVirt that changes',
     anUpgrade([], but({ kubevirt: { ...KUBEVIRT, observed: 'old', target: 'new' } })),
     'open upgrade-new-1',
@@ -53,6 +64,11 @@ test.each<[string, Maintenance, string]>([
   ],
   ['no KubeVirt', anUpgrade([1], but({ kubevirt: undefined })), 'none'],
   ['nothing outdated', anUpgrade([]), 'none'],
+  [
+    'VMs that were updated before the first look',
+    anUpgrade([], but({ moved: keysOf(1) })),
+    'open upgrade-new-1',
+  ],
 ])('%s', (_, seen, want) => {
   const decision = decide(seen, NOW);
   const [what] =

@@ -69,6 +69,35 @@ describe('a drain', () => {
       { state: 'Failed', reason: 'NodeGone', progress: '0/0', events: ['drain.started', 'drain.failed'] },
     ],
     [
+      'begins after a first VM has left: it is counted',
+      aDrain([2], but({ moved: keysOf(1) })),
+      undefined,
+      { state: 'Running', reason: 'UnderWay', progress: '1/2', events: ['drain.started'] },
+    ],
+    [
+      'is over before the first look',
+      aDrain([], but({ moved: keysOf(1, 2) })),
+      undefined,
+      {
+        state: 'Completed',
+        reason: 'Drained',
+        progress: '2/2',
+        events: ['drain.started', 'drain.completed'],
+      },
+    ],
+    [
+      'counts a VM that came and left between two looks',
+      aDrain([1, 2], but({ moved: keysOf(3) })),
+      aStatus([1, 2], [1, 2]),
+      { state: 'Running', reason: 'UnderWay', progress: '1/3', events: ['drain.progressed'] },
+    ],
+    [
+      'counts a VM that was moved and came back as left',
+      aDrain([1, 2], but({ moved: keysOf(1) })),
+      aStatus([1, 2], [2]),
+      { state: 'Running', reason: 'UnderWay', progress: '0/2', events: [] },
+    ],
+    [
       'goes on as before',
       aDrain([1, 2]),
       aStatus([1, 2], [1, 2]),

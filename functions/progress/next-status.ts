@@ -24,8 +24,8 @@ export function nextStatus(object: MaintenanceProgress, seen: Maintenance, now: 
   const { status: before } = object;
   if (before !== undefined && !isOpen(object)) return { ...before, buckets: stillRunning(before, seen) };
   const time = new Date(now).toISOString();
-  const known = before ?? { ...NEW, startedAt: time, reported: { done: 0, at: time } };
-  const counts = count(known.counted, seen.left);
+  const known = before ?? begunAt(time, seen);
+  const counts = count(known.counted, seen.left, seen.moved);
   const open = {
     ...nextOpenStatus(known, seen, counts),
     ...movedAt(before, seen, { counts, time }),
@@ -47,6 +47,13 @@ export function nextStatus(object: MaintenanceProgress, seen: Maintenance, now: 
 /** What a status remembers, in an object that has none. */
 const NEW = { counted: '', sequence: 0, outbox: [] };
 type Known = Pick<ProgressStatus, 'counted' | 'sequence' | 'outbox' | 'startedAt' | 'reported'>;
+
+/** The begin is reported by `started`, with the VMs that had left by then. */
+const begunAt = (time: string, { left, moved }: Maintenance): Known => ({
+  ...NEW,
+  startedAt: time,
+  reported: { done: count(NEW.counted, left, moved).done, at: time },
+});
 
 const nextOpenStatus = (
   { startedAt, reported, sequence, outbox }: Known,

@@ -16,18 +16,19 @@ export function openingOf(seen: Maintenance): Opening | undefined {
   return { name: `${seen.label}-${String(seen.highest + 1)}`, label: seen.label, spec };
 }
 
-/** A cordoned node alone is no drain. */
-function specOfDrain({ node, isMarked, left }: Maintenance): ProgressSpec | undefined {
-  if (node?.uid === undefined || !node.isDraining || !isMarked || left.length === 0) return undefined;
+/** A cordoned node alone is no drain. One whose VMs have all left before the first look is. */
+function specOfDrain({ node, isMarked, left, moved = [] }: Maintenance): ProgressSpec | undefined {
+  const hasBegun = (isMarked && left.length > 0) || moved.length > 0;
+  if (node?.uid === undefined || !node.isDraining || !hasBegun) return undefined;
   const { name, uid } = node;
   return { kind: 'Drain', subject: name, node: { name, uid } };
 }
 
 /** The spec of an upgrade. KubeVirt without an observed deployment is being installed. */
-function specOfUpgrade({ kubevirt, left }: Maintenance): ProgressSpec | undefined {
+function specOfUpgrade({ kubevirt, left, moved = [] }: Maintenance): ProgressSpec | undefined {
   const { observed, target } = kubevirt ?? {};
   if (observed === undefined || target === undefined) return undefined;
-  if (observed === target && left.length === 0) return undefined;
+  if (observed === target && left.length + moved.length === 0) return undefined;
   const deployment = observed === target ? { to: target } : { from: observed, to: target };
   return { kind: 'Upgrade', subject: target, deployment };
 }

@@ -15,6 +15,7 @@ import { aMigration, aVmi, inPhase, refusedAt } from '../../test/support/builder
 import {
   annotated,
   beingDeleted,
+  createdAt,
   inNamespace,
   metadata,
   named,
@@ -351,6 +352,14 @@ test('a drain waits for no VM without an eviction strategy: the drain stops it',
   pushed.push(ON_NODE, 'DELETED', vmi('node1'));
   await clock.turn(3_000);
   expect(left()).toBe(0);
+});
+
+test('the guard posts about a drain whose VMs have left before its first look, and counts them', async () => {
+  pushed.listed.set(CORDONED, [node()]);
+  view.setMove(evacuation(inPhase('Succeeded'), createdAt(-9)), NOW);
+  await start();
+  expect(posts).toMatchObject([{ maintenance: { kind: 'Drain', node: 'node1' } }]);
+  expect(write(aProgress('Drain')).status).toMatchObject({ state: 'Running', progress: '1/1' });
 });
 
 test('a VM without a migration waits for a slot while others use up the cluster’s', async () => {

@@ -167,7 +167,8 @@ export class MaintenanceTracker implements MaintenanceSource {
     this.#settling.note(isQuiet ? target : undefined);
   }
 
-  #observed(subject: Subject, { view, migrations, isFull, more, incumbent }: Look): Maintenance | undefined {
+  #observed(subject: Subject, look: Look): Maintenance | undefined {
+    const { view, migrations, moves, isFull, more, incumbent } = look;
     const on = subject.kind === 'Drain' ? this.#onNode(subject.node, view) : this.#ofUpgrade();
     if (on === undefined) return undefined;
     const target = view.kubevirt?.status?.targetDeploymentID ?? '';
@@ -175,6 +176,7 @@ export class MaintenanceTracker implements MaintenanceSource {
       kubevirt: view.kubevirt,
       ...on,
       migrations: migrations[subject.kind],
+      moves,
       progresses: this.#watches.progresses,
       isFull,
       more,
@@ -260,11 +262,13 @@ function migrationsByVm(view: ClusterView, kind: MaintenanceKind): ReadonlyMap<s
 /** The facts that one look at the cluster view gives to every drain and to the upgrade. */
 interface Look extends Pick<MaintenanceFacts, 'isFull' | 'more' | 'incumbent'> {
   readonly view: ClusterView;
+  readonly moves: readonly Migration[];
   readonly migrations: Readonly<Record<MaintenanceKind, MaintenanceFacts['migrations']>>;
 }
 
 const lookAt = (view: ClusterView, verdicts: ReadonlyMap<string, KnownVerdict>): Look => ({
   view,
+  moves: [...view.moves.values()],
   migrations: { Drain: migrationsByVm(view, 'Drain'), Upgrade: migrationsByVm(view, 'Upgrade') },
   incumbent: view.incumbent(),
   ...slotsIn(view, verdicts),

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import {
   aMigration,
   aVmi,
@@ -11,17 +11,20 @@ import { aProgress, aStatus, bucket } from '../../test/support/builders/maintena
 import {
   annotated,
   beingDeleted,
+  build,
   createdAt,
   labelled,
   metadata,
   NOW,
   seconds,
+  type Change,
 } from '../../test/support/builders/object.ts';
 import { aKubeVirt, aVm, protectedBy } from '../../test/support/builders/preflight.ts';
 import { KUBEVIRT } from '../../functions/domain/names.ts';
 import type { Migration, VirtualMachineInstance } from '../../functions/domain/objects.ts';
 import type { Maintenance } from '../../functions/domain/progress/maintenance.ts';
 import type { MaintenanceProgress, ProgressStatus } from '../../functions/domain/progress/progress-object.ts';
+import { keyOf } from '../../functions/progress/counts.ts';
 import { observe, outdated, type MaintenanceFacts } from './observe.ts';
 
 const vmiIn = (phase: string | undefined): VirtualMachineInstance =>
@@ -194,6 +197,107 @@ test.each<[string, Partial<MaintenanceFacts>, number | undefined]>([
   ],
 ])('VMs that migrate to the node, where those %s', (_, different, want) => {
   expect(onNode1(different).arriving).toBe(want);
+});
+
+/** Moved vm0, and ended this many seconds after NOW. */
+const moving = (after: number, ...changes: Change<Migration>[]): Migration =>
+  build(aMigration(inPhase('Succeeded')), [
+    (migration) => ({
+      ...migration,
+      status: {
+        ...migration.status,
+        phaseTransitionTimestamps: [{ phase: 'Succeeded', phaseTransitionTimestamp: seconds(after) }],
+        migrationState: { sourceNode: 'node1' },
+      },
+    }),
+    ...changes,
+  ]);
+const offNode1 = annotated(KUBEVIRT.evacuation, 'node1');
+const cordonedAt = (after: number): Partial<MaintenanceFacts> => ({
+  node: {
+    metadata: metadata('node1'),
+    spec: {
+      unschedulable: true,
+      taints: [{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule', timeAdded: seconds(after) }],
+    },
+  },
+});
+/** Created a minute before NOW, and ended so many seconds later. */
+const ended = (kind: 'Drain' | 'Upgrade', after: number, clockWrongBy = 0): Partial<MaintenanceFacts> => {
+  const [startedAt, endedAt] = [seconds(clockWrongBy - 60), seconds(clockWrongBy + after - 60)];
+  return {
+    progresses: [
+      createdAt(-60)(aProgress(kind, aStatus([], [], { state: 'Completed', startedAt, endedAt }))),
+    ],
+  };
+};
+
+describe('a drain is about a VM that has left by', () => {
+  test.each<[string, Migration, Partial<MaintenanceFacts>, boolean]>([
+    ['its evacuation', moving(-9, offNode1), {}, true],
+    [
+      'one that virt-controller has not written the node of',
+      createdAt(-9)(aMigration(inPhase('Succeeded'), offNode1)),
+      {},
+      true,
+    ],
+    ['one that began and failed', createdAt(-9)(aMigration(inPhase('Failed'), offNode1)), {}, false],
+    ['its user’s migration', moving(-9), {}, false],
+    ['the evacuation of another node', moving(-9, annotated(KUBEVIRT.evacuation, 'node2')), {}, false],
+    [
+      'a migration from another node, with an annotation that is not KubeVirt’s',
+      moving(-9, offNode1, (one) => ({
+        ...one,
+        status: { ...one.status, migrationState: { sourceNode: 'node2' } },
+      })),
+      {},
+      false,
+    ],
+    ['one that ended ten minutes ago', moving(-600, offNode1), {}, false],
+    ['one that ended before the node was cordoned', moving(-10, offNode1), cordonedAt(-9), false],
+    ['one that ended after the node was cordoned', moving(-9, offNode1), cordonedAt(-9), true],
+    [
+      'one that the drain before this one counted',
+      createdAt(-30)(moving(-20, offNode1)),
+      ended('Drain', 40),
+      false,
+    ],
+    [
+      'one that ended after the drain before this one',
+      createdAt(-30)(moving(-18, offNode1)),
+      ended('Drain', 40),
+      true,
+    ],
+    [
+      'one that the drain before this one counted, whose times are of a wrong clock',
+      createdAt(-30)(moving(-20, offNode1)),
+      ended('Drain', 40, -7_200),
+      false,
+    ],
+    [
+      'one from before the drain before this one, by a wrong clock of virt-controller',
+      createdAt(-61)(moving(-1, offNode1)),
+      ended('Drain', 40),
+      false,
+    ],
+  ])('%s', (...[, move, different, isCounted]) => {
+    const { moved } = onNode1({ ...different, moves: [move] });
+    expect(moved).toEqual(isCounted ? [keyOf('tenant', 'vm0')] : []);
+  });
+});
+
+describe('an upgrade is about a VM that was moved by', () => {
+  const update = annotated(KUBEVIRT.workloadUpdate, '');
+  const critical = withPriority('system-critical');
+  test.each<[string, Migration, Partial<MaintenanceFacts>, boolean]>([
+    ['its update', moving(-9, update, critical), {}, true],
+    ['a change of the VM', moving(-9, update, withPriority('user-triggered')), {}, false],
+    ['an evacuation', moving(-9, offNode1, critical), {}, false],
+    ['the upgrade before it', createdAt(-30)(moving(-20, update, critical)), ended('Upgrade', 40), false],
+  ])('%s', (...[, move, different, isCounted]) => {
+    const { moved } = observe({ kind: 'Upgrade' }, { ...FACTS, ...different, moves: [move] });
+    expect(moved).toEqual(isCounted ? [keyOf('tenant', 'vm0')] : []);
+  });
 });
 
 test('VMs without an eviction strategy are counted apart', () => {

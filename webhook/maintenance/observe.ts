@@ -1,11 +1,18 @@
-import { isRunning } from '../../functions/domain/migration.ts';
+import { CLOCKS_APART_MS, isRunning } from '../../functions/domain/migration.ts';
 import { KUBEVIRT } from '../../functions/domain/names.ts';
 import type { KubeVirt, Migration, Node, VirtualMachineInstance } from '../../functions/domain/objects.ts';
-import { drainTaintOf, hasDrainTaint, isDraining } from '../../functions/domain/policy/purpose.ts';
+import {
+  drainTaintOf,
+  drainingSince,
+  hasDrainTaint,
+  isDraining,
+} from '../../functions/domain/policy/purpose.ts';
 import { bucketsOf } from '../../functions/progress/buckets.ts';
 import { keyOf } from '../../functions/progress/counts.ts';
+import { endOfMove, isForUpgrade, isMoveOf, isRecentMove } from '../../functions/progress/moves.ts';
 import type { Maintenance } from '../../functions/domain/progress/maintenance.ts';
 import {
+  endOf,
   hasMoved,
   isOpen,
   owesEvents,
@@ -15,7 +22,6 @@ import {
 import { expiredAmong } from './retention.ts';
 import {
   evictionIntervalOf,
-  isFor,
   isProtected,
   type Before,
   type MaintenanceRules,
@@ -36,6 +42,8 @@ export interface MaintenanceFacts {
   readonly arriving: readonly VirtualMachineInstance[] | undefined;
   /** Migrations that have not ended, by `vmOf`. */
   readonly migrations: ReadonlyMap<string, Migration>;
+  /** Migrations that have moved a VM for any drain or upgrade (isRecentMove); left out: none. */
+  readonly moves?: readonly Migration[];
   readonly progresses: readonly MaintenanceProgress[];
   /** Whether no migration slot is left in the cluster. */
   readonly isFull: boolean;
@@ -70,6 +78,7 @@ export function observe(subject: Subject, facts: MaintenanceFacts): Maintenance 
         }
       : kubevirtOf(kubevirt)),
     left: left.map(({ namespace, name }) => keyOf(namespace, name)),
+    moved: movedOf(subject, facts, own),
     ...bucketsOf(left, {
       kind: subject.kind,
       now,
@@ -87,6 +96,29 @@ export function observe(subject: Subject, facts: MaintenanceFacts): Maintenance 
     })),
   };
 }
+
+/** The VMs that were moved for the subject since it began, without those that the object before this one counted. */
+function movedOf(
+  subject: Subject,
+  { node, kubevirt, moves = [], now }: MaintenanceFacts,
+  own: readonly MaintenanceProgress[],
+): string[] {
+  const last = currentOf(own.filter((each) => !isOpen(each)));
+  const begin = node === undefined ? -Infinity : drainingSince(node, drainTaintOf(kubevirt));
+  const isSince = (move: Migration): boolean =>
+    endOfMove(move) >= begin && (last === undefined || isAfter(move, last));
+  return moves
+    .filter((move) => isRecentMove(move, now) && isMoveOf(move, subject) && isSince(move))
+    .map(({ metadata, spec }) => keyOf(metadata.namespace ?? '', spec.vmiName ?? ''));
+}
+
+/**
+ * Whether the migration ended after the object. No migration from before the object counts, so that it opens no other one however far
+ * the clocks are apart.
+ */
+const isAfter = (move: Migration, last: MaintenanceProgress): boolean =>
+  Date.parse(move.metadata.creationTimestamp) >= Date.parse(last.metadata.creationTimestamp) &&
+  endOfMove(move) >= endOf(last) + CLOCKS_APART_MS;
 
 /** The previous state. `left`: number of VMs that are left now. */
 function beforeOf(current: MaintenanceProgress | undefined, left: number, now: number): Before | undefined {
@@ -159,16 +191,14 @@ function isMigrating({ metadata }: VirtualMachineInstance, { migrations }: Maint
 /**
  * Running VMIs with KubeVirt's label, without those that are being deleted, as KubeVirt counts them (facts/kubevirt.md §3.1): it
  * corrects the label of no other, so a user may have set it. The result also has the VMIs that an upgrade migrates now: the label may
- * be missing (test/recorded/README.md). A change of a VM, which has another priority, is no upgrade. Before KubeVirt 1.7 a migration
- * has no priority, so only the label counts.
+ * be missing (test/recorded/README.md). Before KubeVirt 1.7 a migration has no priority, so only the label counts.
  */
 export function outdated(facts: Pick<MaintenanceFacts, 'vmis' | KnownOfVm>): VmLeft[] {
   const up = facts.vmis.filter(isUp);
   const labelled = up.filter(isToStay).map((vmi) => leftOf(vmi, facts));
   const known = new Set(up.map(({ metadata: { namespace = '', name } }) => vmOf(namespace, name)));
   const migrated = [...facts.migrations]
-    .filter(([vm, migration]) => !known.has(vm) && isFor(migration, 'Upgrade'))
-    .filter(([, { spec }]) => spec.priority === 'system-critical')
+    .filter(([vm, migration]) => !known.has(vm) && isForUpgrade(migration))
     .map(([, migration]) => ({
       ...{ namespace: migration.metadata.namespace ?? '', name: migration.spec.vmiName ?? '' },
       migration,

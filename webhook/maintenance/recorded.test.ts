@@ -47,6 +47,37 @@ describe('a drain of four nodes with one VM each, in two full namespaces', () =>
   });
 });
 
+test('a drain counts the VMs that left before its first look, and not those of a drain before it', () => {
+  const replay = new MaintenanceReplay(Date.parse('2026-11-23T04:03:58Z'));
+  const lines = recorded('drain-evacuation');
+  for (const line of lines) replay.apply(line);
+  const seconds = lines.at(-1)?.seconds ?? 0;
+  const progressOf = (): unknown[] =>
+    [...replay.progresses.values()].map(({ spec, status }) => [
+      spec.subject,
+      status?.state,
+      status?.progress,
+    ]);
+  const lookAtAll = (): void => {
+    for (const node of NODES) replay.look({ kind: 'Drain', node }, seconds);
+  };
+  lookAtAll();
+  lookAtAll();
+  const want = [
+    ['node1', 'Running', '1/2'],
+    ['node2', 'Running', '1/3'],
+    ['node3', 'Completed', '1/1'],
+    ['node4', 'Running', '1/2'],
+  ];
+  expect(progressOf()).toEqual(want);
+  expect(replay.events.filter((event) => event.startsWith('node3'))).toEqual([
+    'node3 1 started',
+    'node3 2 completed',
+  ]);
+  lookAtAll();
+  expect(progressOf()).toEqual(want);
+});
+
 describe('an upgrade with four VMs in two full namespaces', () => {
   const replay = new MaintenanceReplay(Date.parse('2026-11-23T04:04:11Z'));
   const lines = recorded('upgrade-workload-update');
@@ -68,6 +99,16 @@ describe('an upgrade with four VMs in two full namespaces', () => {
     expect([...replay.progresses.values()].map(({ status }) => status)).toMatchObject([
       { state: 'Running', progress: '4/4' },
     ]);
+  });
+
+  test('counts the VMs that were updated before its first look', () => {
+    const late = new MaintenanceReplay(Date.parse('2026-11-23T04:04:11Z'));
+    for (const line of lines) late.apply(line);
+    late.look({ kind: 'Upgrade' }, 51);
+    expect([...late.progresses.values()].map(({ status }) => status)).toMatchObject([
+      { state: 'Running', progress: '4/4' },
+    ]);
+    expect(late.events).toEqual(['rig2 1 started']);
   });
 
   test('is completed once it has settled', () => {

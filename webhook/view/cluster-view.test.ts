@@ -5,7 +5,14 @@ import { aLock, aNamespace, lockedBy } from '../../test/support/builders/namespa
 import { annotated, beingDeleted, inNamespace, metadata, named } from '../../test/support/builders/object.ts';
 import { aClusterVmmrq, aReservation, aVmmrq, withTotal } from '../../test/support/builders/snapshot.ts';
 import { systemClock } from '../../functions/runtime/clock.ts';
-import type { ClusterVmmrq, KubernetesObject, KubeVirt, Vmmrq } from '../../functions/domain/objects.ts';
+import { KUBEVIRT } from '../../functions/domain/names.ts';
+import type {
+  ClusterVmmrq,
+  KubernetesObject,
+  KubeVirt,
+  Migration,
+  Vmmrq,
+} from '../../functions/domain/objects.ts';
 import { viewSchema } from '../../functions/domain/view.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { ApiError, describeError } from '../../functions/kubernetes/errors.ts';
@@ -140,6 +147,44 @@ describe('the view', () => {
     cluster.put(KUBEVIRTS, kubevirt({ parallelMigrationsPerCluster: 3, nodeDrainTaintKey: 'other' }));
     await advance();
     expect(limits).toBe(2);
+  });
+
+  describe('keeps of the migrations that have ended', () => {
+    const evacuated = annotated(KUBEVIRT.evacuation, 'node1');
+    const moved = (name: string, secondsAgo: number): Migration => {
+      const at = new Date(Date.now() - secondsAgo * 1_000).toISOString();
+      const ended = aMigration(named(name), inPhase('Succeeded'), evacuated);
+      const times = [{ phase: 'Succeeded', phaseTransitionTimestamp: at }];
+      return { ...ended, status: { ...ended.status, phaseTransitionTimestamps: times } };
+    };
+    const kept = (): string[] => [...view.moves.values()].map(({ metadata: { name } }) => name);
+
+    test('those that have moved a VM for a drain or an upgrade in the last ten minutes', async () => {
+      cluster.put(MIGRATIONS, moved('recent', 590));
+      cluster.put(MIGRATIONS, moved('old', 601));
+      cluster.put(MIGRATIONS, aMigration(named('user'), inPhase('Succeeded')));
+      cluster.put(MIGRATIONS, aMigration(named('now'), inPhase('Running'), evacuated));
+      start();
+      await advance();
+      expect(kept()).toEqual(['recent']);
+      cluster.put(MIGRATIONS, moved('now', 0));
+      await advance();
+      expect([kept(), ended]).toEqual([['recent', 'now'], ['uid-of-now']]);
+      await advance(20_000);
+      cluster.put(MIGRATIONS, moved('next', 0));
+      await advance();
+      expect(kept()).toEqual(['now', 'next']);
+      cluster.remove(MIGRATIONS, moved('now', 0));
+      await advance();
+      expect(kept()).toEqual(['next']);
+      expect(view.migrations.size).toBe(0);
+      cluster.break(MIGRATIONS, new Error('away'));
+      cluster.remove(MIGRATIONS, moved('next', 0));
+      cluster.forget();
+      cluster.restoreWatch(MIGRATIONS);
+      await advance(10_000);
+      expect(kept()).toEqual([]);
+    });
   });
 
   describe('with more migrations than the limit of a node', () => {

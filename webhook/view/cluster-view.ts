@@ -14,11 +14,14 @@ import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { VMIS } from '../../functions/kubernetes/resources.ts';
 import { GROUP, inGroups } from '../../functions/cluster/in-groups.ts';
 import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
+import { isRecentMove } from '../../functions/progress/moves.ts';
 import { uidOf } from '../../functions/kubernetes/follow.ts';
 
 /** The guard's in-memory view of the cluster; each watch updates its own part. */
 export class ClusterView {
   readonly migrations = new Map<string, Migration>();
+  /** Migrations that have ended, and show which VM a drain or an upgrade has moved (isRecentMove). */
+  readonly moves = new Map<string, Migration>();
   readonly held = new Map<string, HeldNamespace>();
   readonly vmmrqs = new Map<string, Vmmrq>();
   readonly clusterVmmrqs = new Map<string, Vmmrq>();
@@ -96,6 +99,12 @@ export class ClusterView {
     const node = migration.status?.migrationState?.sourceNode;
     if (node !== undefined && node !== '') this.#nodes.set(uid, node);
     this.#findNodes(migration);
+  }
+
+  /** Keeps a move for as long as it is recent. `now`: milliseconds. */
+  setMove(move: Migration, now: number): void {
+    for (const [uid, known] of this.moves) if (!isRecentMove(known, now)) this.moves.delete(uid);
+    this.moves.set(move.metadata.uid, move);
   }
 
   /** Whether the migration has neither ended nor been cancelled. */

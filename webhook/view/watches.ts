@@ -1,14 +1,16 @@
 import type { Clock } from '../../functions/runtime/clock.ts';
 import type { KubernetesObject, Migration, Vmmrq } from '../../functions/domain/objects.ts';
 import type { IncumbentState } from '../../functions/domain/proof.ts';
-import { LISTED_MIGRATIONS_TO_COME, named } from '../../functions/cluster/listed.ts';
+import { listedMigrations, named } from '../../functions/cluster/listed.ts';
 import { LISTED_CLUSTER_VMMRQS, LISTED_STATES_OF_VMMRQS } from '../../functions/cluster/listed-vmmrqs.ts';
 import type { Cluster, ListedType, ResourceType } from '../../functions/kubernetes/cluster.ts';
+import { isFinal } from '../../functions/domain/migration.ts';
 import { isSame } from '../../functions/domain/same.ts';
 import { limitsOf } from '../../functions/domain/view/view-of.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { type Changes, follow, inMap, uidOf } from '../../functions/kubernetes/follow.ts';
 import { KUBEVIRTS, MTQS, WEBHOOK_CONFIGURATIONS } from '../../functions/kubernetes/resources.ts';
+import { isRecentMove } from '../../functions/progress/moves.ts';
 import type { Log } from '../../functions/runtime/log.ts';
 import { type ClusterView } from './cluster-view.ts';
 
@@ -77,30 +79,40 @@ export class Watches {
 
   async #followMigrations(signal: AbortSignal): Promise<void> {
     const view = this.#view;
-    const { onEnded } = this.#options;
-    const apply = (migration: Migration): void => {
-      const { uid } = migration.metadata;
-      const before = view.migrations.get(uid);
-      view.setMigration(migration);
-      // Without KubeVirt, its finalizer keeps the migration for long, with any number of patches: report it only once.
-      if (isCancelled(migration) && !(before !== undefined && isCancelled(before))) onEnded(uid);
-    };
+    const { onEnded, clock } = this.#options;
+    const now = (): number => clock.now().getTime();
     // An ended migration stays in the cluster, and its later patches and its deletion arrive here too.
     const gone = (uid: string): void => {
       if (!view.migrations.has(uid)) return;
       view.dropMigration(uid);
       onEnded(uid);
     };
+    const apply = (migration: Migration): void => {
+      const { uid } = migration.metadata;
+      if (isFinal(migration)) {
+        view.setMove(migration, now());
+        gone(uid);
+        return;
+      }
+      const before = view.migrations.get(uid);
+      view.setMigration(migration);
+      // Without KubeVirt, its finalizer keeps the migration for long, with any number of patches: report it only once.
+      if (isCancelled(migration) && !(before !== undefined && isCancelled(before))) onEnded(uid);
+    };
     await this.#follow(
-      LISTED_MIGRATIONS_TO_COME,
+      listedMigrations((each) => isFinal(each) && !isRecentMove(each, now())),
       {
         onList: (migrations) => {
+          view.moves.clear();
           const present = new Set(migrations.map(({ metadata }) => metadata.uid));
           for (const uid of [...view.migrations.keys()]) if (!present.has(uid)) gone(uid);
           for (const migration of migrations) apply(migration);
         },
         onChange: apply,
-        onGone: ({ metadata }) => gone(metadata.uid),
+        onGone: ({ metadata }) => {
+          view.moves.delete(metadata.uid);
+          gone(metadata.uid);
+        },
       },
       { signal, isOptional: true },
     );

@@ -8,10 +8,10 @@ import {
   podPhase,
   withPriority,
 } from '../../../test/support/builders/kubevirt.ts';
-import { annotated, labelled, named } from '../../../test/support/builders/object.ts';
+import { annotated, labelled, metadata, named, NOW, seconds } from '../../../test/support/builders/object.ts';
 import { KUBEVIRT, type Purpose } from '../names.ts';
 import type { Condition, Node, VirtualMachineInstance } from '../objects.ts';
-import { isDraining, purposeOf, type PurposeInput } from './purpose.ts';
+import { drainingSince, isDraining, purposeOf, type PurposeInput } from './purpose.ts';
 
 const evacuation = aMigration(annotated(KUBEVIRT.evacuation, 'node1'));
 const update = aMigration(annotated(KUBEVIRT.workloadUpdate, ''));
@@ -102,4 +102,21 @@ const NODES: Record<string, readonly [Node['spec'], boolean, string?]> = {
 test.each(Object.entries(NODES))('a node %s', (_, [spec, want, taint]) => {
   const node: Node = { metadata: { ...aVmi().metadata }, ...(spec === undefined ? {} : { spec }) };
   expect(isDraining(node, taint)).toBe(want);
+});
+
+const CORDONED_AT = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule', timeAdded: seconds(5) };
+const TAINTED_AT = { key: 'taint', effect: 'NoSchedule', timeAdded: seconds(7) };
+test.each<[string, NonNullable<Node['spec']>, number]>([
+  ['by the taint of a cordoned node', { unschedulable: true, taints: [CORDONED_AT] }, NOW + 5_000],
+  ['by the drain taint, with its time', { taints: [TAINTED_AT] }, NOW + 7_000],
+  ['by the first of both', { unschedulable: true, taints: [TAINTED_AT, CORDONED_AT] }, NOW + 5_000],
+  [
+    'by one of both, where the other has no time',
+    { taints: [{ key: 'taint', effect: 'NoSchedule' }, CORDONED_AT] },
+    NOW + 5_000,
+  ],
+  ['unknown while a cordoned node does not have its taint', { unschedulable: true }, -Infinity],
+  ['unknown by other taints', { taints: [{ ...TAINTED_AT, key: 'other' }] }, -Infinity],
+])('since when a node is drained: %s', (_, spec, want) => {
+  expect(drainingSince({ metadata: metadata('node1'), spec }, 'taint')).toBe(want);
 });

@@ -58,6 +58,17 @@ export const isDraining = (node: Node, taint?: string): boolean =>
 export const hasDrainTaint = ({ spec }: Node, taint: string = KUBEVIRT.drainTaint): boolean =>
   (spec?.taints ?? []).some(({ key, effect }) => key === taint && effect === 'NoSchedule');
 
+/** kube-controller-manager gives a cordoned node this taint, with its time (k8s.io/kubernetes, pkg/controller/util/node). */
+const CORDONED = 'node.kubernetes.io/unschedulable';
+
+/** Since when the node is drained, by the times of these taints (milliseconds); -Infinity: none shows it. */
+export function drainingSince({ spec }: Node, taint: string): number {
+  const times = (spec?.taints ?? [])
+    .filter(({ key, effect }) => [CORDONED, taint].includes(key) && effect === 'NoSchedule')
+    .flatMap(({ timeAdded }) => (timeAdded === undefined ? [] : Date.parse(timeAdded)));
+  return times.length === 0 ? -Infinity : Math.min(...times);
+}
+
 /** The key of the taint that drains a node. */
 export const drainTaintOf = (kubevirt: KubeVirt | undefined): string =>
   kubevirt?.spec?.configuration?.migrations?.nodeDrainTaintKey ?? KUBEVIRT.drainTaint;

@@ -48,6 +48,8 @@ export const maintenanceSchema = z.object({
   ),
   /** The keys of the VMs that are left (counts.ts). */
   left: z.array(text),
+  /** The keys of the VMs that KubeVirt has moved for it a short time ago; left out by a guard of an older release. */
+  moved: z.optional(z.array(text)),
   /** Drain: VMs on the node that it does not wait for, because they have no eviction strategy. */
   others: z.optional(whole),
   /** Drain: VMs that migrate to the node, and that it will wait for; left out: not known yet. */

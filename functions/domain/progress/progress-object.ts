@@ -139,6 +139,15 @@ const OPEN: readonly (ProgressState | undefined)[] = [undefined, 'Running', 'Blo
 /** Whether the object is not final, even if its status was never written. */
 export const isOpen = ({ status }: MaintenanceProgress): boolean => OPEN.includes(status?.state);
 
+/**
+ * When an object ended, by the API server's clock, which wrote its creation (milliseconds); NaN: it has not. The clock of `progress`
+ * may be wrong, so only the time between its start and its end counts.
+ */
+export const endOf = ({ metadata, status }: MaintenanceProgress): number =>
+  Date.parse(metadata.creationTimestamp) +
+  Date.parse(status?.endedAt ?? '') -
+  Date.parse(status?.startedAt ?? '');
+
 /** Whether it has events to post. */
 export const owesEvents = ({ status }: MaintenanceProgress): boolean => (status?.outbox ?? []).length > 0;
 

@@ -21,6 +21,7 @@ export class MaintenanceReplay {
   isSettled = false;
   readonly #vmis = new Map<string, VirtualMachineInstance>();
   readonly #migrations = new Map<string, Migration>();
+  readonly #ended = new Map<string, Migration>();
   kubevirt: KubeVirt | undefined;
   readonly #start: number;
 
@@ -37,6 +38,7 @@ export class MaintenanceReplay {
     if (kind === 'VirtualMachineInstanceMigration') {
       const migration = object as Migration;
       put(this.#migrations, { key, watch: isFinal(migration) ? 'DELETED' : watch }, migration);
+      put(this.#ended, { key, watch: isFinal(migration) ? watch : 'DELETED' }, migration);
     }
   }
 
@@ -62,6 +64,7 @@ export class MaintenanceReplay {
       vmis,
       arriving: vmis.filter(({ metadata }) => metadata.labels?.[KUBEVIRT.migrationTarget] === subject.node),
       migrations,
+      moves: [...this.#ended.values()],
       progresses: [...this.progresses.values()],
       isFull: false,
       more: () => ({ isQueued: false, isLocked: false, verdict: { reason: REASON.noVmmrq } }),

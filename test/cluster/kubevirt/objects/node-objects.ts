@@ -1,12 +1,14 @@
 import type { KubernetesObject } from '../../../../functions/domain/objects.ts';
 import type { Cluster, ResourceType } from '../../../../functions/kubernetes/cluster.ts';
 import { NODES } from '../../../../functions/kubernetes/resources.ts';
+import { toTime } from '../client-go/times.ts';
 import { LABELS } from './names.ts';
 
 export interface Taint {
   key: string;
   effect: string;
   value?: string;
+  timeAdded?: string;
 }
 
 /** core/v1 Node, as far as schedulers and drains go. */
@@ -57,13 +59,17 @@ export async function createNodes(admin: Cluster, names: readonly string[]): Pro
   }
 }
 
-/** `kubectl cordon` and `kubectl uncordon`. */
+const CORDONED = 'node.kubernetes.io/unschedulable';
+
+/** `kubectl cordon` and `kubectl uncordon`, and the node controller's taint, with its time. */
 export async function cordon(admin: Cluster, name: string, unschedulable = true): Promise<void> {
-  await admin.patch(
-    FULL_NODES,
-    { name },
-    { merge: { spec: { unschedulable: unschedulable ? true : null } } },
-  );
+  const { object } = await admin.get(FULL_NODES, { name });
+  const others = (object.spec?.taints ?? []).filter(({ key }) => key !== CORDONED);
+  const taint = { key: CORDONED, effect: 'NoSchedule', timeAdded: toTime(new Date()) };
+  const spec = unschedulable
+    ? { unschedulable, taints: [...others, taint] }
+    : { unschedulable: null, taints: others };
+  await admin.patch(FULL_NODES, { name }, { merge: { spec } });
 }
 
 /** Whether the scheduler places launchers there: they tolerate no taint. */
