@@ -1,4 +1,5 @@
 import { MAINTENANCE_REASON, type MaintenanceReason } from '../domain/progress/names.ts';
+import { describeEntry } from './open-status.ts';
 import type { Counts } from './counts.ts';
 import type { Maintenance } from '../domain/progress/maintenance.ts';
 import type { ProgressSpec, ProgressState } from '../domain/progress/progress-object.ts';
@@ -19,7 +20,7 @@ function endOfDrain(
   { total, left }: Counts,
 ): Ending | undefined {
   if (seen.node?.uid === undefined || seen.node.uid !== node?.uid) {
-    const message = `node ${subject} is gone; ${String(left)} of ${vms(total)} were left on it`;
+    const message = `node ${subject} is gone; ${String(left)} of ${vms(total)} were left on it${waitingOn(seen)}`;
     return { state: 'Failed', reason: MAINTENANCE_REASON.nodeGone, message };
   }
   if (left === 0 && !isAwaiting(seen)) {
@@ -31,6 +32,20 @@ function endOfDrain(
   if (seen.node.isDraining) return undefined;
   const message = `node ${subject} takes pods again; ${String(left)} of ${vms(total)} are still on it`;
   return { state: 'Canceled', reason: MAINTENANCE_REASON.uncordoned, message };
+}
+
+/** Buckets of VMs with a migration of their own. */
+const MIGRATING = ['blocked', 'waiting', 'running'];
+
+/**
+ * Names a VM whose migration is left. KubeVirt ends a migration that waits only with its VMI (facts/kubevirt.md §1.3, §1.7). The VMs
+ * of another node of that name are none of these.
+ */
+function waitingOn({ node, buckets }: Maintenance): string {
+  const migrating = MIGRATING.flatMap((wanted) => buckets.find(({ name }) => name === wanted)?.vms ?? []);
+  const [example] = node?.uid === undefined ? migrating : [];
+  if (example === undefined) return '';
+  return `, such as ${describeEntry(example)}. Their migrations stay until their VMIs end: delete those that wait.`;
 }
 
 /** VMs migrate to the node, as far as is known. */
@@ -54,7 +69,7 @@ function endOfUpgrade(
     return {
       state: 'Completed',
       reason: MAINTENANCE_REASON.updated,
-      message: `all of ${vms(total)} are up to date`,
+      message: `none of ${vms(total)} has KubeVirt's label of an outdated launcher any more`,
     };
   return { state: 'Completed', reason: MAINTENANCE_REASON.noWorkloads, message: 'no VM was outdated' };
 }

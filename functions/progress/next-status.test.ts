@@ -247,6 +247,46 @@ describe('a drain', () => {
   });
 });
 
+describe('a drain whose node is gone', () => {
+  const gone = but({ node: { name: 'node1', isDraining: false } });
+  const buckets = [bucket('running', 1), bucket('blocked', 1), bucket('restarted', 1)];
+  const failed = after(aDrain([1, 2, 3], gone, but({ buckets })), aStatus([1, 2, 3], [1, 2, 3]));
+
+  test('names a VM whose migration is left, and says what to do', () => {
+    expect(failed.message).toBe(
+      'node node1 is gone; 3 of 3 VMs were left on it, such as tenant/vm0 (Some). ' +
+        'Their migrations stay until their VMIs end: delete those that wait.',
+    );
+    const [{ data }] = failed.outbox as [OutboxEntry];
+    expect(data.buckets).toEqual({ running: 1, blocked: 1, restarted: 1 });
+  });
+
+  test('advises nothing where no migration is left', () => {
+    const stopping = but({ buckets: [bucket('restarted', 1)] });
+    expect(after(aDrain([1], gone, stopping), aStatus([1], [1])).message).toBe(
+      'node node1 is gone; 1 of 1 VM were left on it',
+    );
+  });
+
+  test('lists what is left of it until that ends, and has no more events', () => {
+    expect(failed.buckets).toEqual(buckets);
+    const fewer = after(aDrain([2], gone, but({ buckets: [bucket('blocked', 1)] })), failed);
+    expect(fewer).toEqual({ ...failed, buckets: [bucket('blocked', 1)] });
+    const ended = after(aDrain([], gone), fewer);
+    expect(ended).toEqual({ ...failed, buckets: [] });
+    expect(after(aDrain([1], gone, but({ buckets })), ended)).toEqual(ended);
+  });
+
+  test('lists nothing of another node of its name', () => {
+    const other = but({ node: { name: 'node1', uid: 'another', isDraining: true }, buckets });
+    expect(after(aDrain([2], other), failed).buckets).toEqual([]);
+    expect(after(aDrain([2], other), aStatus([1, 2], [2]))).toMatchObject({
+      buckets: [],
+      message: 'node node1 is gone; 1 of 2 VMs were left on it',
+    });
+  });
+});
+
 describe('an upgrade', () => {
   test.each<Case>([
     [
@@ -307,6 +347,12 @@ describe('an upgrade', () => {
     const status = after(seen, before);
     expect({ ...status, events: happened(status) }).toMatchObject(want);
   });
+});
+
+test('the end of an upgrade says no more than KubeVirt’s label does', () => {
+  expect(after(anUpgrade([], but({ isSettled: true })), aStatus([1, 2], [])).message).toBe(
+    "none of 2 VMs has KubeVirt's label of an outdated launcher any more",
+  );
 });
 
 test('the end of a drain names the VMs that it did not wait for', () => {

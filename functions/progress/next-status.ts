@@ -1,6 +1,7 @@
 import { count, type Counts } from './counts.ts';
 import { endingOf, type Ending } from './ending.ts';
 import type { Maintenance } from '../domain/progress/maintenance.ts';
+import { MAINTENANCE_REASON } from '../domain/progress/names.ts';
 import { hasRoomFor, withEvents, type Happened } from './outbox.ts';
 import {
   countOf,
@@ -22,7 +23,7 @@ const BLOCKED_AGAIN_MS = 45 * 60_000;
  */
 export function nextStatus(object: MaintenanceProgress, seen: Maintenance, now: number): ProgressStatus {
   const { status: before } = object;
-  if (before !== undefined && !isOpen(object)) return { ...before, buckets: stillRunning(before, seen) };
+  if (before !== undefined && !isOpen(object)) return { ...before, buckets: stillThere(before, seen) };
   const time = new Date(now).toISOString();
   const known = before ?? begunAt(time, seen);
   const counts = count(known.counted, seen.left, seen.moved);
@@ -35,7 +36,7 @@ export function nextStatus(object: MaintenanceProgress, seen: Maintenance, now: 
   const started: readonly Happened[] = before === undefined ? ['started'] : [];
   if (ending !== undefined) {
     const happened = [...started, ending.state.toLowerCase() as Lowercase<Ending['state']>];
-    return withEvents(object, endedStatus(open, ending, time), { happened, time });
+    return withEvents(object, endedStatus({ ...open, ...ending, endedAt: time }, seen), { happened, time });
   }
   const isDue = hasProgressed(known.reported, counts, now) && hasRoomFor(open);
   const blocked = blockedOrNot(before, open, now);
@@ -89,21 +90,27 @@ function deployedAt(
   return { deployedAt: before?.deployedAt ?? time };
 }
 
-const endedStatus = (open: ProgressStatus, ending: Ending, endedAt: string): ProgressStatus => ({
-  ...{ ...open, ...ending, endedAt },
+const endedStatus = (ended: ProgressStatus, seen: Maintenance): ProgressStatus => ({
+  ...ended,
   blocked: 0,
   counted: '',
-  buckets: ending.state === 'Canceled' ? open.buckets.filter(isRunning) : [],
+  buckets: stillThere(ended, seen),
 });
 
 const isRunning = ({ name }: { readonly name: string }): boolean => name === 'running';
 
 /**
- * A canceled drain lists what still migrates, until that ends or the node is drained again. Nothing else of a final object changes.
+ * What a drain that has ended without its VMs still lists, until that ends or the node is drained again: a canceled one what still
+ * migrates, and one whose node is gone every VM on it, because no other report has their migrations. Nothing else of a final object
+ * changes.
  */
-function stillRunning({ state, buckets }: ProgressStatus, seen: Maintenance): ProgressStatus['buckets'] {
-  if (state !== 'Canceled' || buckets.length === 0) return buckets;
-  return seen.node?.isDraining === true ? [] : seen.buckets.filter(isRunning);
+function stillThere(
+  { state, reason, buckets: listed }: ProgressStatus,
+  { node, buckets }: Maintenance,
+): ProgressStatus['buckets'] {
+  if (listed.length === 0) return [];
+  if (reason === MAINTENANCE_REASON.nodeGone) return node?.uid === undefined ? buckets : [];
+  return state === 'Canceled' && node?.isDraining !== true ? buckets.filter(isRunning) : [];
 }
 
 /** Returns `blocked` again where another reason is the first one, or nothing was posted for long. */

@@ -76,11 +76,14 @@ test.each<[string, Migration, string[]]>([
   expect(counted(vmiIn('Running'))).toEqual(['vm0']);
 });
 
-test('an upgrade leaves out a VM that is being deleted, also one with its migration', () => {
-  const vmis = [beingDeleted()(vmiIn('Running'))];
-  expect(outdated({ ...FACTS, vmis })).toEqual([]);
-  const migrations = new Map([['tenant/vm0', withPriority('system-critical')(byUpdater)]]);
-  expect(outdated({ ...FACTS, vmis, migrations })).toEqual([]);
+test.each<[string, VirtualMachineInstance, string[], object]>([
+  ['waits for one that is being deleted', beingDeleted()(vmiIn('Running')), ['Stopping'], {}],
+  ['says when it does not stop', beingDeleted(-420)(vmiIn('Running')), ['Stopping'], { Stopping: 1 }],
+  ['does not wait for one that has stopped', beingDeleted()(vmiIn('Succeeded')), [], {}],
+])('an upgrade with a VM in an outdated launcher %s', (...[, vmi, want, blockedBy]) => {
+  const seen = observe({ kind: 'Upgrade' }, { ...FACTS, vmis: [vmi] });
+  expect(seen.buckets.flatMap(({ vms }) => vms.map(({ reason }) => reason))).toEqual(want);
+  expect(seen.blockedBy).toEqual(blockedBy);
 });
 
 /** node1 with vm0, whose migration waits for a slot since long ago. */

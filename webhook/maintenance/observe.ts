@@ -189,13 +189,13 @@ function isMigrating({ metadata }: VirtualMachineInstance, { migrations }: Maint
 }
 
 /**
- * Running VMIs with KubeVirt's label, without those that are being deleted, as KubeVirt counts them (facts/kubevirt.md §3.1): it
- * corrects the label of no other, so a user may have set it. The result also has the VMIs that an upgrade migrates now: the label may
- * be missing (test/recorded/README.md). Before KubeVirt 1.7 a migration has no priority, so only the label counts.
+ * Running VMIs with KubeVirt's label, also those that are being deleted: they run on until their guests have stopped. KubeVirt's own
+ * count leaves these out, and it corrects the label of VMIs in other phases as little, so a user may have set it (facts/kubevirt.md
+ * §3.1). The result also has the VMIs that an upgrade migrates now: the label may be missing (test/recorded/README.md). Before KubeVirt 1.7 a migration has no priority, so only the label counts.
  */
 export function outdated(facts: Pick<MaintenanceFacts, 'vmis' | KnownOfVm>): VmLeft[] {
   const up = facts.vmis.filter(isUp);
-  const labelled = up.filter(isToStay).map((vmi) => leftOf(vmi, facts));
+  const labelled = up.map((vmi) => leftOf(vmi, facts));
   const known = new Set(up.map(({ metadata: { namespace = '', name } }) => vmOf(namespace, name)));
   const migrated = [...facts.migrations]
     .filter(([vm, migration]) => !known.has(vm) && isForUpgrade(migration))
@@ -208,8 +208,6 @@ export function outdated(facts: Pick<MaintenanceFacts, 'vmis' | KnownOfVm>): VmL
 }
 
 const isUp = ({ status }: VirtualMachineInstance): boolean => status?.phase === 'Running';
-
-const isToStay = ({ metadata }: VirtualMachineInstance): boolean => metadata.deletionTimestamp === undefined;
 
 const isAlive = ({ status }: VirtualMachineInstance): boolean => !FINAL.includes(status?.phase ?? '');
 

@@ -74,7 +74,7 @@ export const MAINTENANCE_REASON = {
   uncordoned: 'Uncordoned',
   /** The node was deleted, or replaced by another one of its name. */
   nodeGone: 'NodeGone',
-  /** Every VM is up to date. */
+  /** No VM has KubeVirt's label of an outdated launcher any more. */
   updated: 'Updated',
   /** No VM was outdated. */
   noWorkloads: 'NoWorkloads',

@@ -25,10 +25,19 @@ test('a drain fails when its node is gone; a node with the drain taint is draine
   await scene.vm('gone', 'vm0');
   await scene.evacuate('gone', 'vm0');
   await scene.untilDrain('gone', hasState('Running'));
+  await scene.setMigration('gone', 'evacuates-vm0', REFUSED);
+  await scene.untilDrain('gone', hasState('Blocked'));
   await scene.admin.delete(NODES, { name: 'gone' });
   const failed = await scene.untilDrain('gone', hasState('Failed'));
-  expect(failed.status?.reason).toBe('NodeGone');
-  expect(await scene.typesUntil(failed.metadata.name, 'failed')).toEqual(['started', 'failed']);
+  expect(failed.status).toMatchObject({
+    reason: 'NodeGone',
+    message: expect.stringContaining('1 of 1 VM were left on it, such as gone/vm0 ('),
+    buckets: [{ name: 'blocked', count: 1, vms: [{ namespace: 'gone', name: 'vm0' }] }],
+  });
+  expect(await scene.typesUntil(failed.metadata.name, 'failed')).toEqual(['started', 'blocked', 'failed']);
+  // virt-controller fails the VMI, and then its migration.
+  await scene.patchVm('gone', 'vm0', { status: { phase: 'Failed' } });
+  await scene.untilDrain('gone', (found) => found?.status?.buckets.length === 0);
 });
 
 /** The VM's evacuation ends, as virt-controller and virt-handler write it. */
