@@ -168,7 +168,7 @@ describe('--suggest', () => {
 
   test('prints what to create, after what it is for and who may create it', async () => {
     const { code, stdout, stderr } = await suggest({});
-    expect([code, stderr]).toEqual([1, '']);
+    expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toBe(`# drain of node1: 2 stuck.
 # At most 2 at once: KubeVirt migrates 5, and 2 from one node.
 # With this, drain of node1: 1 passes, 1 passes in turn.
@@ -192,8 +192,16 @@ spec:
 `);
   });
 
+  test('exits with 1 where a VM would still be stuck', async () => {
+    const vmis = [aVm('vm0'), { ...immovable, metadata: aVm('vm1').metadata }];
+    const { code, stdout } = await suggest({ tenant: { ...STUCK, vmis } });
+    expect(code).toBe(1);
+    expect(stdout).toContain('# With this, drain of node1: 1 passes, 1 not migratable.');
+  });
+
   test('-o json: only the object to stdout, the comments to stderr', async () => {
-    const { stdout, stderr } = await suggest({}, { output: 'json' });
+    const { code, stdout, stderr } = await suggest({}, { output: 'json' });
+    expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ metadata: { name: 'drain-node1' } });
     expect(stderr).toContain('you may. Delete it afterwards.\n');
   });

@@ -32,6 +32,9 @@ interface Flags {
 
 const KINDS = ['node', 'upgrade', 'namespace', 'plan'] as const satisfies readonly (Task['kind'] | 'plan')[];
 
+const EXIT_CODES = `
+Exit codes: 0 every VM passes, or would with what --suggest prints; 1 a VM would get stuck; 2 no answer, or not for every VM.`;
+
 const declare = (): Command =>
   new Command('preflight')
     .summary(
@@ -59,6 +62,7 @@ const declare = (): Command =>
     )
     .option('--suggest', 'print the VMMRQ that lets the stuck VMs pass, and create nothing')
     .addOption(outputFlag('json', 'yaml', 'wide'))
+    .addHelpText('after', EXIT_CODES)
     .addHelpText(
       'after',
       examples(
@@ -86,8 +90,9 @@ async function run(invocation: Invocation): Promise<ExitCode> {
   await requireRights(session.cluster, rightsFor(task));
   const facts = await readFacts(session.cluster, task);
   const report = preflight(task, facts);
-  if (suggest === true) await printSuggestion(report, facts, { session, terminal, output });
-  else if (output === 'json' || output === 'yaml') terminal.print(structured(output, structure(report)));
+  if (suggest === true)
+    return exitCodeOf(await printSuggestion(report, facts, { session, terminal, output }));
+  if (output === 'json' || output === 'yaml') terminal.print(structured(output, structure(report)));
   else terminal.print(table(report, { wide: output === 'wide', paint: terminal.paint }));
   return exitCodeOf(report);
 }

@@ -12,7 +12,10 @@ import { summary } from './render.ts';
 import { purposeOfTask } from './task.ts';
 import { suggest, type ManifestKind, type Suggestion } from './suggest.ts';
 
-/** Prints manifests to stdout, for `kubectl create -f -`, and nothing else but comments; never creates them. */
+/**
+ * Prints manifests to stdout, for `kubectl create -f -`, and nothing else but comments; never creates them. Resolves with the report as
+ * it would be with them.
+ */
 export async function printSuggestion(
   report: Report,
   facts: ClusterFacts,
@@ -21,7 +24,7 @@ export async function printSuggestion(
     terminal,
     output,
   }: Pick<Invocation, 'session' | 'terminal'> & { readonly output: Output | undefined },
-): Promise<void> {
+): Promise<Report> {
   const namespaces = [...new Set(report.vms.filter(isGiveable).map(({ namespace }) => namespace))];
   const { kind, isAllowed } = await kindFor(cluster, namespaces);
   const suggestion = suggest(report, facts, kind);
@@ -29,7 +32,7 @@ export async function printSuggestion(
   if (manifests.length === 0) {
     const nothing = `No VMMRQ for ${purposeOfTask(report.task, facts.state.kubevirt)} would change that.`;
     terminal.warn([...summary(report), nothing]);
-    return;
+    return report;
   }
   const comments = commentsOn(suggestion, { before: report, mayCreate: isAllowed });
   if (output === 'json') {
@@ -37,12 +40,13 @@ export async function printSuggestion(
     const items =
       manifests.length === 1 ? manifests[0] : { apiVersion: 'v1', kind: 'List', items: manifests };
     terminal.print(structured('json', items ?? {}));
-    return;
+    return suggestion.report;
   }
   terminal.print(comments.map((line) => `# ${line}`));
   terminal.print(
     manifests.flatMap((manifest, index) => [...(index > 0 ? ['---'] : []), ...structured('yaml', manifest)]),
   );
+  return suggestion.report;
 }
 
 /** The kind of VMMRQ to suggest: cluster-wide, unless this user may only write VMMRQs in these namespaces. */

@@ -10,9 +10,10 @@ import { followPlan } from './plan.ts';
 
 const HELP = `
 Follows MaintenanceProgress objects (mprog) until they end; without a name all that are under way. With a name it waits up to 60 s for a
-drain or upgrade to begin. With plan: the Migration of a plan that runs, or that comes next, else the last one.
+drain or upgrade to begin, and shows the last one at once. If none begins, the last one is the answer where it ended within the last ten
+minutes. With plan: the Migration of a plan that runs, or that comes next, else the last one.
 
-Exit codes: 0 completed; 1 failed, canceled or superseded; 2 no answer.`;
+Exit codes: 0 completed; 1 failed, canceled or superseded; 2 no answer, such as none that has begun.`;
 
 const EXAMPLES = examples(
   'kubectl vmmrq progress',

@@ -70,6 +70,19 @@ test('follows two drains with one line for each change, until both have complete
   expect((await plugin('progress', names[0] ?? '')).code).toBe(0);
 });
 
+test('says at once that it waits, and shows the last drain of the node', async () => {
+  const running = startPlugin(kubeconfig, 'progress', 'both-one');
+  const { lines } = running;
+  await lines.until('both are said', () => lines.items.length >= 2);
+  await running.stop();
+  expect(lines.items).toEqual([
+    'waiting up to 60 s for a drain or an upgrade of both-one to begin; Ctrl-C stops',
+    expect.stringMatching(
+      /^the last one ended \S+: drain-\S+ Completed 1\/1: no VM with an eviction strategy/,
+    ),
+  ]);
+});
+
 test('waits for a drain that begins, and exits with 1 when it is canceled', async () => {
   const running = startPlugin(kubeconfig, 'progress', 'canceled');
   await begunOn('canceled');
