@@ -51,7 +51,31 @@ const grown = {
   spec: { domain: { cpu: { sockets: 2 }, memory: { guest: '2Gi' } } },
   status: { ...aVmi().status, currentCPUTopology: { sockets: 1 }, memory: { guestRequested: '1Gi' } },
 };
+const pinned = annotated(
+  KUBEVIRT.emulatorParity,
+  '',
+)({
+  ...aVmi(),
+  spec: {
+    domain: {
+      cpu: { sockets: 2, dedicatedCpuPlacement: true, isolateEmulatorThread: true },
+      ioThreadsPolicy: 'supplementalPool',
+      ioThreads: { supplementalPoolThreadCount: 3 },
+    },
+  },
+  status: { ...aVmi().status, currentCPUTopology: { sockets: 1 } },
+});
+const changed = {
+  ...aVmi(),
+  status: {
+    ...aVmi().status,
+    conditions: [{ type: KUBEVIRT.migrationRequired, status: 'True' as const }],
+  },
+};
 const vmis = fc.constantFrom(
+  pinned,
+  changed,
+  annotated(KUBEVIRT.hookSidecars, '[{}]')(aVmi()),
   aVmi(),
   aVmi('vm0', 'node2'),
   grown,

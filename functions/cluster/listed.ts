@@ -1,4 +1,5 @@
 import { LIMIT_RANGER } from '../domain/sizing/limit-ranges.ts';
+import { ADDS_CONTAINERS } from '../domain/sizing/unknown-terms.ts';
 import { isFinal } from '../domain/migration.ts';
 import { ANNOTATION, KUBEVIRT, LABEL, POD_IDENTITY_LABELS } from '../domain/names.ts';
 import type {
@@ -67,6 +68,11 @@ export function listed<T extends KubernetesObject>(
   return { ...type, trim };
 }
 
+/** Annotations of a VMI, and of its launcher, that the size of its target depends on. */
+export const SIZE_IN_ANNOTATIONS: Names = Object.fromEntries(
+  [KUBEVIRT.emulatorParity, ...ADDS_CONTAINERS].map((key) => [key, true]),
+);
+
 /** The owner of a pod identifies the VMI; no other kind needs it. */
 const OWNER = [{ uid: true, controller: true, kind: true, name: true, apiVersion: false }] as const;
 const POD_LABELS: Names = Object.fromEntries(POD_IDENTITY_LABELS.map((label) => [label, true]));
@@ -101,7 +107,7 @@ const AFFINITY = {
 /** The fields of a pod that quotas and KubeVirt look at. */
 export const LISTED_PODS = listed<Pod>(PODS, {
   ...OBJECT,
-  metadata: metadata(POD_LABELS, { [LIMIT_RANGER]: true }, OWNER),
+  metadata: metadata(POD_LABELS, { [LIMIT_RANGER]: true, ...SIZE_IN_ANNOTATIONS }, OWNER),
   status: POD_STATUS,
   spec: {
     nodeName: true,
@@ -195,7 +201,9 @@ export const SIZE_IN_STATUS = {
 } as const;
 export const SIZE_IN_SPEC = {
   domain: {
-    cpu: { ...CPU, dedicatedCpuPlacement: true },
+    cpu: { ...CPU, dedicatedCpuPlacement: true, isolateEmulatorThread: true },
+    ioThreadsPolicy: true,
+    ioThreads: { supplementalPoolThreadCount: true },
     memory: { guest: true, hugepages: { pageSize: true } },
     resources: { requests: true, limits: true },
     devices: { tpm: { persistent: true } },
@@ -205,7 +213,7 @@ export const SIZE_IN_SPEC = {
 
 export const LISTED_VMIS = listed<VirtualMachineInstance>(VMIS, {
   ...OBJECT,
-  metadata: metadata({ [KUBEVIRT.outdatedLauncher]: true }),
+  metadata: metadata({ [KUBEVIRT.outdatedLauncher]: true }, SIZE_IN_ANNOTATIONS),
   status: {
     phase: true,
     nodeName: true,

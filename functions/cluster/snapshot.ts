@@ -1,6 +1,6 @@
 import { keepsState } from '../domain/sizing/claims.ts';
 import { needsVolumeClaims, needsLimitRanges } from '../domain/sizing/optional-reads.ts';
-import { overheadRatioOf } from '../domain/sizing/growth.ts';
+import { DEFAULT_RULES, launcherRulesOf } from '../domain/sizing/launcher-rules.ts';
 import type { Reference } from '../domain/lock.ts';
 import {
   candidatesAmong,
@@ -22,7 +22,7 @@ import type {
 import { dependOnPurpose, inForce } from '../domain/policy/policy.ts';
 import { isDraining } from '../domain/policy/purpose.ts';
 import { candidatesIn, parsePodRejection } from '../domain/quota/pod-rejection.ts';
-import type { NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
+import type { LauncherRules, NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
 import { namespaceBlocker } from '../domain/verdict/namespace-precondition.ts';
 import type { View } from '../domain/view.ts';
 import { fromWatchCache, type Read, type Reader } from '../kubernetes/cluster.ts';
@@ -169,12 +169,9 @@ const readPods = (cluster: Reader, namespace: string): Promise<Listed<Pod>> =>
   cluster.list(LISTED_PODS, { namespace, labelSelector: PODS_OF_VMS });
 
 /** The guard's answer; KubeVirt's defaults without one. */
-const viewed = (
-  view: View | undefined,
-): Pick<NamespaceSnapshot, 'view' | 'overheadRatio' | 'autoLimits'> => ({
+const viewed = (view: View | undefined): Pick<NamespaceSnapshot, 'view' | keyof LauncherRules> => ({
   view,
-  overheadRatio: overheadRatioOf(view?.kubevirt.overheadRatio),
-  autoLimits: view?.kubevirt.autoLimits ?? true,
+  ...(view === undefined ? DEFAULT_RULES : launcherRulesOf(view.kubevirt)),
 });
 
 type OptionalReads = Pick<NamespaceSnapshot, 'vmis' | 'limitRanges' | 'events' | 'claims' | 'draining'>;

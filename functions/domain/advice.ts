@@ -9,6 +9,7 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   [REASON.vmiGone]: NO_ACTION,
   [REASON.noSourcePod]: NO_ACTION,
   [REASON.launcherLeftOver]: 'Delete the launcher pod that does not run the VM.',
+  [REASON.sizeUnknown]: 'Wait: the next refusal shows the size.',
   [REASON.parallelLimit]: "Wait, or increase KubeVirt's parallel migration limits.",
   [REASON.backOff]: 'Wait, or change a VMMRQ to retry at once.',
   [REASON.lockBudgetSpent]: `Fix the reason in the annotation ${ANNOTATION.lastAttempt}, and wait.`,

@@ -78,6 +78,13 @@ export const KUBEVIRT = {
   outdatedLauncher: 'kubevirt.io/outdatedLauncherImage',
   /** Namespace label: KubeVirt limits memory to so many times the request, where it adds a limit (facts/kubevirt.md §2.1). */
   autoMemoryRatio: 'alpha.kubevirt.io/auto-memory-limits-ratio',
+  /** VMI annotation: an isolated emulator thread takes a second CPU where that makes their number even (facts/kubevirt.md §2.1). */
+  emulatorParity: 'alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity',
+  /** VMI annotations that add containers to its launcher: hooks of its own, and a mesh's proxy. */
+  hookSidecars: 'hooks.kubevirt.io/hookSidecars',
+  istioInject: 'sidecar.istio.io/inject',
+  /** VMI condition: its networks were changed, which only its next launcher has. */
+  migrationRequired: 'MigrationRequired',
   /** The launcher's container that runs the guest. */
   compute: 'compute',
   /** Ready only once a Service points to the pod: KubeVirt does not wait for that. */
@@ -222,6 +229,8 @@ export const REASON = {
   noSourcePod: 'NoSourcePod',
   /** The VM has several launchers and no migration under way, so KubeVirt creates no target. */
   launcherLeftOver: 'LauncherLeftOver',
+  /** The VM has changed, and the estimate does not know by how much. */
+  sizeUnknown: 'SizeUnknown',
   /** KubeVirt's parallel limits hold the migration back anyway. */
   parallelLimit: 'ParallelLimitReached',
   /** The last attempt failed; the back-off is running. */

@@ -149,7 +149,9 @@ export interface VirtualMachineInstance extends KubernetesObject {
     terminationGracePeriodSeconds?: number;
     priorityClassName?: string;
     domain?: {
-      cpu?: CpuTopology & { dedicatedCpuPlacement?: boolean };
+      cpu?: CpuTopology & { dedicatedCpuPlacement?: boolean; isolateEmulatorThread?: boolean };
+      ioThreadsPolicy?: string;
+      ioThreads?: { supplementalPoolThreadCount?: number };
       memory?: { guest?: string | number; hugepages?: { pageSize?: string } };
       resources?: { requests?: AmountList; limits?: AmountList };
       devices?: { tpm?: { persistent?: boolean } };
@@ -279,7 +281,13 @@ export interface KubeVirt extends KubernetesObject {
       };
       evictionStrategy?: string;
       additionalGuestMemoryOverheadRatio?: string;
-      developerConfiguration?: { featureGates?: string[]; disabledFeatureGates?: string[] };
+      /** Namespaces in which launchers get a limit of CPU, whatever the quotas have. */
+      autoCPULimitNamespaceLabelSelector?: LabelSelector;
+      developerConfiguration?: {
+        featureGates?: string[];
+        disabledFeatureGates?: string[];
+        cpuAllocationRatio?: number;
+      };
       /** The model of VMIs that name none; host-model by default. */
       cpuModel?: string;
     };

@@ -1,5 +1,6 @@
 import type {
   KubernetesEvent,
+  LabelSelector,
   LimitRange,
   Migration,
   Namespace,
@@ -12,8 +13,20 @@ import type {
 import type { Amount } from './quantity.ts';
 import type { View } from './view.ts';
 
+/** KubeVirt's configuration, as far as it decides on a launcher's resources (facts/kubevirt.md §2.1). */
+export interface LauncherRules {
+  /** additionalGuestMemoryOverheadRatio; 1 when unset. */
+  readonly overheadRatio: Amount;
+  /** Whether this KubeVirt gives launchers limits by itself where a quota has limits. */
+  readonly autoLimits: boolean;
+  /** The namespaces in which KubeVirt gives launchers a limit of CPU, whatever the quotas have; left out: none. */
+  readonly autoCpuNamespaces?: LabelSelector | undefined;
+  /** The virtual CPUs for each CPU that a launcher requests, where KubeVirt's CR says it. */
+  readonly cpuAllocationRatio?: number | undefined;
+}
+
 /** A namespace as read: everything that a verdict depends on. */
-export interface NamespaceSnapshot {
+export interface NamespaceSnapshot extends LauncherRules {
   /** The API server's clock, milliseconds since 1970. */
   readonly now: number;
   readonly namespace: Namespace;
@@ -38,12 +51,8 @@ export interface NamespaceSnapshot {
   readonly events: readonly KubernetesEvent[];
   /** Every volume claim, if a VM keeps state on a volume. */
   readonly claims: readonly PersistentVolumeClaim[];
-  /** KubeVirt's additionalGuestMemoryOverheadRatio; 1 when unset. */
-  readonly overheadRatio: Amount;
   /** How much more overhead a newer launcher has, where a user says so; left out: the default (growth.ts). */
   readonly upgradeOverhead?: Amount;
-  /** Whether this KubeVirt gives launchers limits by itself where a quota has limits. */
-  readonly autoLimits: boolean;
 }
 
 /** Settings that do not change from one event to the next. */

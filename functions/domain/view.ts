@@ -1,5 +1,5 @@
 import { shortList, textRecord } from './bounded.ts';
-import type { Migration } from './objects.ts';
+import type { LabelSelector, Migration } from './objects.ts';
 import * as z from '../runtime/zod.ts';
 
 const count = z.int().check(z.nonnegative());
@@ -33,6 +33,13 @@ const migration = z.object({
   ),
 }) as unknown as z.ZodMiniType<Migration>;
 
+const selector = z.object({
+  matchLabels: z.optional(textRecord()),
+  matchExpressions: z.optional(
+    shortList(z.object({ key: text, operator: text, values: z.optional(shortList(text)) })),
+  ),
+}) as unknown as z.ZodMiniType<LabelSelector>;
+
 /** The guard's answer to `GET /view` for one namespace; it names no other. */
 export const viewSchema = z.object({
   /**
@@ -62,6 +69,10 @@ export const viewSchema = z.object({
     overheadRatio: text,
     /** Whether this KubeVirt gives launchers limits by itself where a quota has limits. */
     autoLimits: z.boolean(),
+    /** autoCPULimitNamespaceLabelSelector. */
+    autoCpuNamespaces: z.optional(selector),
+    /** cpuAllocationRatio, if it is set. */
+    cpuAllocationRatio: z.optional(z.number()),
     /** Key of the taint that drains a node. */
     drainTaint: text,
   }),

@@ -3,6 +3,7 @@ import {
   listed,
   NAMED,
   OBJECT,
+  SIZE_IN_ANNOTATIONS,
   SIZE_IN_SPEC,
   SIZE_IN_STATUS,
 } from '../../functions/cluster/listed.ts';
@@ -20,7 +21,7 @@ import { RESOURCE_QUOTAS, VMIS } from '../../functions/kubernetes/resources.ts';
 /** Whether a VM can be migrated, and what its target's size depends on. */
 export const LISTED_VMIS_TO_PLAN = listed<VirtualMachineInstance>(VMIS, {
   ...OBJECT,
-  metadata: { ...NAMED, labels: { [KUBEVIRT.outdatedLauncher]: true } },
+  metadata: { ...NAMED, labels: { [KUBEVIRT.outdatedLauncher]: true }, annotations: SIZE_IN_ANNOTATIONS },
   status: {
     phase: true,
     nodeName: true,

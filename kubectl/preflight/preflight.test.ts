@@ -96,6 +96,16 @@ describe('without a quota in the way', () => {
       'vm0 NotMigratable DisksNotLiveMigratable, vm1 Passes',
     ],
     [
+      'a VM whose next launcher has a container of unknown size: only a quota could mind',
+      { vmis: [annotated(KUBEVIRT.hookSidecars, '[{}]')(aVm('vm0'))], quotas: [] },
+      'vm0 Passes',
+    ],
+    [
+      'where a quota counts sizes its outcome is unknown',
+      { vmis: [annotated(KUBEVIRT.hookSidecars, '[{}]')(aVm('vm0'))] },
+      'vm0 CannotTell SizeUnknown',
+    ],
+    [
       'and is stopped where it may be',
       {
         vmis: [

@@ -1,5 +1,5 @@
-import { overheadRatioOf } from '../../functions/domain/sizing/growth.ts';
-import type { NamespaceSnapshot, Rules } from '../../functions/domain/snapshot.ts';
+import { launcherRulesOf } from '../../functions/domain/sizing/launcher-rules.ts';
+import type { LauncherRules, NamespaceSnapshot, Rules } from '../../functions/domain/snapshot.ts';
 import type { View } from '../../functions/domain/view.ts';
 import { viewOf } from '../../functions/domain/view/view-of.ts';
 import type { ClusterFacts } from './facts.ts';
@@ -8,7 +8,7 @@ import type { Task } from './task.ts';
 /** Facts that do not change while VMs of a namespace migrate. */
 export interface Surroundings extends Pick<
   NamespaceSnapshot,
-  'now' | 'overheadRatio' | 'autoLimits' | 'upgradeOverhead'
+  'now' | keyof LauncherRules | 'upgradeOverhead'
 > {
   /** The view of the guard with every slot free: a migration is only evaluated where it has one (slots.ts). */
   readonly view: View;
@@ -27,8 +27,7 @@ export function surroundingsOf(
     now,
     rules,
     view,
-    overheadRatio: overheadRatioOf(view.kubevirt.overheadRatio),
-    autoLimits: view.kubevirt.autoLimits,
+    ...launcherRulesOf(view.kubevirt),
     draining: new Set([...draining, ...(task.kind === 'node' ? task.nodes : [])]),
     ...(task.kind === 'upgrade' && task.overhead !== undefined ? { upgradeOverhead: task.overhead } : {}),
   };

@@ -10,7 +10,7 @@ import { newVirtualMachineInstance } from '../../../test/cluster/kubevirt/object
 import type { Vmi } from '../../../test/cluster/kubevirt/objects/types.ts';
 import type { Amounts } from '../quota/charged.ts';
 import { estimate, type Estimate, type EstimateInput } from './estimate.ts';
-import type { Pod, VirtualMachineInstance } from '../objects.ts';
+import type { Pod, ResourceQuota, VirtualMachineInstance } from '../objects.ts';
 import { podUsage } from './pod-usage.ts';
 import { formatQuantity, parseQuantity } from '../quantity.ts';
 import { parsePodRejection, type PodRejection } from '../quota/pod-rejection.ts';
@@ -167,6 +167,90 @@ describe('estimate', () => {
       },
     ],
     [
+      'a quota has limits by now: each thread of a supplemental pool counts as a CPU',
+      {
+        source: aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '600m', memory: '1Gi' })] })),
+        vmi: withSpec({
+          domain: {
+            cpu: { cores: 2 },
+            ioThreadsPolicy: 'supplementalPool',
+            ioThreads: { supplementalPoolThreadCount: 4 },
+          },
+        }),
+        quotas: [aQuota(hard({ 'limits.cpu': '9' }))],
+      },
+      { pods: '1', 'requests.cpu': '600m', 'requests.memory': String(1024 ** 3), 'limits.cpu': '6' },
+    ],
+    [
+      'an older launcher, whose KubeVirt left the pool out of the limit',
+      {
+        source: aLauncher(
+          'vm0',
+          podSpec({ containers: [aContainer({ cpu: '600m', memory: '1Gi' }, { cpu: '2' })] }),
+        ),
+        vmi: labelled(
+          'kubevirt.io/outdatedLauncherImage',
+          '',
+        )(withSpec({ domain: { cpu: { cores: 2 }, ioThreads: { supplementalPoolThreadCount: 4 } } })),
+        quotas: [aQuota(hard({ 'limits.cpu': '9' }))],
+      },
+      { pods: '1', 'requests.cpu': '600m', 'requests.memory': String(1088 * 1024 ** 2), 'limits.cpu': '6' },
+    ],
+    [
+      'KubeVirt’s CR selects the namespace by now: a limit of CPU, and none of memory',
+      {
+        source: aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '100m', memory: '1Gi' })] })),
+        vmi: withSpec({ domain: { cpu: { cores: 2 } } }),
+        namespace: labelled('tier', 'gold')(aNamespace()),
+        autoCpuNamespaces: { matchLabels: { tier: 'gold' } },
+      },
+      { pods: '1', 'requests.cpu': '100m', 'requests.memory': String(1024 ** 3), 'limits.cpu': '2' },
+    ],
+    [
+      'KubeVirt’s CR has a lower cpuAllocationRatio by now: a larger part of each CPU',
+      { source: SOURCE, vmi: withSpec({ domain: { cpu: { cores: 2 } } }), cpuAllocationRatio: 4 },
+      { pods: '1', 'requests.cpu': '500m', 'limits.cpu': '1', 'requests.memory': String(1024 ** 3) },
+    ],
+    [
+      'KubeVirt’s CR has a higher cpuAllocationRatio by now: what would shrink stays',
+      { source: SOURCE, vmi: withSpec({ domain: { cpu: { cores: 2 } } }), cpuAllocationRatio: 40 },
+      { pods: '1', 'requests.cpu': '100m', 'limits.cpu': '1', 'requests.memory': String(1024 ** 3) },
+    ],
+    [
+      'a cpuAllocationRatio does not count for CPUs that the VMI requests itself',
+      {
+        source: SOURCE,
+        vmi: withSpec({ domain: { cpu: { cores: 2 }, resources: { requests: { cpu: '100m' } } } }),
+        cpuAllocationRatio: 1,
+      },
+      { pods: '1', 'requests.cpu': '100m', 'limits.cpu': '1', 'requests.memory': String(1024 ** 3) },
+    ],
+    [
+      'CPUs of its own hotplugged to an even number: a second one for the emulator',
+      {
+        source: aLauncher(
+          'vm0',
+          podSpec({ containers: [aContainer({ cpu: '4', memory: '1Gi' }, { cpu: '4', memory: '1Gi' })] }),
+        ),
+        vmi: annotated(
+          'alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity',
+          '',
+        )(
+          withSpec(
+            { domain: { cpu: { sockets: 4, dedicatedCpuPlacement: true, isolateEmulatorThread: true } } },
+            { currentCPUTopology: { sockets: 3 } },
+          ),
+        ),
+      },
+      {
+        pods: '1',
+        'requests.cpu': '6',
+        'limits.cpu': '6',
+        'requests.memory': String(1032 * 1024 ** 2),
+        'limits.memory': String(1032 * 1024 ** 2),
+      },
+    ],
+    [
       'a KubeVirt that adds no limits: those of the LimitRange',
       {
         autoLimits: false,
@@ -216,12 +300,20 @@ describe('estimate', () => {
   });
 });
 
+interface Rendering {
+  readonly quotas?: readonly ResourceQuota[];
+  readonly overheadRatio?: string;
+  readonly autoMemoryRatio?: number;
+}
+
 /** What a launcher of this VMI is charged, as the KubeVirt stand-in renders it. */
-const launcher = (vmi: Vmi, quotas = [aQuota(hard({ pods: '1' }))], ratio = '1'): Pod =>
+const launcher = (
+  vmi: Vmi,
+  { quotas = [aQuota(hard({ pods: '1' }))], overheadRatio = '1', autoMemoryRatio = 2 }: Rendering = {},
+): Pod =>
   renderLauncherPod({
-    vmi,
-    quotas,
-    configuration: { additionalGuestMemoryOverheadRatio: ratio },
+    ...{ vmi, quotas, autoMemoryRatio },
+    configuration: { additionalGuestMemoryOverheadRatio: overheadRatio },
   }) as unknown as Pod;
 
 const aGuest = fc.record({
@@ -230,22 +322,41 @@ const aGuest = fc.record({
   ratio: fc.constantFrom('1', '1.1', '1.5', '2.37'),
   ownRequests: fc.boolean(),
   limited: fc.boolean(),
+  /** Threads of its supplemental pool. */
+  pool: fc.integer({ min: 0, max: 4 }),
+  pinned: fc.constantFrom('no', 'CPUs of its own', 'its emulator thread too', 'and an even number'),
 });
+type Guest = typeof aGuest extends fc.Arbitrary<infer T> ? T : never;
 
-const running = ({
-  cpu,
-  gib,
-  ownRequests,
-}: Pick<typeof aGuest extends fc.Arbitrary<infer T> ? T : never, 'cpu' | 'gib' | 'ownRequests'>): Vmi => {
+const running = ({ cpu, gib, ownRequests, pool, pinned }: Guest): Vmi => {
   const memory = `${String(gib)}Gi`;
   const vmi = newVirtualMachineInstance({ namespace: 'tenant', name: 'vm0', cpu, memory });
   const requests = ownRequests ? { cpu: String(cpu), memory } : {};
-  const spec = { ...vmi.spec, domain: { ...vmi.spec.domain, resources: { requests } } };
+  const isIsolated = pinned === 'its emulator thread too' || pinned === 'and an even number';
+  const { domain } = vmi.spec;
+  const spec = {
+    ...vmi.spec,
+    domain: {
+      ...domain,
+      cpu: {
+        ...domain.cpu,
+        dedicatedCpuPlacement: pinned !== 'no',
+        isolateEmulatorThread: isIsolated,
+      },
+      ...(pool === 0
+        ? {}
+        : { ioThreadsPolicy: 'supplementalPool', ioThreads: { supplementalPoolThreadCount: pool } }),
+      resources: { requests },
+    },
+  };
   const status = {
     memory: { guestRequested: memory },
     currentCPUTopology: { cores: cpu, sockets: 1, threads: 1 },
   };
-  return { ...vmi, metadata: { ...aVmi().metadata, ...vmi.metadata }, spec, status };
+  const whole = { ...vmi, metadata: { ...aVmi().metadata, ...vmi.metadata }, spec, status };
+  return pinned === 'and an even number'
+    ? annotated('alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity', '')(whole)
+    : whole;
 };
 
 test('the limit of huge pages grows as the request does: a LimitRange would refuse less', () => {
@@ -265,15 +376,21 @@ test('the limit of huge pages grows as the request does: a LimitRange would refu
 describe('against what the KubeVirt stand-in renders (F38)', () => {
   const LIMITS = [aQuota(hard({ 'limits.cpu': '99', 'limits.memory': '99Gi' }))];
 
-  test('nothing changed, or a quota got limits: exactly the charge', () => {
+  test('nothing changed, or a quota got limits, or the namespace another ratio: exactly the charge', () => {
+    const aRatio = fc.constantFrom('1', '1.1', '1.5', '2.37', '0.5', '1500m', 'much');
     fc.assert(
-      fc.property(aGuest, fc.boolean(), (guest, limitsAreNew) => {
+      fc.property(aGuest, fc.boolean(), aRatio, (guest, limitsAreNew, label) => {
         const vmi = running(guest);
         const quotas = guest.limited ? LIMITS : [];
-        const source = launcher(vmi, limitsAreNew ? [] : quotas, guest.ratio);
-        const overheadRatio = parseQuantity(guest.ratio);
-        const need = estimated({ source, vmi, quotas, overheadRatio });
-        expect(inWords(need)).toEqual(inWords(podUsage(launcher(vmi, quotas, guest.ratio))));
+        const { ratio } = guest;
+        const source = launcher(vmi, { quotas: limitsAreNew ? [] : quotas, overheadRatio: ratio });
+        const namespace = labelled('alpha.kubevirt.io/auto-memory-limits-ratio', label)(aNamespace());
+        const overheadRatio = parseQuantity(ratio);
+        const need = estimated({ source, vmi, quotas, overheadRatio, namespace });
+        // What KubeVirt cannot use is 2 (getMemoryLimitsRatio).
+        const autoMemoryRatio = Number(label) >= 1 ? Number(label) : 2;
+        const charged = podUsage(launcher(vmi, { quotas, overheadRatio: ratio, autoMemoryRatio }));
+        expect(inWords(need)).toEqual(inWords(charged));
       }),
     );
   });
@@ -305,14 +422,15 @@ describe('against what the KubeVirt stand-in renders (F38)', () => {
           },
         };
         const upgraded = upgradeMib > 0 ? labelled('kubevirt.io/outdatedLauncherImage', '')(after) : after;
-        const source = launcher(before, quotas, guest.ratio);
+        const source = launcher(before, { quotas, overheadRatio: guest.ratio });
         const overheadRatio = parseQuantity(guest.ratio);
         const need = estimated({ source, vmi: upgraded, quotas, overheadRatio });
-        const charged = podUsage(launcher(after, quotas, guest.ratio));
+        const charged = podUsage(launcher(after, { quotas, overheadRatio: guest.ratio }));
         const grown = (BigInt(upgradeMib) * parseQuantity('1Mi') * overheadRatio) / parseQuantity('1');
         for (const [key, amount] of charged) {
-          const more =
-            { 'requests.memory': grown, 'limits.memory': guest.limited ? 2n * grown : 0n }[key] ?? 0n;
+          const automatic = guest.limited ? 2n * grown : 0n;
+          const limit = guest.pinned === 'no' ? automatic : grown;
+          const more = { 'requests.memory': grown, 'limits.memory': limit }[key] ?? 0n;
           expect({ key, enough: (need.get(key) ?? 0n) >= amount + more }).toEqual({ key, enough: true });
         }
       }),

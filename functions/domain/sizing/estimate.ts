@@ -1,5 +1,13 @@
 import type { Amounts } from '../quota/charged.ts';
-import { amountOf, growthOf, isUnchanged, roundUp, type Growth, type GrowthFactors } from './growth.ts';
+import {
+  amountOf,
+  growthOf,
+  isUnchanged,
+  roundUp,
+  type Change,
+  type Growth,
+  type GrowthFactors,
+} from './growth.ts';
 import { changed, inContainers, withDefaults, withoutDefaults } from './limit-ranges.ts';
 import { KUBEVIRT } from '../names.ts';
 import type {
@@ -12,17 +20,17 @@ import type {
   VirtualMachineInstance,
 } from '../objects.ts';
 import { podUsage } from './pod-usage.ts';
+import type { LauncherRules } from '../snapshot.ts';
+import { selects } from '../policy/selector.ts';
 import { formatQuantity, parseQuantity, roundToStored, type Amount } from '../quantity.ts';
 import { rejectedAmounts, type PodRejection } from '../quota/pod-rejection.ts';
 
-export interface EstimateInput extends GrowthFactors {
+export interface EstimateInput extends GrowthFactors, LauncherRules {
   readonly source: Pod;
   readonly vmi: VirtualMachineInstance;
   readonly namespace: Namespace;
   readonly quotas: readonly ResourceQuota[];
   readonly limitRanges: readonly LimitRange[];
-  /** Whether this KubeVirt gives launchers limits by itself where a quota has limits. */
-  readonly autoLimits: boolean;
   /** The API server's refusals of this very target pod, the newest first. */
   readonly rejections: readonly PodRejection[];
 }
@@ -71,35 +79,43 @@ export function estimateAttachment({
   return { pod, need: corrected(podUsage(pod), rejections, true) };
 }
 
+const ONE = parseQuantity('1');
+
 /** The container that runs the guest. */
 const computeOf = ({ spec: { containers } }: Pod): Container | undefined =>
   containers.find(({ name }) => name === KUBEVIRT.compute) ?? containers[0];
 
 function compute(container: Container, growth: Growth, input: EstimateInput): Container {
-  const requested = changed(container, 'requests', (list) => grownRequests(list, growth, input.vmi));
+  const requested = changed(container, 'requests', (list) => grownRequests(list, growth, input));
   const requests = requested.resources?.requests ?? {};
   return changed(requested, 'limits', (list) => grownLimits({ list, requests, growth, input }));
 }
 
-function grownRequests(list: ResourceList, growth: Growth, vmi: VirtualMachineInstance): ResourceList {
-  const { vcpus, guest, overhead } = growth;
-  const pages = pagesOf(vmi);
+function grownRequests(list: ResourceList, growth: Growth, input: EstimateInput): ResourceList {
+  const { guest, overhead } = growth;
+  const pages = pagesOf(input.vmi);
   const grown = { ...list };
-  if (vcpus.now !== vcpus.before && list['cpu'] !== undefined) {
-    grown['cpu'] = formatQuantity(requestOfCpu(list, growth, vmi));
-  }
+  const cpu = amountOf(list['cpu']);
+  if (cpu !== undefined) grown['cpu'] = formatQuantity(requestOfCpu(cpu, growth, input));
   if (guest > 0n) add(grown, pages ?? 'memory', guest);
   if (overhead > 0n) add(grown, 'memory', overhead);
   return grown;
 }
 
-/** The CPU request of the target. KubeVirt requests a fixed part of a CPU for each virtual one unless the VMI requests CPU. */
-function requestOfCpu(list: ResourceList, { vcpus }: Growth, vmi: VirtualMachineInstance): Amount {
-  const had = parseQuantity(list['cpu'] ?? '0');
-  if (hasCpusOfItsOwn(vmi)) return withMoreCpus(had, vcpus);
+/** The CPU request of the target. KubeVirt requests a fixed part of each CPU that the launcher runs on unless the VMI requests CPU. */
+function requestOfCpu(had: Amount, { cpus }: Growth, { vmi, cpuAllocationRatio }: EstimateInput): Amount {
+  if (hasCpusOfItsOwn(vmi)) return withMoreCpus(had, cpus);
   const own = amountOf(vmi.spec?.domain?.resources?.requests?.['cpu']);
-  return own ?? (had * vcpus.now + vcpus.before - 1n) / vcpus.before;
+  if (own !== undefined) return cpus.now === cpus.before ? had : own;
+  const inProportion = divideUp(had * cpus.now, cpus.before);
+  return greater(inProportion, partOf(cpus.now * ONE, cpuAllocationRatio));
 }
+
+/** What KubeVirt requests of these CPUs by the ratio of today, which may be another one than the source's. */
+const partOf = (cpus: Amount, ratio = 0): Amount =>
+  Number.isSafeInteger(ratio) && ratio > 0 ? divideUp(cpus, BigInt(ratio)) : 0n;
+
+const divideUp = (amount: Amount, by: bigint): Amount => (amount + by - 1n) / by;
 
 /**
  * Whether the pod's requests and limits are its virtual CPUs and those of the emulator, whatever the VMI asks for
@@ -108,8 +124,7 @@ function requestOfCpu(list: ResourceList, { vcpus }: Growth, vmi: VirtualMachine
 const hasCpusOfItsOwn = ({ spec }: VirtualMachineInstance): boolean =>
   spec?.domain?.cpu?.dedicatedCpuPlacement === true;
 
-const withMoreCpus = (had: Amount, { now, before }: Growth['vcpus']): Amount =>
-  had + (now - before) * parseQuantity('1');
+const withMoreCpus = (had: Amount, { now, before }: Change): Amount => had + (now - before) * ONE;
 
 interface LimitsOf {
   readonly list: ResourceList;
@@ -130,24 +145,40 @@ function grownLimits({ list, requests, growth, input }: LimitsOf): ResourceList 
   return limits;
 }
 
-function limitOfCpu(list: ResourceList, { vcpus }: Growth, input: EstimateInput): Amount | undefined {
+function limitOfCpu(list: ResourceList, growth: Growth, input: EstimateInput): Amount | undefined {
+  const { cpus } = growth;
   const had = amountOf(list['cpu']);
-  if (had === undefined) {
-    return isLimited(input, 'limits.cpu') ? vcpus.now * parseQuantity('1') : undefined;
-  }
-  if (vcpus.now === vcpus.before) return had;
-  const own = amountOf(input.vmi.spec?.domain?.resources?.limits?.['cpu']);
-  return own === undefined || hasCpusOfItsOwn(input.vmi) ? withMoreCpus(had, vcpus) : own;
+  const automatic = isLimited(input, 'limits.cpu') ? cpus.now * ONE : undefined;
+  if (had === undefined) return automatic;
+  if (isUnchanged(growth)) return had;
+  const more = withMoreCpus(had, cpus);
+  if (hasCpusOfItsOwn(input.vmi)) return more;
+  // An older KubeVirt may have left out the pool.
+  return ownLimitOfCpu(had, cpus, input.vmi) ?? greater(more, automatic);
 }
+
+/** The limit of a VMI that has one of its own; undefined: it has none. */
+function ownLimitOfCpu(
+  had: Amount,
+  { before, now }: Change,
+  vmi: VirtualMachineInstance,
+): Amount | undefined {
+  const own = amountOf(vmi.spec?.domain?.resources?.limits?.['cpu']);
+  return own !== undefined && now === before ? had : own;
+}
+
+const greater = (one: Amount, other: Amount = 0n): Amount => (other > one ? other : one);
 
 function limitOfMemory({ list, requests, growth, input }: LimitsOf): Amount | undefined {
   const had = amountOf(list['memory']);
   const asked = parseQuantity(requests['memory'] ?? '0');
-  const automatic = roundUp((asked * autoRatioOf(input.namespace)) / parseQuantity('1'));
-  if (had === undefined) return isLimited(input, 'limits.memory') ? automatic : undefined;
+  const automatic = automaticLimit(asked, input.namespace);
+  const isOwn = isOwnLimit(input.vmi);
+  if ((!isOwn || had === undefined) && isLimited(input, 'limits.memory')) return automatic;
+  if (had === undefined) return undefined;
   const more = growth.overhead + (pagesOf(input.vmi) === undefined ? growth.guest : 0n);
   if (more === 0n) return had;
-  return isOwnLimit(input.vmi) ? had + more : automatic;
+  return isOwn ? had + more : automatic;
 }
 
 /** The resource that the guest's memory is, where it is not plain memory. */
@@ -160,14 +191,29 @@ function pagesOf({ spec }: VirtualMachineInstance): string | undefined {
 const isOwnLimit = (vmi: VirtualMachineInstance): boolean =>
   vmi.spec?.domain?.resources?.limits?.['memory'] !== undefined || hasCpusOfItsOwn(vmi);
 
-/** KubeVirt adds a limit where any quota of the namespace has one (AutoResourceLimitsGate; facts/kubevirt.md §2.1). */
-const isLimited = ({ autoLimits, quotas }: EstimateInput, key: string): boolean =>
-  autoLimits && quotas.some(({ spec }) => spec.hard?.[key] !== undefined);
+/**
+ * KubeVirt adds a limit where any quota of the namespace has one (AutoResourceLimitsGate), and one of CPU where its CR selects the
+ * namespace (facts/kubevirt.md §2.1).
+ */
+const isLimited = (input: EstimateInput, key: 'limits.cpu' | 'limits.memory'): boolean =>
+  (input.autoLimits && input.quotas.some(({ spec }) => spec.hard?.[key] !== undefined)) ||
+  (key === 'limits.cpu' && selects(input.autoCpuNamespaces, input.namespace.metadata.labels));
 
-const AUTO_RATIO = parseQuantity('2');
+const AUTO_RATIO = 2;
+/** KubeVirt parses the label as a number, not as a quantity, and takes none below 1 (getMemoryLimitsRatio). */
+const RATIO = /^\d+\.?\d*(?:[eE]\d{1,2})?$/;
 
-const autoRatioOf = ({ metadata: { labels } }: Namespace): Amount =>
-  amountOf(labels?.[KUBEVIRT.autoMemoryRatio]) ?? AUTO_RATIO;
+function autoRatioOf({ metadata: { labels } }: Namespace): number {
+  const text = labels?.[KUBEVIRT.autoMemoryRatio] ?? '';
+  const ratio = RATIO.test(text) ? Number(text) : AUTO_RATIO;
+  return ratio < 1 ? AUTO_RATIO : ratio;
+}
+
+/** The limit that KubeVirt adds, in whole bytes: its arithmetic in float64 cuts off (WithAutoMemoryLimits). */
+const automaticLimit = (asked: Amount, namespace: Namespace): Amount =>
+  BigInt(Math.trunc(Math.min(Number(roundUp(asked) / ONE) * autoRatioOf(namespace), MAX_INT64))) * ONE;
+
+const MAX_INT64 = 2 ** 63;
 
 /** The target does not request a resource that the source does not request. */
 function add(list: ResourceList, resource: string, more: Amount): void {

@@ -2,10 +2,17 @@ import { KUBEVIRT } from '../names.ts';
 import type { CpuTopology, VirtualMachineInstance } from '../objects.ts';
 import { isHardQuantity, parseQuantity, type Amount } from '../quantity.ts';
 
+export interface Change {
+  readonly before: bigint;
+  readonly now: bigint;
+}
+
 /** What the VMI declares as different in its next launcher pod (facts/kubevirt.md §2.2). */
 export interface Growth {
   /** Virtual CPUs of the source pod and of the target. */
-  readonly vcpus: { readonly before: bigint; readonly now: bigint };
+  readonly vcpus: Change;
+  /** CPUs that these launchers run on: besides the virtual ones those of the I/O threads, and of an emulator with its own. */
+  readonly cpus: Change;
   /** More memory for the guest (hotplug). */
   readonly guest: Amount;
   /** More memory for what runs beside the guest. */
@@ -34,14 +41,39 @@ export function growthOf(vmi: VirtualMachineInstance, factors: GrowthFactors): G
   const guest = guestGrowth(vmi);
   const upgrade = vmi.metadata.labels?.[KUBEVIRT.outdatedLauncher] === undefined ? 0n : upgradeOverhead;
   const more = upgrade + guest / GUEST_PER_PAGE_TABLE + (vcpus.now - vcpus.before) * PER_VCPU;
-  return { vcpus, guest, overhead: roundUp((more * overheadRatio) / ONE) };
+  const cpus = { before: cpusOf(vmi, vcpus.before), now: cpusOf(vmi, vcpus.now) };
+  return { vcpus, cpus, guest, overhead: roundUp((more * overheadRatio) / ONE) };
 }
 
 /** Whether nothing will be different. */
 export const isUnchanged = ({ vcpus, guest, overhead }: Growth): boolean =>
   vcpus.before === vcpus.now && guest === 0n && overhead === 0n;
 
-function vcpusOf({ spec, status }: VirtualMachineInstance): Growth['vcpus'] {
+/** The CPUs of a launcher of so many virtual ones, as KubeVirt counts them (facts/kubevirt.md §2.6). */
+function cpusOf(vmi: VirtualMachineInstance, vcpus: bigint): bigint {
+  const total = vcpus + poolOf(vmi);
+  const { cpu } = vmi.spec?.domain ?? {};
+  const isIsolated = cpu?.dedicatedCpuPlacement === true && cpu.isolateEmulatorThread === true;
+  return isIsolated ? total + emulatorCpus(vmi, total) : total;
+}
+
+/** Threads of the supplemental pool: each counts as one CPU, and nothing caps that (getIOThreadsCount). */
+function poolOf({ spec }: VirtualMachineInstance): bigint {
+  const threads = spec?.domain?.ioThreads?.supplementalPoolThreadCount ?? 0;
+  return Number.isSafeInteger(threads) && threads > 0 ? BigInt(threads) : 0n;
+}
+
+/**
+ * An isolated emulator thread takes one CPU, or two where an annotation wants their number even (WithCPUPinning, to which
+ * VMIResourcePredicates hands the pool once more).
+ */
+function emulatorCpus(vmi: VirtualMachineInstance, total: bigint): bigint {
+  const isToBeEven = vmi.metadata.annotations?.[KUBEVIRT.emulatorParity] !== undefined;
+  const again = vmi.spec?.domain?.ioThreadsPolicy === 'supplementalPool' ? poolOf(vmi) : 0n;
+  return isToBeEven && (total + again) % 2n === 0n ? 2n : 1n;
+}
+
+function vcpusOf({ spec, status }: VirtualMachineInstance): Change {
   const wanted = count(spec?.domain?.cpu);
   const before = status?.currentCPUTopology === undefined ? wanted : count(status.currentCPUTopology);
   return { before, now: wanted > before ? wanted : before };

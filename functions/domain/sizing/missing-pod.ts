@@ -1,11 +1,13 @@
-import type { Amounts } from '../quota/charged.ts';
+import { canonicalKey, isChargedByPods, type Amounts } from '../quota/charged.ts';
 import { estimate, estimateAttachment, type Estimate } from './estimate.ts';
 import { isReceiving, sourceAttachmentOf, sourcePodOf, type Candidate } from '../migration.ts';
-import type { Migration, Pod, VirtualMachineInstance } from '../objects.ts';
+import { REASON, type Reason } from '../names.ts';
+import type { Migration, Pod, ResourceQuota, VirtualMachineInstance } from '../objects.ts';
 import { podUsage } from './pod-usage.ts';
 import { receivedPod } from './receiving.ts';
 import { podRejectionsOf, type PodRejection } from '../quota/pod-rejection.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
+import { unknownTerms } from './unknown-terms.ts';
 
 /** The pod that a blocked migration waits for, and what its size is derived from. */
 export interface MissingPod {
@@ -17,27 +19,54 @@ export interface MissingPod {
   readonly rejections: readonly PodRejection[];
 }
 
+/** Why the pod's size is still unknown. */
+export interface Unsized {
+  readonly reason: Reason;
+  readonly message: string;
+}
+
 /** Returns undefined if the pod's size is still unknown. */
 export function missingPodOf(
   candidate: Candidate,
   vmi: VirtualMachineInstance,
-  { pods, events, now }: NamespaceSnapshot,
+  snapshot: NamespaceSnapshot,
 ): MissingPod | undefined {
+  const missing = sizedOrNot(candidate, vmi, snapshot);
+  return 'reason' in missing ? undefined : missing;
+}
+
+/** The pod, or why its size is still unknown. */
+export function sizedOrNot(
+  candidate: Candidate,
+  vmi: VirtualMachineInstance,
+  { pods, quotas, events, now }: NamespaceSnapshot,
+): MissingPod | Unsized {
   const { migration, blocked } = candidate;
   const rejections = podRejectionsOf(candidate, vmi, { events, now });
   const node = vmi.status?.nodeName;
   const launcher = (): Pod | undefined =>
     isReceiving(migration) ? receivedPodOf(vmi, rejections) : sourcePodOf(migration, pods, node);
   const source = blocked.lacks === undefined ? launcher() : sourceAttachmentOf(migration, pods, node);
-  return source === undefined ? undefined : { candidate, vmi, source, rejections };
+  if (source === undefined) return { reason: REASON.noSourcePod, message: withoutSource(migration) };
+  const unknown = blocked.lacks === undefined && quotas.some(countsSizes) ? unknownTerms(vmi, source) : [];
+  if (unknown.length > 0 && !rejections.some(({ kind }) => kind === 'exceeded'))
+    return { reason: REASON.sizeUnknown, message: unsized(unknown) };
+  return { candidate, vmi, source, rejections };
 }
 
 /** Sizes a receiving pod only after a refusal shows its size: a guess that is too low would lock without effect. */
 const receivedPodOf = (vmi: VirtualMachineInstance, rejections: readonly PodRejection[]): Pod | undefined =>
   rejections.length === 0 ? undefined : receivedPod(vmi);
 
-/** Explains to people why the size is unknown. */
-export const unsized = (migration: Migration): string =>
+/** Whether it counts more of a pod than that it is one. */
+const countsSizes = ({ spec }: ResourceQuota): boolean =>
+  Object.keys(spec.hard ?? {}).some((key) => isChargedByPods(key) && canonicalKey(key) !== 'pods');
+
+/** A guess that is too low would lock without effect, as for a receiving pod. */
+const unsized = (unknown: readonly string[]): string =>
+  `the estimate of its target pod does not know what it adds for ${unknown.join(', and for ')}`;
+
+const withoutSource = (migration: Migration): string =>
   isReceiving(migration)
     ? 'it receives a VM from another cluster, and no Event shows the size of its pod yet'
     : 'the VMI has no running pod of this kind to read the size from';

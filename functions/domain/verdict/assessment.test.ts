@@ -260,6 +260,39 @@ const CASES: Readonly<Record<string, Case>> = {
     with: { pods: [aLauncher('vm0', podPhase('Succeeded'))] },
     want: [['Waiting', REASON.noSourcePod]],
   },
+  'hooks were added after its launcher was created: nothing shows yet what they need': {
+    with: { vmis: new Map([['vm0', annotated(KUBEVIRT.hookSidecars, '[{}]')(aVmi())]]) },
+    want: [['Waiting', REASON.sizeUnknown, 'annotation hooks.kubevirt.io/hookSidecars']],
+  },
+  'hooks were added, and a quota that has headroom says nothing of them': {
+    with: {
+      vmis: new Map([['vm0', annotated(KUBEVIRT.hookSidecars, '[{}]')(aVmi())]]),
+      quotas: [aQuota(hard({ pods: '10', 'requests.cpu': '9', 'requests.memory': '9Gi' }))],
+    },
+    want: [['Waiting', REASON.sizeUnknown]],
+  },
+  'hooks were added, and a refusal shows the size': {
+    with: {
+      vmis: new Map([['vm0', annotated(KUBEVIRT.hookSidecars, '[{}]')(aVmi())]]),
+      events: [aFailure(exceeded('quota', 'requests.cpu=1105m'))],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise, 'requests.cpu=705m']],
+  },
+  'its launcher was created with these hooks': {
+    with: {
+      vmis: new Map([['vm0', annotated(KUBEVIRT.hookSidecars, '[{}]')(aVmi())]]),
+      pods: [aLauncher('vm0', annotated(KUBEVIRT.hookSidecars, '[{}]'))],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'its networks were changed, which only the next launcher has': {
+    with: {
+      vmis: new Map([
+        ['vm0', { ...aVmi(), status: { conditions: [{ type: 'MigrationRequired', status: 'True' }] } }],
+      ]),
+    },
+    want: [['Waiting', REASON.sizeUnknown, 'condition MigrationRequired']],
+  },
   'it receives a VM: its pod stays for good (F42)': {
     with: {
       migrations: [aMigration(receiving('abc'))],
@@ -686,6 +719,7 @@ describe('assess', () => {
         ...[
           REASON.admitted,
           REASON.noSourcePod,
+          REASON.sizeUnknown,
           REASON.receiveNotAllowed,
           REASON.statusUnknown,
           REASON.parallelLimit,

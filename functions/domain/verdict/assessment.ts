@@ -14,7 +14,7 @@ import {
   sourcePodOf,
   type Candidate,
 } from '../migration.ts';
-import { missingPodOf, sizeOf, unsized, type MissingPod } from '../sizing/missing-pod.ts';
+import { sizedOrNot, sizeOf, type MissingPod } from '../sizing/missing-pod.ts';
 import { REASON } from '../names.ts';
 import type { Pod, ResourceQuota, VirtualMachineInstance, Vmmrq } from '../objects.ts';
 import { ALREADY_TRIED, blockerOf, blockerOfRejection, type BlockerInput } from './blocker.ts';
@@ -180,8 +180,8 @@ function evaluateMigration(candidate: Candidate, allocation: Allocation): Verdic
       `KubeVirt counts pod ${name} as the pod that was missing`,
     );
   }
-  const missing = missingPodOf(candidate, vmi, snapshot);
-  if (missing === undefined) return verdictResult('Waiting', REASON.noSourcePod, unsized(migration));
+  const missing = sizedOrNot(candidate, vmi, snapshot);
+  if ('reason' in missing) return verdictResult('Waiting', missing.reason, missing.message);
   const raise = { ...missing, locked, givers: givingTo(snapshot.vmmrqs, locked) };
   allocation.onEvaluate({ ...raise, reserved: allocation.reserved });
   return evaluateHeadroom(raise, allocation);

@@ -5,7 +5,7 @@ import { isRejectedByQuota } from '../migration.ts';
 import { CONDITION } from '../names.ts';
 import type { KubernetesObject, KubeVirt, Migration, Namespace, Vmmrq } from '../objects.ts';
 import { drainTaintOf } from '../policy/purpose.ts';
-import { hasAutoLimits } from '../sizing/auto-limits.ts';
+import { rulesInView } from '../sizing/launcher-rules.ts';
 import { MAX_MIGRATIONS_IN_VIEW, type View } from '../view.ts';
 import {
   hasOtherWaiters,
@@ -57,7 +57,6 @@ export function viewOf(input: ViewInput, namespace: string): View {
   const incumbent = incumbentOf(input, namespace);
   const left = slotsLeft(state, namespace);
   const own = state.migrations.filter(({ metadata }) => metadata.namespace === namespace);
-  const ratio = input.kubevirt?.spec?.configuration?.additionalGuestMemoryOverheadRatio;
   return {
     left,
     limits: state.limits,
@@ -69,11 +68,7 @@ export function viewOf(input: ViewInput, namespace: string): View {
       queued: queuedAmong(own, state, left),
       status: input.vmmrqs.some((vmmrq) => vmmrq.metadata.namespace === namespace && !hasReportedAll(vmmrq)),
     },
-    kubevirt: {
-      overheadRatio: ratio ?? '1',
-      autoLimits: hasAutoLimits(input.kubevirt),
-      drainTaint: drainTaintOf(input.kubevirt),
-    },
+    kubevirt: { ...rulesInView(input.kubevirt), drainTaint: drainTaintOf(input.kubevirt) },
     ...(incumbent === undefined ? {} : { incumbent }),
   };
 }

@@ -21,10 +21,9 @@ import {
 } from '../../domain/quota/charged.ts';
 import { blockingOf, type Reserved } from '../../domain/quota/headroom.ts';
 import { quotaCoversPod } from '../../domain/quota/scopes.ts';
-import { hasAutoLimits } from '../../domain/sizing/auto-limits.ts';
 import { claimUsage, coversClaims, type ClaimSize } from '../../domain/sizing/claims.ts';
 import { estimate, estimateAttachment } from '../../domain/sizing/estimate.ts';
-import { overheadRatioOf } from '../../domain/sizing/growth.ts';
+import { launcherRulesOf, rulesInView } from '../../domain/sizing/launcher-rules.ts';
 import { podUsage } from '../../domain/sizing/pod-usage.ts';
 import type { Fit } from '../run/snapshot.ts';
 
@@ -68,12 +67,8 @@ export function podsOnTarget(
 ): Pod[] {
   if (launcher === undefined) return [];
   const unknown = { limitRanges, rejections: [] };
-  const { additionalGuestMemoryOverheadRatio } = kubevirt?.spec?.configuration ?? {};
-  const factors = {
-    autoLimits: hasAutoLimits(kubevirt),
-    overheadRatio: overheadRatioOf(additionalGuestMemoryOverheadRatio),
-  };
-  const { pod } = estimate({ ...unknown, ...factors, source: launcher, vmi, namespace, quotas });
+  const rules = launcherRulesOf(rulesInView(kubevirt));
+  const { pod } = estimate({ ...unknown, ...rules, source: launcher, vmi, namespace, quotas });
   const attached =
     attachment === undefined ? [] : [estimateAttachment({ ...unknown, source: attachment }).pod];
   return [pod, ...attached];

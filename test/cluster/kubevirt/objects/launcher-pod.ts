@@ -16,6 +16,8 @@ export interface LauncherOf {
   readonly configuration: Configuration;
   /** All of the namespace: their limits.* keys give the launcher limits of its own. */
   readonly quotas: readonly ResourceQuota[];
+  /** As the namespace's label says it; 2 when left out. */
+  readonly autoMemoryRatio?: number;
   /** Of virt-controller; the first one when left out. */
   readonly release?: Release;
 }

@@ -28,6 +28,8 @@ export const ANNOTATIONS = {
   /** VMI: the generation of its VM that the VM controller has seen. */
   vmGeneration: 'kubevirt.io/vm-generation',
   domain: 'kubevirt.io/domain',
+  /** VMI: an isolated emulator thread takes a second CPU where that makes their number even. */
+  emulatorParity: 'alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity',
   /** VMIM of a drain: the node's name. */
   evacuation: 'kubevirt.io/evacuationMigration',
   /** Launcher: its VMI is marked for eviction. */

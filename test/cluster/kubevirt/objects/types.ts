@@ -134,7 +134,16 @@ export interface VmiSpec {
   evictionStrategy?: string;
   terminationGracePeriodSeconds?: number;
   domain: {
-    cpu: { cores: number; sockets: number; threads: number; model: string };
+    cpu: {
+      cores: number;
+      sockets: number;
+      threads: number;
+      model: string;
+      dedicatedCpuPlacement?: boolean;
+      isolateEmulatorThread?: boolean;
+    };
+    ioThreadsPolicy?: string;
+    ioThreads?: { supplementalPoolThreadCount?: number };
     memory: { guest: string };
     machine: { type: string };
     resources: { requests?: ResourceList; limits?: ResourceList };
