@@ -1,5 +1,6 @@
 import { ANNOTATION, FIELD_MANAGER, KIND } from '../domain/names.ts';
 import type { KubernetesEvent } from '../domain/objects.ts';
+import { isAboutMigration } from '../domain/progress/refused-migration.ts';
 import { EVENTS } from '../kubernetes/resources.ts';
 import { listed, NAMED, OBJECT } from './listed.ts';
 
@@ -23,6 +24,18 @@ const VERDICT = {
   source: false,
   message: false,
 } as const;
+
+/** Why KubeVirt could not create a migration for a VMI; other Events are left out. */
+export const LISTED_REFUSED_MIGRATIONS = listed<KubernetesEvent>(
+  EVENTS,
+  {
+    ...VERDICT,
+    metadata: { ...NAMED, resourceVersion: true, creationTimestamp: true },
+    lastTimestamp: true,
+    message: true,
+  },
+  { maxBytes: 4 * 1024, skipIf: (whole) => !isAboutMigration(whole) },
+);
 
 /** Events that this system has written. */
 export const OWN_EVENTS = { fieldSelector: `source=${FIELD_MANAGER}` } as const;

@@ -209,7 +209,8 @@ async function readOptional(
   return { vmis, events, draining, limitRanges: limitRanges.items, claims: claims.items };
 }
 
-const REFUSALS = `reason=${KUBEVIRT.failedCreate},involvedObject.kind=${KIND.vmi.kind}`;
+/** Selects virt-controller's Events about what it could not create for a VMI. */
+export const REFUSALS = `reason=${KUBEVIRT.failedCreate},involvedObject.kind=${KIND.vmi.kind}`;
 
 /** Reads why pods of VMIs were refused: one request for the namespace (left out: for all), however many migrations wait. */
 export async function readPodRejections(cluster: Reader, namespace?: string): Promise<KubernetesEvent[]> {

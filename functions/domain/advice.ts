@@ -24,6 +24,7 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   [REASON.totalReached]: 'Wait, or increase the total of the named VMMRQ.',
   [REASON.beyondTotal]: 'Increase the total of the named VMMRQ, or free quota.',
   [REASON.volumeQuota]: 'Increase the named key of the quota.',
+  [REASON.migrationQuota]: 'Increase the named key of the quota, or delete ended migrations.',
   [REASON.clusterQuota]: "Ask the cluster's admin to increase that quota.",
   [REASON.mustSpecify]: 'Set the named values with a LimitRange, or drop their keys from the quota.',
   [REASON.noCoveringQuota]: 'Create a ResourceQuota whose scopes cover the pod.',

@@ -259,6 +259,8 @@ export const REASON = {
   beyondTotal: 'BeyondTotal',
   /** A quota refuses the volume claim that the target needs first. */
   volumeQuota: 'VolumeQuotaExceeded',
+  /** A quota refuses the migration itself. */
+  migrationQuota: 'MigrationQuotaExceeded',
   /** A ClusterResourceQuota refuses the pod. */
   clusterQuota: 'ClusterQuotaExceeded',
   /** A quota requires a value that the pod does not have. */

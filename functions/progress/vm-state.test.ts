@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { aMigration, aVmi, inPhase, refusedAt, withCondition } from '../../test/support/builders/kubevirt.ts';
-import { annotated, beingDeleted, createdAt, NOW } from '../../test/support/builders/object.ts';
+import { annotated, beingDeleted, createdAt, NOW, seconds } from '../../test/support/builders/object.ts';
 import { aKubeVirt } from '../../test/support/builders/preflight.ts';
 import type { Migration, VirtualMachineInstance } from '../domain/objects.ts';
 import { bucketsOf } from './buckets.ts';
@@ -35,6 +35,20 @@ const NO_FIT = { reason: 'NotEnough', quotas: [{ name: 'quota', missing: { 'requ
 /** KubeVirt sets no condition for such a refusal. */
 const REFUSED = { reason: 'QuotaMustSpecify', message: 'must specify requests.cpu for: istio-proxy' };
 
+/** KubeVirt could not create its migration five seconds ago; the drain has begun a minute ago. */
+const refusedBy = (
+  text: string,
+  { status = {}, at = NOW - 5_000 }: { status?: VirtualMachineInstance['status']; at?: number } = {},
+): VmLeft => ({
+  ...withStrategy('LiveMigrate', { ...EVICTED, ...status }),
+  refused: { at, isByQuota: text.includes('quota'), text },
+});
+const OPEN: MaintenanceRules = {
+  ...DRAIN,
+  before: { startedAt: new Date(NOW - 60_000).toISOString(), movedAt: undefined, entries: new Map() },
+};
+const NO_MORE = 'exceeded quota: objects, requested: count/x=1, used: count/x=1, limited: count/x=1';
+
 type Case = [name: string, vm: VmLeft, rules: MaintenanceRules, want: readonly [string, string, string?]];
 
 /** The bucket, the reason and what blocks, of each case. */
@@ -44,6 +58,42 @@ const CASES: readonly Case[] = [
     'no migration yet, by the drain taint',
     withStrategy('LiveMigrate'),
     { ...DRAIN, isByTaint: true },
+    ['noMigrationYet', 'NoMigration'],
+  ],
+  [
+    'a quota refuses its migration itself',
+    refusedBy(NO_MORE),
+    OPEN,
+    ['blocked', 'MigrationQuotaExceeded', 'Quota'],
+  ],
+  [
+    'a quota refuses its migration itself, in an upgrade',
+    refusedBy(NO_MORE),
+    { ...OPEN, kind: 'Upgrade', methods: ['LiveMigrate'] },
+    ['blocked', 'MigrationQuotaExceeded', 'Quota'],
+  ],
+  [
+    'a webhook refuses its migration itself',
+    refusedBy('admission webhook "x" denied the request: no'),
+    OPEN,
+    ['noMigrationYet', 'NoMigration'],
+  ],
+  [
+    'a quota refused its migration in an earlier drain',
+    refusedBy(NO_MORE, { at: NOW - 63_000 }),
+    OPEN,
+    ['noMigrationYet', 'NoMigration'],
+  ],
+  [
+    'a quota refused a migration before its last one',
+    refusedBy(NO_MORE, { status: { migrationState: { endTimestamp: new Date(NOW - 4_000).toISOString() } } }),
+    OPEN,
+    ['noMigrationYet', 'NoMigration'],
+  ],
+  [
+    'a quota refused its migration before the drain is reported',
+    refusedBy(NO_MORE),
+    DRAIN,
     ['noMigrationYet', 'NoMigration'],
   ],
   ['nothing evicts it', withStrategy('LiveMigrate'), DRAIN, ['noMigrationYet', 'NotEvicted']],
@@ -375,6 +425,20 @@ describe('what a VM that is left waits for', () => {
   test.each(CASES)('%s', (...[, vm, rules, [bucket, reason, blockedBy]]) => {
     const state = vmStateOf(vm, rules);
     expect([state.bucket, state.reason, state.blockedBy]).toEqual([bucket, reason, blockedBy]);
+  });
+
+  test('a refusal of the migration itself has its text, and the time at which it was seen first', () => {
+    const message = `KubeVirt cannot create its migration: ${NO_MORE}`;
+    const first = vmStateOf(refusedBy(NO_MORE), OPEN);
+    expect(first).toMatchObject({ message, since: seconds(-5) });
+    const { startedAt = '', movedAt } = OPEN.before ?? {};
+    const known = { namespace: 'tenant', name: 'vm0', reason: first.reason, since: seconds(-50) };
+    const before = { startedAt, movedAt, entries: new Map([['tenant/vm0', known]]) };
+    expect(vmStateOf(refusedBy(NO_MORE), { ...OPEN, before }).since).toBe(seconds(-50));
+    const forged = vmStateOf(refusedBy(NO_MORE, { at: NOW + 9_000 }), OPEN);
+    expect(forged.since).toBe(seconds(0));
+    const other = vmStateOf(refusedBy('no endpoints'), OPEN);
+    expect(other.message).toBe('KubeVirt cannot create its migration: no endpoints');
   });
 
   test('a refusal has its quotas, what they lack, and its time', () => {

@@ -1,9 +1,17 @@
 import { shown } from '../domain/foreign-text.ts';
-import { isFinal, isPending, isRejectedByQuota, isRunning, isUnexplained } from '../domain/migration.ts';
+import {
+  CLOCKS_APART_MS,
+  isFinal,
+  isPending,
+  isRejectedByQuota,
+  isRunning,
+  isUnexplained,
+} from '../domain/migration.ts';
 import { KUBEVIRT, REASON } from '../domain/names.ts';
 import { BLOCKED_BY, type BlockedReason } from '../domain/progress/names.ts';
 import type { Condition, KubeVirt, Migration, VirtualMachineInstance } from '../domain/objects.ts';
 import type { KnownVerdict } from '../domain/progress/known-verdict.ts';
+import type { RefusedMigration } from '../domain/progress/refused-migration.ts';
 import {
   MAINTENANCE_KINDS,
   type BlockingQuota,
@@ -25,6 +33,8 @@ export interface VmLeft {
   /** The VM's namespace is locked for it. */
   readonly isLocked: boolean;
   readonly verdict?: KnownVerdict | undefined;
+  /** The last refusal of a migration that KubeVirt wanted to create for it; left out: none is known. */
+  readonly refused?: RefusedMigration | undefined;
 }
 
 export interface MaintenanceRules {
@@ -179,13 +189,36 @@ const goDurationMs = (text: string): number =>
 export const isEvictedOnly = (kind: MaintenanceKind, methods: readonly string[]): boolean =>
   kind === 'Upgrade' && methods.includes('Evict') && !methods.includes('LiveMigrate');
 
-function withoutMigration({ vmi }: VmLeft, rules: MaintenanceRules): VmState {
+function withoutMigration(vm: VmLeft, rules: MaintenanceRules): VmState {
+  const { vmi } = vm;
   const { kind, methods, evictionStrategy } = rules;
   if (kind === 'Upgrade' && methods.length === 0) return NOT_AUTOMATED;
   const notLive = vmi?.status?.conditions?.find(isNotLive);
   const isMigrated = kind === 'Upgrade' && methods.includes('LiveMigrate') && notLive === undefined;
   const evicted = isMigrated ? undefined : whenEvicted(strategyOf(vmi, evictionStrategy), notLive, rules);
-  return evicted ?? { bucket: 'noMigrationYet', reason: WAITS_FOR.noMigration };
+  return evicted ?? whileRefused(vm, rules);
+}
+
+/** KubeVirt tries to create its migration again and again: its last Event says why that fails (facts/kubevirt.md §3). */
+function whileRefused(vm: VmLeft, rules: MaintenanceRules): VmState {
+  const { refused } = vm;
+  const state: VmState = { bucket: 'noMigrationYet', reason: WAITS_FOR.noMigration };
+  if (refused === undefined || !isOfThis(refused, vm, rules)) return state;
+  const message = `KubeVirt cannot create its migration: ${refused.text}`;
+  if (!refused.isByQuota) return { ...state, message };
+  const reason = REASON.migrationQuota;
+  const known = rules.before?.entries.get(`${vm.namespace}/${vm.name}`);
+  const at = new Date(Math.min(refused.at, rules.now)).toISOString();
+  const since = (known?.reason === reason ? known.since : undefined) ?? at;
+  return { bucket: 'blocked', reason, message, since, blockedBy: BLOCKED_BY.quota };
+}
+
+/** An Event stays for an hour: it may be of an earlier drain, or of before the VM's last migration. */
+function isOfThis({ at }: RefusedMigration, { vmi }: VmLeft, { before }: MaintenanceRules): boolean {
+  if (before === undefined) return false;
+  const { endTimestamp } = vmi?.status?.migrationState ?? {};
+  const isAfterLast = typeof endTimestamp !== 'string' || at >= Date.parse(endTimestamp);
+  return isAfterLast && at >= Date.parse(before.startedAt) - CLOCKS_APART_MS;
 }
 
 /** Reads KubeVirt's mark on the VMI: without one, and without the drain taint, nothing evicts it (facts/kubevirt.md §3.2). */

@@ -1,6 +1,7 @@
 import { canonicalKey, isChargedByPods, type Amounts } from '../../functions/domain/quota/charged.ts';
 import { quotaCoversPod } from '../../functions/domain/quota/scopes.ts';
 import { claimUsage, coversClaims } from '../../functions/domain/sizing/claims.ts';
+import { countsMigrations, MIGRATION_USAGE } from '../../functions/domain/verdict/migration-object.ts';
 import { podUsage } from '../../functions/domain/sizing/pod-usage.ts';
 import type { PersistentVolumeClaim, Pod, ResourceQuota } from '../../functions/domain/objects.ts';
 import { formatQuantity, parseQuantity, type Amount } from '../../functions/domain/quantity.ts';
@@ -31,6 +32,9 @@ export const withoutPod = (quotas: Quotas, pod: Pod): Quotas => without(quotas, 
 export const withClaim = (quotas: Quotas, claim: PersistentVolumeClaim): Quotas => byClaim(quotas, claim, 1n);
 export const withoutClaim = (quotas: Quotas, claim: PersistentVolumeClaim): Quotas =>
   byClaim(quotas, claim, -1n);
+
+export const withMigration = (quotas: Quotas): Quotas => byMigration(quotas, 1n);
+export const withoutMigration = (quotas: Quotas): Quotas => byMigration(quotas, -1n);
 
 /** How much more each quota counts, by its uid and the key as it spells it. */
 export type Growth = ReadonlyMap<string, ReadonlyMap<string, Amount>>;
@@ -65,6 +69,11 @@ function byClaim(quotas: Quotas, claim: PersistentVolumeClaim, sign: bigint): Qu
     coversClaims(quota) ? changed(quota, (key) => sign * (usage.get(key) ?? 0n)) : quota,
   );
 }
+
+const byMigration = (quotas: Quotas, sign: bigint): Quotas =>
+  quotas.map((quota) =>
+    countsMigrations(quota) ? changed(quota, (key) => sign * (MIGRATION_USAGE.get(key) ?? 0n)) : quota,
+  );
 
 const chargedFor = (key: string, amounts: Amounts): Amount =>
   isChargedByPods(key) ? (amounts.get(canonicalKey(key)) ?? 0n) : 0n;

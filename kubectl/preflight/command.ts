@@ -42,8 +42,8 @@ const declare = (): Command =>
     )
     .description(
       'Says for each VM whether it would be migrated, by the same decisions as the functions; changes nothing.\n' +
-        'passes: at once; passes in turn: when those before it have finished; stuck: a quota lacks this amount, and no VMMRQ\n' +
-        'gives it. VMs are taken to go in the order shown. What other admission plugins would refuse is not known, and neither\n' +
+        'passes: at once; passes in turn: when those before it have finished; stuck: a quota lacks this amount for its pods or\n' +
+        'for its migration itself, and no VMMRQ gives it. VMs are taken to go in the order shown. What other admission plugins would refuse is not known, and neither\n' +
         'is whether another node has the capacity.',
     )
     .usage('[flags] (node NODE... | upgrade | namespace [NAMESPACE] | plan PLAN)')

@@ -11,6 +11,8 @@ export interface NamespaceFacts extends Pick<
   readonly vmis: readonly VirtualMachineInstance[];
   /** Migrations that have not ended. */
   readonly migrations: readonly Migration[];
+  /** Migrations that have ended, if a quota counts migrations; left out: none is known. */
+  readonly ended?: readonly Migration[];
 }
 
 /** Everything that preflight's verdicts depend on, as plain values. */

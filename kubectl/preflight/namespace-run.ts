@@ -17,6 +17,11 @@ import { claimShortfall, claimToCopy } from '../../functions/domain/sizing/claim
 import type { Estimate } from '../../functions/domain/sizing/estimate.ts';
 import { UPGRADE_OVERHEAD } from '../../functions/domain/sizing/growth.ts';
 import { limitRangeRefusal } from '../../functions/domain/sizing/limit-range-refusal.ts';
+import {
+  KEPT_MIGRATIONS,
+  migrationRefusal,
+  withMigrationsCounted,
+} from '../../functions/domain/verdict/migration-object.ts';
 import { missingPodOf, sizeOf, sizeOfNext } from '../../functions/domain/sizing/missing-pod.ts';
 import type { NamespaceSnapshot } from '../../functions/domain/snapshot.ts';
 import { withoutReservations } from '../../functions/domain/total/reservation.ts';
@@ -24,7 +29,15 @@ import { evaluateAll } from '../../functions/domain/verdict/assessment.ts';
 import { namespaceBlocker } from '../../functions/domain/verdict/namespace-precondition.ts';
 import type { VerdictName, VerdictResult } from '../../functions/domain/verdict/verdict.ts';
 import { vmmrqName } from '../../functions/domain/vmmrq-name.ts';
-import { withClaim, withoutClaim, withoutLauncher, withoutPod, withPod } from './charges.ts';
+import {
+  withClaim,
+  withMigration,
+  withoutClaim,
+  withoutLauncher,
+  withoutMigration,
+  withoutPod,
+  withPod,
+} from './charges.ts';
 import type { NamespaceFacts } from './facts.ts';
 import { attachmentsOf, livingLaunchers, podsByVm, targetAttachment, targetLauncher } from './pods.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -72,6 +85,10 @@ export class NamespaceRun {
   #quotas: readonly ResourceQuota[];
   #claims: readonly PersistentVolumeClaim[];
   readonly #pods: Map<string, readonly Pod[]>;
+  /** Migrations that were created here, by uid. */
+  readonly #created = new Set<string>();
+  /** How many migrations of each VM have ended, as far as it is known. */
+  readonly #ended = new Map<string, number>();
   /** VMs whose migration has all its pods, with the migration: its headroom will return. undefined: launchers are left over. */
   readonly #underWay = new Map<string, Migration | undefined>();
 
@@ -79,7 +96,10 @@ export class NamespaceRun {
     this.#facts = facts;
     this.#surroundings = surroundings;
     this.#vmmrqs = facts.vmmrqs.map(withoutReservations);
-    this.#quotas = facts.quotas;
+    const { migrations, ended = [] } = facts;
+    const existing = migrations.length + ended.length;
+    this.#quotas = facts.quotas.map((quota) => withMigrationsCounted(quota, existing));
+    for (const { spec } of ended) this.#countEnded(spec.vmiName);
     this.#claims = facts.claims;
     this.#pods = podsByVm(facts.pods);
     const own = migrationsByVm(facts.migrations);
@@ -98,10 +118,12 @@ export class NamespaceRun {
   }
 
   /**
-   * Evaluates the migration, and charges what it gets: its target launcher, then its attachment pod. A migration that gets only its
-   * launcher keeps that, and may be attempted again.
+   * Evaluates the migration, and charges what it gets: itself, its target launcher, then its attachment pod. A migration that gets only
+   * its launcher keeps that, and may be attempted again.
    */
   attempt(move: Move): Attempt {
+    const refusal = this.#create(move);
+    if (refusal !== undefined) return { blocking: [], ...refusal, goes: false, holdsSlot: false, by: [] };
     const steps: SizedVerdict[] = [];
     for (;;) {
       this.#copyClaim(move);
@@ -149,6 +171,22 @@ export class NamespaceRun {
       this.#end(vm, migration);
       this.#underWay.delete(vm);
     }
+  }
+
+  /** Creates the migration, if that is not done yet; returns why it is refused. */
+  #create({ isNew, migration: { metadata } }: Move): VerdictResult | undefined {
+    if (!isNew || this.#created.has(metadata.uid)) return undefined;
+    const refusal = migrationRefusal(this.#quotas, this.#facts.quotas);
+    if (refusal !== undefined) return refusal;
+    this.#created.add(metadata.uid);
+    this.#quotas = withMigration(this.#quotas);
+    return undefined;
+  }
+
+  #countEnded(vm = ''): number {
+    const ended = (this.#ended.get(vm) ?? 0) + 1;
+    this.#ended.set(vm, ended);
+    return ended;
   }
 
   /** The next step; undefined if the migration has all its pods. */
@@ -240,6 +278,8 @@ export class NamespaceRun {
       own.filter((pod) => !sources.includes(pod) && !attachments.includes(pod)),
     );
     this.#dropClaims(vm, migration);
+    // KubeVirt deletes the oldest.
+    if (this.#countEnded(vm) > KEPT_MIGRATIONS) this.#quotas = withoutMigration(this.#quotas);
   }
 
   #dropClaims(vm: string, { metadata }: Migration): void {

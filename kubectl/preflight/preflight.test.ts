@@ -30,7 +30,7 @@ import {
   ROOMY,
   tight,
 } from '../../test/support/builders/preflight.ts';
-import { aQuota, hard, used } from '../../test/support/builders/quota.ts';
+import { aQuota, hard, scoped, used } from '../../test/support/builders/quota.ts';
 import {
   aClusterVmmrq,
   aReservation,
@@ -391,6 +391,74 @@ describe('hotplugged volumes', () => {
     expect(said(vms)).toBe(
       'vm0 Stuck NoVirtualMachineMigrationResourceQuota, vm1 Stuck ParallelLimitReached',
     );
+  });
+});
+
+describe('a quota that counts migrations as objects', () => {
+  const KEY = 'count/virtualmachineinstancemigrations.kubevirt.io';
+  const counting = (limit: string, count: string): ResourceQuota =>
+    aQuota(named('objects'), hard({ [KEY]: limit }), used({ [KEY]: count }));
+  const uncountedAt = (limit: string): ResourceQuota =>
+    aQuota(named('objects'), (quota) => ({
+      ...quota,
+      spec: { hard: { [KEY]: limit } },
+      status: { hard: { [KEY]: limit } },
+    }));
+  const ended = (count: number): Migration[] =>
+    Array.from({ length: count }, (_, index) =>
+      inPhase('Succeeded')(aMigration(named(`ended-${String(index)}`))),
+    );
+  const oneByOne = aQuota(hard({ 'requests.cpu': '3015m' }), used({ 'requests.cpu': '2010m' }));
+
+  test.each<[string, Partial<NamespaceFacts>, string]>([
+    [
+      'refuses the first one',
+      { quotas: [ROOMY, counting('1', '1')] },
+      'vm0 Stuck MigrationQuotaExceeded, vm1 Stuck MigrationQuotaExceeded',
+    ],
+    [
+      'refuses the second one: KubeVirt keeps the first',
+      { quotas: [ROOMY, counting('2', '1')] },
+      'vm0 Passes, vm1 Stuck MigrationQuotaExceeded',
+    ],
+    [
+      'lets the second one in where KubeVirt keeps no more of the first VM',
+      { quotas: [oneByOne, counting('6', '5')], ended: ended(5) },
+      'vm0 Passes, vm1 PassesInTurn',
+    ],
+    ['lets both in', { quotas: [ROOMY, counting('3', '1')] }, 'vm0 Passes, vm1 Passes'],
+    [
+      'counts a migration that is there already',
+      {
+        migrations: [aMigration()],
+        quotas: [ROOMY, counting('1', '1')],
+      },
+      'vm0 Passes, vm1 Stuck MigrationQuotaExceeded',
+    ],
+    [
+      'is not counted yet, and is full without it',
+      { quotas: [ROOMY, uncountedAt('1')], ended: ended(1) },
+      'vm0 Stuck MigrationQuotaExceeded, vm1 Stuck MigrationQuotaExceeded',
+    ],
+    [
+      'is not counted yet, and refuses each one until it is',
+      { quotas: [ROOMY, uncountedAt('9')], ended: ended(1) },
+      'vm0 CannotTell QuotaStatusUnknown, vm1 CannotTell QuotaStatusUnknown',
+    ],
+    [
+      'has a scope, which no migration is in',
+      { quotas: [ROOMY, scoped({ scopes: ['NotTerminating'] })(counting('1', '1'))] },
+      'vm0 Passes, vm1 Passes',
+    ],
+  ])('%s', (_, tenant, want) => {
+    expect(said(outcomes(tenant))).toBe(want);
+  });
+
+  test('names what it lacks, and no VMMRQ gives it', () => {
+    const vmmrqs = [aVmmrq(giving({ [KEY]: '5', 'requests.cpu': '9' }))];
+    const [vm] = outcomes({ quotas: [ROOMY, counting('1', '1')], vmmrqs });
+    expect(vm).toMatchObject({ outcome: 'Stuck', missing: [{ quota: 'objects' }] });
+    expect(vm?.message).toContain(`ResourceQuota objects lacks ${KEY}=1`);
   });
 });
 

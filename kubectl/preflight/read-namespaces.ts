@@ -1,7 +1,12 @@
-import { LISTED_CLAIMS, LISTED_PODS, LISTED_WHOLE_LIMIT_RANGES } from '../../functions/cluster/listed.ts';
+import {
+  LISTED_CLAIMS,
+  LISTED_MIGRATIONS,
+  LISTED_PODS,
+  LISTED_WHOLE_LIMIT_RANGES,
+} from '../../functions/cluster/listed.ts';
 import { PODS_OF_VMS, readPodRejections } from '../../functions/cluster/snapshot.ts';
 import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
-import { isPending } from '../../functions/domain/migration.ts';
+import { isFinal, isPending } from '../../functions/domain/migration.ts';
 import type {
   KubernetesObject,
   Migration,
@@ -11,6 +16,7 @@ import type {
 } from '../../functions/domain/objects.ts';
 import { inForce } from '../../functions/domain/policy/policy.ts';
 import { keepsState } from '../../functions/domain/sizing/claims.ts';
+import { countsMigrations } from '../../functions/domain/verdict/migration-object.ts';
 import { needsVolumeClaims } from '../../functions/domain/sizing/optional-reads.ts';
 import type { ListedType, Reader } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
@@ -40,8 +46,9 @@ export async function readNamespaces(cluster: Reader, whatMoves: WhatMoves): Pro
     listIn(cluster, LISTED_PODS, { names, labelSelector: PODS_OF_VMS }),
     listIn(cluster, LISTED_WHOLE_LIMIT_RANGES, { names }),
   ]);
-  const [claims, events] = await Promise.all([
+  const [claims, all, events] = await Promise.all([
     listIn(cluster, LISTED_CLAIMS, { names: withClaims(vmis, quotas) }),
+    listIn(cluster, LISTED_MIGRATIONS, { names: namesWhere(quotas, (own) => own.some(countsMigrations)) }),
     readEvents(cluster, withWaiting(vmis, migrations)),
   ]);
   return namespaces.map((namespace): NamespaceFacts => {
@@ -50,6 +57,7 @@ export async function readNamespaces(cluster: Reader, whatMoves: WhatMoves): Pro
       namespace,
       vmis: vmis.get(name) ?? [],
       migrations: migrations.get(name) ?? [],
+      ended: (all.get(name) ?? []).filter(isFinal),
       quotas: quotas.get(name) ?? [],
       vmmrqs: inForce([...(vmmrqs.get(name) ?? []), ...state.clusterVmmrqs], labels),
       pods: pods.get(name) ?? [],

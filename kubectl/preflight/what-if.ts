@@ -17,6 +17,8 @@ import { isByEviction, type Task } from './task.ts';
 export interface Move {
   readonly vmi: VirtualMachineInstance;
   readonly migration: Migration;
+  /** Whether the migration is still to be created. */
+  readonly isNew: boolean;
 }
 
 /** The outcome of a VM that does not depend on any quota. */
@@ -66,7 +68,11 @@ export function planOf(
 function moveOf(vmi: VirtualMachineInstance, own: Migration | undefined, whatIf: WhatIf): Move {
   const { task } = whatIf;
   const migration = own ?? migrationFor(vmi, whatIf);
-  return { vmi: task.kind === 'upgrade' ? outdated(vmi) : vmi, migration: refused(migration) };
+  return {
+    vmi: task.kind === 'upgrade' ? outdated(vmi) : vmi,
+    migration: refused(migration),
+    isNew: own === undefined,
+  };
 }
 
 /** `own`: its unfinished migration. */

@@ -10,7 +10,7 @@ import type {
 import type { MaintenanceProgress } from '../../functions/domain/progress/progress-object.ts';
 import type { Cluster, Selection, WatchEvent } from '../../functions/kubernetes/cluster.ts';
 import { decideFor } from '../../functions/progress/decide.ts';
-import { aProgress, aStatus } from '../../test/support/builders/maintenance.ts';
+import { aProgress, aStatus, bucket } from '../../test/support/builders/maintenance.ts';
 import { aMigration, aVmi, inPhase, refusedAt } from '../../test/support/builders/kubevirt.ts';
 import {
   annotated,
@@ -498,6 +498,62 @@ describe('verdicts about refused migrations', () => {
     view.setMigration(evacuation(refusedAt(0)));
     await start();
     expect(reasonNow()).toBe('Unexamined');
+  });
+});
+
+describe('refusals of migrations themselves', () => {
+  const REFUSALS = 'events reason=FailedCreate,involvedObject.kind=VirtualMachineInstance';
+  const isWatched = (): boolean => pushed.requests.includes(`list ${REFUSALS}`);
+  const refusal = (text: string, resourceVersion: string): KubernetesEvent => ({
+    metadata: {
+      ...{ namespace: 'tenant', name: `vm0.${resourceVersion}`, uid: resourceVersion, resourceVersion },
+      creationTimestamp: seconds(-1),
+    },
+    involvedObject: { uid: 'uid-of-vm0' },
+    lastTimestamp: seconds(-1),
+    message: text,
+  });
+  const open = (reason: string): void => {
+    const buckets = [bucket('noMigrationYet', 1, reason)];
+    pushed.listed.set(PROGRESSES, [
+      aProgress('Drain', aStatus([1], [1], { buckets, startedAt: seconds(-60) })),
+    ]);
+  };
+  const said = (): unknown => {
+    const [first] = tracker.maintenanceOf({ kind: 'Drain', node: 'node1' })?.buckets ?? [];
+    return [first?.name, first?.vms[0]?.reason, first?.vms[0]?.message];
+  };
+
+  test('are listed while an open drain has a VM without a migration, and are named', async () => {
+    draining();
+    open('NoMigration');
+    const why = 'exceeded quota: objects, requested: count/x=1, used: count/x=1, limited: count/x=1';
+    const prefix =
+      'Error creating a Migration: virtualmachineinstancemigrations.kubevirt.io "a" is forbidden: ';
+    pushed.listed.set(REFUSALS, [refusal(`${prefix}${why}`, '7'), refusal('Error creating pod: no', '8')]);
+    await start();
+    expect(isWatched()).toBe(true);
+    expect(said()).toEqual([
+      'blocked',
+      'MigrationQuotaExceeded',
+      `KubeVirt cannot create its migration: ${why}`,
+    ]);
+  });
+
+  test('that cannot be listed are unknown, and everything else is reported', async () => {
+    draining();
+    open('NoMigration');
+    pushed.refused.add(REFUSALS);
+    await start();
+    expect(said()).toEqual(['noMigrationYet', 'NoMigration', undefined]);
+  });
+
+  test('are not read while each VM has a migration', async () => {
+    draining();
+    pushed.listed.set(PROGRESSES, [aProgress('Drain', aStatus([1], [1]))]);
+    view.setMigration(evacuation(inPhase('Running')));
+    await start();
+    expect(isWatched()).toBe(false);
   });
 });
 

@@ -6,12 +6,18 @@ import {
   verdictKey,
   type KnownVerdict,
 } from '../../functions/domain/progress/known-verdict.ts';
+import { REASON } from '../../functions/domain/names.ts';
 import type { Maintenance } from '../../functions/domain/progress/maintenance.ts';
 import { MAINTENANCE_CHANGED } from '../../functions/domain/progress/names.ts';
+import {
+  refusedMigrations,
+  type RefusedMigration,
+} from '../../functions/domain/progress/refused-migration.ts';
 import {
   isOpen,
   owesEvents,
   type MaintenanceKind,
+  type MaintenanceProgress,
   type Subject,
 } from '../../functions/domain/progress/progress-object.ts';
 import { isFor } from '../../functions/progress/vm-state.ts';
@@ -54,6 +60,7 @@ export class MaintenanceTracker implements MaintenanceSource {
   #blocked = new Map<MaintenanceKind, number>();
   /** The time of the last need, in milliseconds of the clock. */
   #verdictsNeededAt = -Infinity;
+  #refusalsNeededAt = -Infinity;
   /** The last look; milliseconds of the clock. */
   #recent: { readonly look: Look | undefined; readonly until: number } | undefined;
 
@@ -100,7 +107,7 @@ export class MaintenanceTracker implements MaintenanceSource {
     const view = this.#options.view();
     const { isReady, verdicts } = this.#watches;
     if (view === undefined || !isReady || verdicts === undefined) return undefined;
-    return lookAt(view, knownVerdicts(verdicts));
+    return { ...lookAt(view, knownVerdicts(verdicts)), refused: refusedMigrations(this.#watches.refusals) };
   }
 
   /** The VMs on a node; undefined until they are listed. A node that no drain is about is not watched, and has nothing to report. */
@@ -130,12 +137,20 @@ export class MaintenanceTracker implements MaintenanceSource {
     return now - this.#verdictsNeededAt < VERDICTS_MS;
   }
 
+  /** Whether refusals are needed: while a VM has no migration, and for some time afterwards. */
+  #needsRefusals(): boolean {
+    const now = this.#options.clock.elapsed();
+    if (this.#watches.progresses.some(lacksMigration)) this.#refusalsNeededAt = now;
+    return now - this.#refusalsNeededAt < VERDICTS_MS;
+  }
+
   #look(): void {
     const view = this.#options.view();
     if (view === undefined || !this.#watches.isReady) return;
     const nodes = this.#nodes(view);
     this.#watches.watchNodes(nodes);
     this.#watches.watchVerdicts(this.#needsVerdicts(view, nodes));
+    this.#watches.watchRefusals(this.#needsRefusals());
     // This look also answers the requests that the posts below cause.
     const look = this.#newLook();
     if (look === undefined) return;
@@ -168,7 +183,7 @@ export class MaintenanceTracker implements MaintenanceSource {
   }
 
   #observed(subject: Subject, look: Look): Maintenance | undefined {
-    const { view, migrations, moves, isFull, more, incumbent } = look;
+    const { view, migrations, moves, isFull, more, incumbent, refused } = look;
     const on = subject.kind === 'Drain' ? this.#onNode(subject.node, view) : this.#ofUpgrade();
     if (on === undefined) return undefined;
     const target = view.kubevirt?.status?.targetDeploymentID ?? '';
@@ -180,6 +195,7 @@ export class MaintenanceTracker implements MaintenanceSource {
       progresses: this.#watches.progresses,
       isFull,
       more,
+      refused,
       isSettled: this.#settling.isSettled(target),
       label: labelOf(subject, target),
       now: this.#options.clock.now().getTime(),
@@ -259,14 +275,23 @@ function migrationsByVm(view: ClusterView, kind: MaintenanceKind): ReadonlyMap<s
   return byVm;
 }
 
-/** The facts that one look at the cluster view gives to every drain and to the upgrade. */
+/** Whether an open drain or upgrade has a VM without a migration. */
+const lacksMigration = (progress: MaintenanceProgress): boolean =>
+  isOpen(progress) &&
+  (progress.status?.buckets ?? []).some(
+    ({ name, vms }) =>
+      name === 'noMigrationYet' || vms.some(({ reason }) => reason === REASON.migrationQuota),
+  );
+
+/** The facts that one look gives to every drain and to the upgrade. */
 interface Look extends Pick<MaintenanceFacts, 'isFull' | 'more' | 'incumbent'> {
+  readonly refused: ReadonlyMap<string, RefusedMigration>;
   readonly view: ClusterView;
   readonly moves: readonly Migration[];
   readonly migrations: Readonly<Record<MaintenanceKind, MaintenanceFacts['migrations']>>;
 }
 
-const lookAt = (view: ClusterView, verdicts: ReadonlyMap<string, KnownVerdict>): Look => ({
+const lookAt = (view: ClusterView, verdicts: ReadonlyMap<string, KnownVerdict>): Omit<Look, 'refused'> => ({
   view,
   moves: [...view.moves.values()],
   migrations: { Drain: migrationsByVm(view, 'Drain'), Upgrade: migrationsByVm(view, 'Upgrade') },

@@ -6,8 +6,13 @@ import type {
   VirtualMachineInstance,
 } from '../../functions/domain/objects.ts';
 import { isOpen, type MaintenanceProgress } from '../../functions/domain/progress/progress-object.ts';
-import { EVENTS_WITH_VERDICTS, LISTED_VERDICTS } from '../../functions/cluster/listed-events.ts';
+import {
+  EVENTS_WITH_VERDICTS,
+  LISTED_REFUSED_MIGRATIONS,
+  LISTED_VERDICTS,
+} from '../../functions/cluster/listed-events.ts';
 import { LISTED_NODES, LISTED_VMIS_TO_MOVE } from '../../functions/cluster/listed-maintenance.ts';
+import { REFUSALS } from '../../functions/cluster/snapshot.ts';
 import type { Cluster, ListedType, ResourceType, Selection } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { follow, inMap } from '../../functions/kubernetes/follow.ts';
@@ -28,14 +33,14 @@ interface Followed<T> {
   isListed: boolean;
 }
 
-/** The watch of the Events with verdicts. */
-interface FollowedVerdicts {
+/** A watch of Events that is on only while it is needed. */
+interface FollowedEvents {
   readonly stop: AbortController;
   readonly events: Followed<KubernetesEvent>;
 }
 
-/** Maximum number of verdicts to keep, the newest: any editor of Events may write many. */
-const MAX_VERDICTS = 5_000;
+/** Maximum number of Events to keep, the newest: any editor of Events may write many. */
+const MAX_EVENTS = 5_000;
 
 /** A node and its VMIs, and those that migrate to it; undefined: they have not been listed. */
 interface OnNode {
@@ -69,7 +74,8 @@ export class MaintenanceWatches {
   readonly #outdated: Followed<VirtualMachineInstance> = { objects: new Map(), isListed: false };
   readonly #progresses: Followed<MaintenanceProgress> = { objects: new Map(), isListed: false };
   readonly #nodes = new Map<string, FollowedNode>();
-  #verdicts: FollowedVerdicts | undefined;
+  #verdicts: FollowedEvents | undefined;
+  #refusals: FollowedEvents | undefined;
 
   constructor(options: MaintenanceWatchesOptions) {
     this.#options = options;
@@ -102,6 +108,11 @@ export class MaintenanceWatches {
     return listedOf(this.#verdicts.events);
   }
 
+  /** Events of migrations that KubeVirt could not create; none while they are not watched, or listed. */
+  get refusals(): KubernetesEvent[] {
+    return this.#refusals === undefined ? [] : valuesOf(this.#refusals.events);
+  }
+
   /** A node and its VMIs; undefined: they have not been listed yet. */
   onNode(name: string): OnNode | undefined {
     const followed = this.#nodes.get(name);
@@ -128,13 +139,22 @@ export class MaintenanceWatches {
     ]);
     for (const { stop } of this.#nodes.values()) stop.abort();
     this.#verdicts?.stop.abort();
+    this.#refusals?.stop.abort();
   }
 
   /** Starts or stops the watch of verdicts. */
   watchVerdicts(areNeeded: boolean): void {
     if (areNeeded === (this.#verdicts !== undefined)) return;
     this.#verdicts?.stop.abort();
-    this.#verdicts = areNeeded ? this.#watchVerdicts() : undefined;
+    this.#verdicts = areNeeded ? this.#watchEvents(LISTED_VERDICTS, EVENTS_WITH_VERDICTS) : undefined;
+  }
+
+  /** Starts or stops the watch of migrations that KubeVirt could not create. */
+  watchRefusals(areNeeded: boolean): void {
+    if (areNeeded === (this.#refusals !== undefined)) return;
+    this.#refusals?.stop.abort();
+    const where = { fieldSelector: REFUSALS };
+    this.#refusals = areNeeded ? this.#watchEvents(LISTED_REFUSED_MIGRATIONS, where) : undefined;
   }
 
   /** Starts and stops the watches of nodes, so that exactly these are watched. */
@@ -177,13 +197,12 @@ export class MaintenanceWatches {
     void this.#follow(followed.arriving, LISTED_VMIS_TO_MOVE, { where, signal: followed.stop.signal });
   }
 
-  #watchVerdicts(): FollowedVerdicts {
+  #watchEvents(type: ListedType<KubernetesEvent>, where: Selection): FollowedEvents {
     const events: Followed<KubernetesEvent> = { objects: new Map(), isListed: false };
     const stop = new AbortController();
     // A VM that a quota stops is reported even without its verdict.
-    const how = { max: MAX_VERDICTS, isDispensable: true, isUncached: true };
-    const where = EVENTS_WITH_VERDICTS;
-    void this.#follow(events, LISTED_VERDICTS, { where, signal: stop.signal, ...how });
+    const how = { max: MAX_EVENTS, isDispensable: true, isUncached: true };
+    void this.#follow(events, type, { where, signal: stop.signal, ...how });
     return { stop, events };
   }
 

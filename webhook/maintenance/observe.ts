@@ -11,6 +11,7 @@ import { bucketsOf } from '../../functions/progress/buckets.ts';
 import { keyOf } from '../../functions/progress/counts.ts';
 import { endOfMove, isForUpgrade, isMoveOf, isRecentMove } from '../../functions/progress/moves.ts';
 import type { Maintenance } from '../../functions/domain/progress/maintenance.ts';
+import { refusalKey, type RefusedMigration } from '../../functions/domain/progress/refused-migration.ts';
 import {
   endOf,
   hasMoved,
@@ -49,6 +50,8 @@ export interface MaintenanceFacts {
   readonly isFull: boolean;
   /** Returns further facts about a migration. */
   readonly more: (migration: Migration) => Pick<VmLeft, 'isQueued' | 'isLocked' | 'verdict'>;
+  /** Migrations that KubeVirt could not create, by refusalKey of the VMI; left out: none is known. */
+  readonly refused?: ReadonlyMap<string, RefusedMigration>;
   readonly isSettled: boolean;
   /** Label and name prefix of the subject's objects. */
   readonly label: string;
@@ -212,15 +215,18 @@ const isUp = ({ status }: VirtualMachineInstance): boolean => status?.phase === 
 const isAlive = ({ status }: VirtualMachineInstance): boolean => !FINAL.includes(status?.phase ?? '');
 
 /** Facts that show whether a VM is moved. */
-type KnownOfVm = 'migrations' | 'isFull' | 'more';
+type KnownOfVm = 'migrations' | 'isFull' | 'more' | 'refused';
 
 function leftOf(
   vmi: VirtualMachineInstance,
-  { migrations, isFull, more }: Pick<MaintenanceFacts, KnownOfVm>,
+  { migrations, isFull, more, refused }: Pick<MaintenanceFacts, KnownOfVm>,
 ): VmLeft {
-  const { namespace = '', name } = vmi.metadata;
+  const { namespace = '', name, uid } = vmi.metadata;
   const migration = migrations.get(vmOf(namespace, name));
-  if (migration === undefined) return { namespace, name, vmi, isQueued: isFull, isLocked: false };
+  if (migration === undefined) {
+    const refusal = refused?.get(refusalKey(namespace, uid));
+    return { namespace, name, vmi, isQueued: isFull, isLocked: false, refused: refusal };
+  }
   return { namespace, name, vmi, migration, ...more(migration) };
 }
 

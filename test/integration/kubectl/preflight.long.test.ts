@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
 import type { ClusterVmmrq } from '../../../functions/domain/objects.ts';
-import { CLUSTER_VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import { CLUSTER_VMMRQS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { FULL_KUBEVIRTS, newKubeVirt } from '../../cluster/kubevirt/objects/objects.ts';
 import { kubeconfigOfViewer, runWith, type RunPlugin } from '../../support/environment/plugin.ts';
 import { newTenant } from '../../support/tenant/tenant.ts';
@@ -52,6 +52,20 @@ describe('preflight namespace', () => {
     expect([after.code, after.stderr]).toEqual([0, '']);
     expect(outcomesOf(after.stdout)).toEqual(['vm0 Passes', 'vm1 PassesInTurn']);
   });
+});
+
+test('a quota that counts migrations as objects keeps a VM where it is: its name, and exit 1', async () => {
+  const name = 'preflight-counted';
+  await newTenant(environment, { name, quotas: { quota: { pods: '20' } }, gives: null });
+  await environment.admin.create(RESOURCE_QUOTAS, {
+    metadata: { namespace: name, name: 'objects' },
+    spec: { hard: { 'count/virtualmachineinstancemigrations.kubevirt.io': '0' } },
+  });
+  const { code, stdout, stderr } = await plugin('preflight', 'namespace', name);
+  expect([code, stderr]).toEqual([1, '']);
+  expect(stdout).toMatch(
+    /vm0 .*stuck.*objects lacks count\/virtualmachineinstancemigrations\.kubevirt\.io=1/,
+  );
 });
 
 test.each<[string, readonly string[], RegExp]>([

@@ -1,11 +1,17 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { KIND, SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
+import { KIND, REASON, SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
 import type { KubernetesEvent } from '../../../functions/domain/objects.ts';
 import { owesEvents, type MaintenanceProgress } from '../../../functions/domain/progress/progress-object.ts';
 import { EVENTS_WITH_VERDICTS } from '../../../functions/cluster/listed-events.ts';
 import { ignoreNotFound, isAlreadyExists } from '../../../functions/kubernetes/errors.ts';
 import type { Address } from '../../../functions/kubernetes/cluster.ts';
-import { CLUSTER_VMMRQS, EVENTS, PROGRESSES, VMMRQS } from '../../../functions/kubernetes/resources.ts';
+import {
+  CLUSTER_VMMRQS,
+  EVENTS,
+  PROGRESSES,
+  RESOURCE_QUOTAS,
+  VMMRQS,
+} from '../../../functions/kubernetes/resources.ts';
 import { cordon } from '../../cluster/kubevirt/objects/node-objects.ts';
 import { evict } from '../../cluster/kubevirt/virt-api/evict.ts';
 import { FULL_VMIS, LAUNCHER_PODS } from '../../cluster/kubevirt/objects/objects.ts';
@@ -131,6 +137,39 @@ test.each(Object.entries(CASES))(
     await cordon(admin, node, false);
   },
 );
+
+test('a quota on the number of migrations refuses a VM its migration: the drain names that quota', async () => {
+  const { admin } = environment;
+  const tenant = await newTenant(environment, { name: 'counted', gives: null });
+  await give(admin, { namespace: tenant.name, name: 'enough', by: {} }, headroomFor(1));
+  const at = { namespace: tenant.name, name: 'objects' };
+  await admin.create(RESOURCE_QUOTAS, {
+    metadata: at,
+    spec: { hard: { 'count/virtualmachineinstancemigrations.kubevirt.io': '0' } },
+  });
+  await askUntil(
+    'the quota is enforced',
+    async () => (await admin.get(RESOURCE_QUOTAS, at)).object.status?.hard,
+    (hard) => hard !== undefined,
+  );
+  const node = await drain(tenant);
+  const blocked = await untilDrain(
+    node,
+    (found) => found?.status?.state === 'Blocked' && entryOf(tenant, found) !== undefined,
+  );
+  expect(entryOf(tenant, blocked)).toMatchObject({
+    reason: REASON.migrationQuota,
+    message: expect.stringMatching(/quota: objects\b/),
+    since: expect.any(String),
+  });
+
+  await admin.delete(RESOURCE_QUOTAS, at);
+  // KubeVirt's next attempt may be minutes away.
+  const touch = { metadata: { annotations: { touched: 'true' } } };
+  await admin.patch(FULL_VMIS, { namespace: tenant.name, name: 'vm0' }, { merge: touch });
+  await untilDrain(node, (found) => found?.status?.state === 'Completed');
+  await cordon(admin, node, false);
+});
 
 const verdictsIn = async (namespace: string): Promise<KubernetesEvent[]> =>
   (await environment.admin.list(EVENTS, { namespace, ...EVENTS_WITH_VERDICTS })).items;
