@@ -18,6 +18,7 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   [REASON.statusUnknown]: 'If this lasts, check kube-controller-manager.',
   [REASON.noVmmrq]: 'Create a VirtualMachineMigrationResourceQuota in this namespace.',
   [REASON.notEnough]: 'Give more in additionalMigrationResources of a VMMRQ, or free quota.',
+  [REASON.notRecounted]: 'If this lasts, check kube-controller-manager.',
   [REASON.tooManyQuotas]: 'Merge quotas.',
   [REASON.receiveNotAllowed]: 'Free quota, or set allowReceive: true on a VMMRQ of the namespace.',
   [REASON.purposeNotServed]: 'Do what the message says, or free quota.',

@@ -247,6 +247,8 @@ export const REASON = {
   noVmmrq: 'NoVirtualMachineMigrationResourceQuota',
   /** The VMMRQs give less than is missing. */
   notEnough: 'NotEnough',
+  /** A quota counts pods that are gone. */
+  notRecounted: 'QuotaNotRecounted',
   /** More quotas refuse the pod than one lock raises. */
   tooManyQuotas: 'TooManyQuotas',
   /** The migration receives a VM from another cluster, and no VMMRQ allows that. */

@@ -25,6 +25,15 @@ export interface LauncherRules {
   readonly cpuAllocationRatio?: number | undefined;
 }
 
+/** What a quota counts as used of a key, and what the living pods of its namespace are charged: less. */
+export interface Uncharged {
+  readonly used: Amount;
+  readonly charged: Amount;
+}
+
+/** What is uncharged, by quota uid and key as the quota spells it. */
+export type UnchargedOf = ReadonlyMap<string, ReadonlyMap<string, Uncharged>>;
+
 /** A namespace as read: everything that a verdict depends on. */
 export interface NamespaceSnapshot extends LauncherRules {
   /** The API server's clock, milliseconds since 1970. */
@@ -49,6 +58,8 @@ export interface NamespaceSnapshot extends LauncherRules {
   readonly limitRanges: readonly LimitRange[];
   /** Why pods of VMIs were refused: virt-controller's own Events. */
   readonly events: readonly KubernetesEvent[];
+  /** What quotas count beyond the pods of the namespace, by quota uid and key; left out: it was not read. */
+  readonly uncharged?: UnchargedOf | undefined;
   /** Every volume claim, if a VM keeps state on a volume. */
   readonly claims: readonly PersistentVolumeClaim[];
   /** How much more overhead a newer launcher has, where a user says so; left out: the default (growth.ts). */

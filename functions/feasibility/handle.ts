@@ -6,9 +6,10 @@ import type { Migration } from '../domain/objects.ts';
 import { LISTED_MIGRATIONS } from '../cluster/listed.ts';
 import { inGroups } from '../cluster/in-groups.ts';
 import { nudge } from '../cluster/nudge.ts';
-import { ApiError, describeError } from '../kubernetes/errors.ts';
+import { ApiError, describeError, TooMuch } from '../kubernetes/errors.ts';
 import { MIGRATIONS, VMMRQS } from '../kubernetes/resources.ts';
 import { readSnapshot } from '../cluster/snapshot.ts';
+import { withUncharged } from '../cluster/uncharged.ts';
 import { watchForChange } from '../cluster/watch-quota.ts';
 import { pause } from '../runtime/clock.ts';
 import type { Serialized } from '../runtime/keyed-serializer.ts';
@@ -83,7 +84,19 @@ function look(request: StepRequest, context: StepContext): Promise<Serialized<Lo
 async function conclude(first: Look, request: StepRequest, context: StepContext): Promise<Outcome> {
   const last = await awaitHeadroom(first, request, context);
   if (last === undefined) return NOTHING;
-  return publish(last, { request, isReport: last === first && isReportOnly(request) }, context);
+  const charged = await tryToCharge(last, context);
+  return publish(charged, { request, isReport: last === first && isReportOnly(request) }, context);
+}
+
+/** A list that is too long must not keep a migration from its verdict. */
+async function tryToCharge(look: Look, { cluster, settings, log }: StepContext): Promise<Look> {
+  try {
+    return await withUncharged(cluster, look, rulesOf(settings));
+  } catch (error) {
+    if (!(error instanceof ApiError || error instanceof TooMuch)) throw error;
+    log('warn', `pods not read: ${describeError(error)}`);
+    return look;
+  }
 }
 
 /** A mere report has no reply but the request of a repair. */

@@ -1,5 +1,8 @@
 import { readSnapshot } from '../../functions/cluster/snapshot.ts';
+import { withUncharged } from '../../functions/cluster/uncharged.ts';
 import type { NamespaceSnapshot } from '../../functions/domain/snapshot.ts';
+import { assess } from '../../functions/domain/verdict/assessment.ts';
+import type { View } from '../../functions/domain/view.ts';
 import { viewOf } from '../../functions/domain/view/view-of.ts';
 import type { ApiServer, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import {
@@ -36,13 +39,14 @@ const NAMESPACED: readonly Pick<ResourceType, 'apiVersion' | 'plural'>[] = [
 ];
 
 /** The namespace as feasibility and lock read it, with the view that the guard would give; undefined: it is gone. */
-export const readNamespace = (
+export async function readNamespace(
   cluster: ApiServer,
   state: State,
   name: string,
-): Promise<NamespaceSnapshot | undefined> =>
-  readSnapshot(cluster, {
-    name,
-    rules: state.rules,
-    view: (namespace) => Promise.resolve(viewOf(state, namespace)),
-  });
+): Promise<NamespaceSnapshot | undefined> {
+  const { rules } = state;
+  const view = (namespace: string): Promise<View> => Promise.resolve(viewOf(state, namespace));
+  const snapshot = await readSnapshot(cluster, { name, rules, view });
+  if (snapshot === undefined) return undefined;
+  return (await withUncharged(cluster, { snapshot, assessment: assess(snapshot, rules) }, rules)).snapshot;
+}

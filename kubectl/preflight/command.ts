@@ -18,7 +18,7 @@ import {
 import { structured } from '../terminal/structured.ts';
 import { planReport, planTable } from './plan-report.ts';
 import { preflight, type Report } from './preflight.ts';
-import { readFacts, rightsFor } from './read.ts';
+import { readFacts, rightsFor, withUncharged } from './read.ts';
 import { table, structure } from './render.ts';
 import { printSuggestion } from './print-suggestion.ts';
 import type { Task } from './task.ts';
@@ -88,7 +88,8 @@ async function run(invocation: Invocation): Promise<ExitCode> {
   if (args[0] === 'plan') return runPlan(invocation);
   const task = taskOf(args, own, session.namespace);
   await requireRights(session.cluster, rightsFor(task));
-  const facts = await readFacts(session.cluster, task);
+  const read = await readFacts(session.cluster, task);
+  const facts = await withUncharged(session.cluster, read, preflight(task, read));
   const report = preflight(task, facts);
   if (suggest === true)
     return exitCodeOf(await printSuggestion(report, facts, { session, terminal, output }));

@@ -5,7 +5,7 @@ import type { ViewInput } from '../../functions/domain/view/view-of.ts';
 /** A namespace with VMs to move, as read. */
 export interface NamespaceFacts extends Pick<
   NamespaceSnapshot,
-  'namespace' | 'quotas' | 'vmmrqs' | 'pods' | 'limitRanges' | 'claims' | 'events'
+  'namespace' | 'quotas' | 'vmmrqs' | 'pods' | 'limitRanges' | 'claims' | 'events' | 'uncharged'
 > {
   /** The running VMs to move. */
   readonly vmis: readonly VirtualMachineInstance[];

@@ -204,7 +204,7 @@ export class NamespaceRun {
   }
 
   #snapshot({ vmi, migration }: Move, pods: readonly Pod[]): NamespaceSnapshot {
-    const { namespace, limitRanges, events } = this.#facts;
+    const { namespace, limitRanges, events, uncharged } = this.#facts;
     const { rules: _, ...surroundings } = this.#surroundings;
     return {
       ...surroundings,
@@ -212,6 +212,7 @@ export class NamespaceRun {
       vmmrqs: this.#vmmrqs,
       limitRanges,
       events,
+      uncharged,
       migrations: [migration, ...[...this.#underWay.values()].flatMap((each) => each ?? []).map(running)],
       quotas: this.#quotas,
       claims: this.#claims,

@@ -49,6 +49,7 @@ import type {
   VirtualMachineInstance,
 } from '../../functions/domain/objects.ts';
 import { parseQuantity } from '../../functions/domain/quantity.ts';
+import { unchargedIn } from '../../functions/domain/sizing/uncharged.ts';
 import type { ClusterFacts, NamespaceFacts } from './facts.ts';
 import type { VmOutcome } from './outcome.ts';
 import { preflight } from './preflight.ts';
@@ -392,6 +393,17 @@ describe('hotplugged volumes', () => {
       'vm0 Stuck NoVirtualMachineMigrationResourceQuota, vm1 Stuck ParallelLimitReached',
     );
   });
+});
+
+test('a quota that counts a pod that is gone: more in a VMMRQ is no answer', () => {
+  const quotas = [aQuota(hard({ 'requests.cpu': '2410m' }), used({ 'requests.cpu': '3015m' }))];
+  const pods = [aLauncher('vm0'), aLauncher('vm1')];
+  const vmmrqs = [aVmmrq(giving({ 'requests.cpu': '1005m' }))];
+  expect(said(outcomes({ quotas, pods, vmmrqs }))).toBe('vm0 Stuck NotEnough, vm1 Stuck NotEnough');
+  const uncharged = unchargedIn(quotas, pods);
+  expect(said(outcomes({ quotas, pods, vmmrqs, uncharged }))).toBe(
+    'vm0 Stuck QuotaNotRecounted, vm1 Stuck QuotaNotRecounted',
+  );
 });
 
 describe('a quota that counts migrations as objects', () => {

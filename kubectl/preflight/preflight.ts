@@ -97,8 +97,8 @@ class NamespaceOutlook {
 }
 
 /** The outcome of a failed attempt: a reason that only delays a migration is no answer here. */
-const failed = ({ verdict }: Attempt): OutcomeName =>
-  verdict === 'NoFit' || verdict === 'Unsupported' ? 'Stuck' : 'CannotTell';
+const failed = ({ verdict, reason }: Attempt): OutcomeName =>
+  verdict === 'NoFit' || verdict === 'Unsupported' || reason === REASON.notRecounted ? 'Stuck' : 'CannotTell';
 
 const NO_SLOT = {
   outcome: 'Stuck',
@@ -114,6 +114,9 @@ const outcomeOf = (
   reason,
   message: verdict === 'Fits' ? 'the quotas have headroom for it' : message,
   by,
+  // To give these amounts would not help where the quota is not recounted.
   missing:
-    outcome === 'Stuck' ? blocking.map(({ quota, shortfalls }) => ({ quota: quota.name, shortfalls })) : [],
+    outcome === 'Stuck' && reason !== REASON.notRecounted
+      ? blocking.map(({ quota, shortfalls }) => ({ quota: quota.name, shortfalls }))
+      : [],
 });

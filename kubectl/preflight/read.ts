@@ -1,13 +1,16 @@
 import { readIfDrained } from '../../functions/cluster/snapshot.ts';
 import { KUBEVIRT } from '../../functions/domain/names.ts';
 import { drainTaintOf } from '../../functions/domain/policy/purpose.ts';
-import type { ApiServer } from '../../functions/kubernetes/cluster.ts';
+import { readUncharged } from '../../functions/cluster/uncharged.ts';
+import type { ApiServer, Reader } from '../../functions/kubernetes/cluster.ts';
 import { mapAtMost } from '../cluster/map-at-most.ts';
 import { snapshotRights } from '../cluster/namespace.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
 import type { Right } from '../cluster/rights.ts';
 import { readState, STATE_RIGHTS } from '../cluster/state.ts';
 import type { ClusterFacts, NamespaceFacts } from './facts.ts';
+import { isGiveable } from './outcome.ts';
+import type { Report } from './preflight.ts';
 import { readNamespaces } from './read-namespaces.ts';
 import { readVmis } from './read-vmis.ts';
 import type { Task } from './task.ts';
@@ -28,14 +31,29 @@ export async function readFacts(cluster: ApiServer, task: Task): Promise<Cluster
   const { items: vmis, date, onlyOutdated } = await listing;
   const namespaces = await readNamespaces(cluster, { vmis, state });
   const taint = drainTaintOf(state.kubevirt);
-  const drained = await mapAtMost(NODES_AT_ONCE, nodesLeft(namespaces), (name) =>
+  const drained = await mapAtMost(AT_ONCE, nodesLeft(namespaces), (name) =>
     readIfDrained(cluster, name, taint),
   );
   const draining = new Set(drained.flat());
   return { now: date.getTime(), state, rules: state.rules, onlyOutdated, draining, namespaces };
 }
 
-const NODES_AT_ONCE = 8;
+/** The facts, with what quotas count beyond the pods in the namespaces where a VM would need more than is given. */
+export async function withUncharged(
+  cluster: Reader,
+  facts: ClusterFacts,
+  { vms }: Report,
+): Promise<ClusterFacts> {
+  const short = new Set(vms.filter(isGiveable).map(({ namespace }) => namespace));
+  if (short.size === 0) return facts;
+  const namespaces = await mapAtMost(AT_ONCE, facts.namespaces, async (each) => {
+    const { name } = each.namespace.metadata;
+    return short.has(name) ? { ...each, uncharged: await readUncharged(cluster, name, each.quotas) } : each;
+  });
+  return { ...facts, namespaces };
+}
+
+const AT_ONCE = 8;
 
 /** The nodes that evacuations of these VMs leave: Evacuation is the purpose only where an admin drains them. */
 function nodesLeft(namespaces: readonly NamespaceFacts[]): string[] {

@@ -60,6 +60,7 @@ import { ANNOTATION, KUBEVIRT, REASON, type Reason } from '../names.ts';
 import { MAX_LOCKED } from '../lock.ts';
 import type { Migration, Pod, ResourceQuota } from '../objects.ts';
 import { formatQuantity } from '../quantity.ts';
+import { parseQuantity } from '../quantity.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
 import { VERDICTS, type Verdict, type VerdictName } from './verdict.ts';
 
@@ -105,6 +106,12 @@ interface Case {
   /** The verdict of each migration in order, the reason, and words of the message. */
   readonly want: readonly (readonly [VerdictName, Reason, string?])[];
 }
+
+/** What the quota counts of requests.cpu, and what its pods are charged. */
+const counted = (of: { used: string; charged: string }): NamespaceSnapshot['uncharged'] => {
+  const amounts = { used: parseQuantity(of.used), charged: parseQuantity(of.charged) };
+  return new Map([['uid-of-quota', new Map([['requests.cpu', amounts]])]]);
+};
 
 const CASES: Readonly<Record<string, Case>> = {
   'no migration at all': { with: { migrations: [] }, want: [] },
@@ -259,6 +266,38 @@ const CASES: Readonly<Record<string, Case>> = {
   'the VM has no running pod': {
     with: { pods: [aLauncher('vm0', podPhase('Succeeded'))] },
     want: [['Waiting', REASON.noSourcePod]],
+  },
+  'the quota counts a pod that is gone: recounted, the VMMRQ gives enough': {
+    with: {
+      quotas: [aQuota(used({ 'requests.cpu': '2010m' }))],
+      uncharged: counted({ used: '2010m', charged: '1005m' }),
+    },
+    want: [
+      ['Waiting', REASON.notRecounted, '(2010m) is more than the pods of its namespace are charged (1005m)'],
+    ],
+  },
+  'the quota counts a pod that is gone: recounted, it has the headroom without a VMMRQ': {
+    with: {
+      quotas: [aQuota(hard({ 'requests.cpu': '2410m' }), used({ 'requests.cpu': '2010m' }))],
+      uncharged: counted({ used: '2010m', charged: '1005m' }),
+      vmmrqs: [],
+    },
+    want: [['Waiting', REASON.notRecounted, 'ResourceQuota quota lacks requests.cpu=605m']],
+  },
+  'the quota counts a pod that is gone, and recounted the VMMRQ gives too little': {
+    with: {
+      quotas: [aQuota(used({ 'requests.cpu': '2010m' }))],
+      uncharged: counted({ used: '2010m', charged: '1005m' }),
+      vmmrqs: [aVmmrq(giving({ 'requests.cpu': '600m', 'requests.memory': '2Gi' }))],
+    },
+    want: [['NoFit', REASON.notEnough, 'the quota controller does not recount']],
+  },
+  'the quota counts a pod that is gone, and a raise helps all the same': {
+    with: {
+      quotas: [aQuota(used({ 'requests.cpu': '1105m' }))],
+      uncharged: counted({ used: '1105m', charged: '1005m' }),
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
   },
   'hooks were added after its launcher was created: nothing shows yet what they need': {
     with: { vmis: new Map([['vm0', annotated(KUBEVIRT.hookSidecars, '[{}]')(aVmi())]]) },
@@ -720,6 +759,7 @@ describe('assess', () => {
           REASON.admitted,
           REASON.noSourcePod,
           REASON.sizeUnknown,
+          REASON.notRecounted,
           REASON.receiveNotAllowed,
           REASON.statusUnknown,
           REASON.parallelLimit,

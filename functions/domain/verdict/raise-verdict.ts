@@ -17,6 +17,7 @@ import type { Amount } from '../quantity.ts';
 import type { Migration, Pod, Vmmrq } from '../objects.ts';
 import { givingTo } from '../policy/policy.ts';
 import { blockingOf, type Reserved } from '../quota/headroom.ts';
+import { describeUncharged, recounted } from '../sizing/uncharged.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
 import { afterOtherLocks, beyondTotals, type Wanted } from './total-verdict.ts';
@@ -41,10 +42,26 @@ export function evaluateRaise(
   allocation: Allocation,
 ): VerdictResult {
   const { snapshot } = allocation;
-  const { givers } = missing;
   const next = sizeOfNext(missing, snapshot);
   // A migration that could never get the following pod is not admitted to wait for it.
   const all = next === undefined ? blocking : lacked([size, next], snapshot, allocation.reserved);
+  const result = evaluate(missing, { size, next, blocking, all }, allocation);
+  return ifCharged(result, { all, givers: missing.givers, snapshot });
+}
+
+interface BothLack extends Lack {
+  readonly next: Estimate | undefined;
+  /** What both pods lack. */
+  readonly all: readonly Blocking[];
+}
+
+function evaluate(
+  missing: MissingPod & RaiseCandidate,
+  { size, next, blocking, all }: BothLack,
+  allocation: Allocation,
+): VerdictResult {
+  const { snapshot } = allocation;
+  const { givers } = missing;
   const what = describeBlocking(blocking, 'lacks');
   const unwanted = skippedBecause(all, snapshot) ?? notGivenTo(missing, snapshot);
   if (unwanted !== undefined) return { ...unwanted, message: `${unwanted.message}; ${what}` };
@@ -63,6 +80,23 @@ export function evaluateRaise(
       `${what}${describeGrowth(missing, size, allocation)}`,
     )
   );
+}
+
+interface Charged extends Pick<RaiseCandidate, 'givers'> {
+  readonly all: readonly Blocking[];
+  readonly snapshot: NamespaceSnapshot;
+}
+
+/** No VMMRQ is too small where the quota counts pods that are gone: each migration would add to what it counts. */
+function ifCharged(result: VerdictResult, { all, givers, snapshot }: Charged): VerdictResult {
+  const { uncharged } = snapshot;
+  if (result.verdict !== 'NoFit' || uncharged === undefined) return result;
+  const counted = describeUncharged(all, uncharged);
+  if (counted === '') return result;
+  const isEnough = beyondGiven(recounted(all, uncharged), givers, snapshot).length === 0;
+  return isEnough && result.reason !== REASON.beyondTotal
+    ? verdictResult('Waiting', REASON.notRecounted, `${describeBlocking(all, 'lacks')}; ${counted}`)
+    : { ...result, message: `${result.message}; ${counted}` };
 }
 
 /** Why the migration must wait: a back-off, or others go first. */

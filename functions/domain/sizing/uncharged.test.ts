@@ -1,0 +1,47 @@
+import { expect, test } from '@jest/globals';
+import { aContainer, aLauncher, podSpec } from '../../../test/support/builders/kubevirt.ts';
+import { aQuota, hard, scoped, used } from '../../../test/support/builders/quota.ts';
+import type { Pod, ResourceList, ResourceQuota } from '../objects.ts';
+import { formatQuantity } from '../quantity.ts';
+import { unchargedIn } from './uncharged.ts';
+
+const counting = (list: ResourceList): ResourceQuota => aQuota(hard(list), used(list));
+const TWO = [aLauncher('vm0'), aLauncher('vm1')];
+
+test.each<[string, ResourceQuota, readonly Pod[], Record<string, string>]>([
+  ['one pod more', counting({ 'requests.cpu': '3015m' }), TWO, { 'requests.cpu': '3015m of 2010m' }],
+  [
+    'by the other name',
+    counting({ cpu: '3015m', pods: '3' }),
+    TWO,
+    { cpu: '3015m of 2010m', pods: '3 of 2' },
+  ],
+  ['no more than the pods', counting({ 'requests.cpu': '2010m', pods: '2' }), TWO, {}],
+  ['less than the pods: one was created a moment ago', counting({ 'requests.cpu': '1005m' }), TWO, {}],
+  ['pods that have ended too, as count/pods does', counting({ 'count/pods': '5' }), TWO, {}],
+  [
+    'claims too, as of a device',
+    counting({ 'requests.nvidia.com/gpu': '3', 'requests.storage': '10Mi', services: '3' }),
+    TWO,
+    {},
+  ],
+  [
+    'pods that it covers, of which there are none',
+    scoped({ scopes: ['Terminating'] })(counting({ pods: '1' })),
+    TWO,
+    { pods: '1 of 0' },
+  ],
+  [
+    'pods of other owners as well',
+    counting({ 'requests.cpu': '3015m' }),
+    [...TWO, aLauncher('web', podSpec({ containers: [aContainer({ cpu: '1005m' })] }))],
+    {},
+  ],
+])('a quota that counts %s', (_, quota, living, want) => {
+  const found = unchargedIn([quota], living).get(quota.metadata.uid) ?? [];
+  const words = [...found].map(([key, { used: counted, charged }]) => [
+    key,
+    `${formatQuantity(counted)} of ${formatQuantity(charged)}`,
+  ]);
+  expect(Object.fromEntries(words)).toEqual(want);
+});
