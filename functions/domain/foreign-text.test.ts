@@ -15,6 +15,7 @@ describe('shown', () => {
     ['half a pair', 'a\ud83d', String.raw`a\u{d83d}`],
     ['marks upon marks', `Z${'\u0301'.repeat(1_000)}a`, `Z${'\u0301'.repeat(4)}a`],
     ['marks alone', '\u0301a', 'a'],
+    ['marks upon a space', '\t\u0301\u0301 \u20e3 a', 'a'],
     ['no text', undefined, ''],
   ])('of %s', (_, text, want) => {
     expect(shown(text)).toBe(want);

@@ -18,7 +18,7 @@ export const UNSHOWN = /[\p{C}\p{Zl}\p{Zp}\p{DI}]/gu;
 /** White space, and what looks like it: next line (U+0085), and Braille without a dot (U+2800). */
 const BLANK = /[\s\u0085\u2800]+/gu;
 /** Combining marks without a letter, and the fifth and later ones of a letter: they would cover other lines. */
-const STACKED = /(?<!\P{M}\p{M}{0,3})\p{M}+/gu;
+const STACKED = /(?<![^\p{M}\s\u0085\u2800]\p{M}{0,3})\p{M}+/gu;
 /** Most texts: nothing to change. */
 const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
 
@@ -37,5 +37,5 @@ export function shown(text: ForeignText | undefined, max = MAX_LENGTH): string {
   // Each pattern looks at a part of bounded length.
   const part = raw.length > 2 * max ? `${raw.slice(0, 2 * max)} …` : raw;
   if (PLAIN.test(part)) return cutText(part, max);
-  return cutText(visible(part.replaceAll(BLANK, ' ').replaceAll(STACKED, '').trim()), max);
+  return cutText(visible(part.replaceAll(STACKED, '').replaceAll(BLANK, ' ').trim()), max);
 }

@@ -307,8 +307,8 @@ export function leftOverLaunchers(
 }
 
 /**
- * Of such launchers, those that keep this migration from its target: KubeVirt creates none beside several of the VM (facts/kubevirt.md
- * §1.5). It neither reports that nor gives up.
+ * Returns those left-over launchers that keep this migration from its target: KubeVirt creates none beside several of the VM, and neither
+ * reports that nor gives up (facts/kubevirt.md §1.5).
  */
 export function launchersInTheWay(migration: Migration, leftOver: readonly Pod[]): Pod[] {
   const own = launchersOf(migration, leftOver);

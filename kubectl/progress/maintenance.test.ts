@@ -9,7 +9,7 @@ import { Terminal } from '../terminal/terminal.ts';
 import { followMaintenance } from './maintenance.ts';
 
 const done = aProgress('Drain', aStatus([1], [], { state: 'Completed' }));
-/** It ended so many seconds before the time of the API server, by a clock that is an hour wrong. */
+/** A drain that ended so many seconds before the time of the API server, by a clock that is an hour wrong. */
 const endedAgo = (ago: number, state: ProgressState = 'Completed'): MaintenanceProgress => {
   const times = { startedAt: seconds(3_600), endedAt: seconds(3_660) };
   return createdAt(-ago - 60)(aProgress('Drain', aStatus([1], [], { state, ...times, message: 'so it is' })));

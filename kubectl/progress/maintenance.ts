@@ -27,7 +27,7 @@ export const MAINTENANCE: FollowedKind<MaintenanceProgress> = {
 
 /** Times, in milliseconds, to look again for the object of a drain, which exists some seconds after `kubectl drain` has begun. */
 const BEGINNING = { ms: 60_000, everyMs: 1_000 } as const;
-/** For so many milliseconds after its end, the last drain is the one that was asked for, if no other one begins. */
+/** Milliseconds after its end for which the last drain is the one that was asked for, if no other one begins. */
 const JUST_ENDED_MS = 600_000;
 
 /** Follows the drain or upgrade `name`; all that are under way by default. */

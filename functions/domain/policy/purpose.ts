@@ -61,7 +61,7 @@ export const hasDrainTaint = ({ spec }: Node, taint: string = KUBEVIRT.drainTain
 /** kube-controller-manager gives a cordoned node this taint, with its time (k8s.io/kubernetes, pkg/controller/util/node). */
 const CORDONED = 'node.kubernetes.io/unschedulable';
 
-/** Since when the node is drained, by the times of these taints (milliseconds); -Infinity: none shows it. */
+/** Returns since when the node is drained, by the times of these taints (milliseconds); -Infinity: none shows it. */
 export function drainingSince({ spec }: Node, taint: string): number {
   const times = (spec?.taints ?? [])
     .filter(({ key, effect }) => [CORDONED, taint].includes(key) && effect === 'NoSchedule')

@@ -182,7 +182,7 @@ export function candidatesIn(
   );
 }
 
-/** By the name of the VMI, which is not read yet; podRejectionsOf verifies its uid. */
+/** Whether an Event shows it, by the name of the VMI, which is not read yet; podRejectionsOf verifies its uid. */
 const isRefusedOtherwise = (
   migration: Migration,
   snapshot: Pick<NamespaceSnapshot, 'events' | 'now'>,

@@ -62,7 +62,7 @@ export interface TargetView extends ClusterView {
   readonly quotas: readonly ResourceQuota[];
   /** The VMMRQs that apply in the target namespace. They are read only if it has quotas. */
   readonly vmmrqs: readonly Vmmrq[];
-  /** Left out: the account may not read them. */
+  /** The LimitRanges of the target namespace; left out: the account may not read them. */
   readonly limitRanges?: readonly LimitRange[];
   /** VMs of the whole cluster by their MAC addresses: `namespace/name`. Empty if the requester may not list them. */
   readonly macs: ReadonlyMap<string, string>;

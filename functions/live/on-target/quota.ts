@@ -52,7 +52,7 @@ export interface TargetRules {
   readonly namespace: Namespace;
   readonly quotas: readonly ResourceQuota[];
   readonly kubevirt: KubeVirt | undefined;
-  /** Left out: they are not known. */
+  /** The LimitRanges of the namespace; left out: they are not known. */
   readonly limitRanges?: readonly LimitRange[] | undefined;
 }
 
