@@ -9,6 +9,7 @@ import { LAUNCHER_PODS } from '../objects/objects.ts';
 import { isLimitReached, migrationLimits, waitForLimitMs } from './parallel-limits.ts';
 import { isOver, launchersOf, targetOf } from '../objects/pods.ts';
 import type { Again } from '../client-go/queue.ts';
+import { withRetryAfter } from '../client-go/retry-after.ts';
 import { toTime } from '../client-go/times.ts';
 import type { LauncherPod, Vmi, Vmim } from '../objects/types.ts';
 import { configurationOf, textOf, type World } from '../world.ts';
@@ -91,9 +92,9 @@ export class TargetPods {
     pod: New<LauncherPod>,
     failure: (text: string, vmi: Vmi) => string,
   ): Promise<LauncherPod> {
-    const { cluster, pods, recorder } = this.#world;
+    const { cluster, clock, pods, recorder } = this.#world;
     try {
-      const { object } = await cluster.create(LAUNCHER_PODS, pod);
+      const { object } = await withRetryAfter(clock, () => cluster.create(LAUNCHER_PODS, pod));
       if (!pods.hasSeen(object)) this.#expected.add(object.metadata.uid);
       pods.put(object);
       return object;

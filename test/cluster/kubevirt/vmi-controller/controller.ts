@@ -5,6 +5,7 @@ import { ANNOTATIONS } from '../objects/names.ts';
 import { FULL_VMIS, LAUNCHER_PODS, type FullClaim } from '../objects/objects.ts';
 import { attachmentsOf, currentOf, isLauncher, isOver, launchersOf } from '../objects/pods.ts';
 import { Queue } from '../client-go/queue.ts';
+import { withRetryAfter } from '../client-go/retry-after.ts';
 import { toTime } from '../client-go/times.ts';
 import type { LauncherPod, Vmi } from '../objects/types.ts';
 import { decideVmi, whenRefused } from './phases.ts';
@@ -127,8 +128,9 @@ export class VmiController {
   }
 
   async #create(vmi: Vmi, pod: New<LauncherPod>, what: 'pod' | 'attachment pod'): Promise<void> {
-    const { cluster, pods, recorder } = this.#world;
-    const created = await cluster.create(LAUNCHER_PODS, pod).catch((error: unknown) => {
+    const { cluster, clock, pods, recorder } = this.#world;
+    const create = withRetryAfter(clock, () => cluster.create(LAUNCHER_PODS, pod));
+    const created = await create.catch((error: unknown) => {
       recorder.record(vmi, {
         type: 'Warning',
         reason: 'FailedCreate',
