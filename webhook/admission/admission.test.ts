@@ -136,6 +136,12 @@ describe('toResponse', () => {
     });
   });
 
+  test('makes a refusing response that says when to repeat the request', () => {
+    const status = { code: 429, reason: 'TooManyRequests', message: 'locked' } as const;
+    const denial = { allowed: false, ...status, retryAfterSeconds: 1 } as const;
+    expect(toResponse('u1', denial).status).toEqual({ ...status, details: { retryAfterSeconds: 1 } });
+  });
+
   test('gives a refusal in at most 4,000 characters: a forged review names any namespace', () => {
     const denial = {
       allowed: false,

@@ -113,6 +113,8 @@ export interface Denial {
   /** The client reads it after 'admission webhook "…" denied the request: '. */
   readonly message: string;
   readonly causes?: readonly Cause[];
+  /** Seconds after which the client may repeat the request; the API server sends them as Retry-After too. */
+  readonly retryAfterSeconds?: number;
 }
 
 export interface Allowed {
@@ -139,7 +141,7 @@ export interface AdmissionResponse {
     readonly code: number;
     readonly reason: string;
     readonly message: string;
-    readonly details?: { readonly causes: readonly Cause[] };
+    readonly details?: Pick<Denial, 'causes' | 'retryAfterSeconds'>;
   };
 }
 
@@ -166,12 +168,18 @@ export function parseReview(body: unknown): AdmissionRequest | string {
 /** The response for the API server. It must carry the uid of the request. */
 export function toResponse(uid: string, decision: Decision): AdmissionResponse {
   if (decision.allowed) return { uid, allowed: true, ...patchOf(decision) };
-  const { code, reason, message, causes } = decision;
-  const details = causes === undefined ? {} : { details: { causes } };
+  const { code, reason, message, causes, retryAfterSeconds } = decision;
+  const details = {
+    ...(causes === undefined ? {} : { causes }),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  };
   return {
     uid,
     allowed: false,
-    status: { code, reason, message: shown(message, MAX_MESSAGE), ...details },
+    status: {
+      ...{ code, reason, message: shown(message, MAX_MESSAGE) },
+      ...(Object.keys(details).length === 0 ? {} : { details }),
+    },
   };
 }
 

@@ -35,7 +35,15 @@ type Request = Parts<'operation' | 'resource' | 'namespace'>;
 const mustWait = ({ operation, resource, namespace }: Request): string =>
   `${operation} of ${resource} in namespace ${namespace} must wait: `;
 
-const FEW_SECONDS = 'for a few seconds, at most a minute; try again then';
+const FEW_SECONDS = 'for a few seconds, at most a minute';
+const THEN = '; try again then';
+
+/**
+ * Clients that create pods themselves repeat a 403 with these words: Argo Workflows, Tekton and Airflow know it by "exceeded quota",
+ * Jenkins by "is forbidden: exceeded quota". Any other 403 fails their step for good. KubeVirt sets its condition by them, as after a
+ * quota's own refusal, and so tries again when the quota is lowered (facts/kubevirt.md §1.3, §1.4).
+ */
+export const EXCEEDED = 'until then this is forbidden: exceeded quota';
 
 /** Refusals that tenants and admins meet. */
 export const REFUSAL = {
@@ -43,26 +51,27 @@ export const REFUSAL = {
     by: ['guard'],
     text: ({ migrations, until, ...request }: Request & Parts<'migrations' | 'until'>) =>
       `${mustWait(request)}it is locked for the live migration of ${migrations} for a few seconds, ` +
-      `until ${until} at the latest; try again then`,
+      `until ${until} at the latest; ${EXCEEDED}${THEN}`,
   },
   locked: {
     by: [POLICY.locked],
-    text: (request: Request) => `${mustWait(request)}it is locked for a live migration ${FEW_SECONDS}`,
+    text: (request: Request) =>
+      `${mustWait(request)}it is locked for a live migration ${FEW_SECONDS}; ${EXCEEDED}${THEN}`,
   },
   unreadableLock: {
     by: ['guard', POLICY.locked],
     text: (request: Request) =>
-      `${mustWait(request)}the namespace's lock cannot be read and is being repaired; try again in a minute`,
+      `${mustWait(request)}the namespace's lock cannot be read and is being repaired; ${EXCEEDED}; try again in a minute`,
   },
   raised: {
     by: [POLICY.raisedPods],
     text: ({ quota, ...request }: Request & Parts<'quota'>) =>
-      `${mustWait(request)}ResourceQuota ${quota} is raised for a live migration ${FEW_SECONDS}`,
+      `${mustWait(request)}ResourceQuota ${quota} is raised for a live migration ${FEW_SECONDS}; ${EXCEEDED}${THEN}`,
   },
   removedKeys: {
     by: [POLICY.raisedQuotas],
     text: ({ keys, ...request }: Request & Parts<'keys'>) =>
-      `${mustWait(request)}it would remove ${keys} while quotas are raised for a live migration ${FEW_SECONDS}`,
+      `${mustWait(request)}it would remove ${keys} while quotas are raised for a live migration ${FEW_SECONDS}${THEN}`,
   },
   forgedKeys: {
     by: [POLICY.raisedQuotas, POLICY.verdicts],

@@ -283,8 +283,7 @@ describe('the proof', () => {
 
 describe('a refusal says', () => {
   test('why the namespace is locked, and when to try again', () => {
-    const { message, code, reason } = denial(decided(aRequest(plain), held));
-    expect([code, reason]).toEqual([403, 'Forbidden']);
+    const { message } = denial(decided(aRequest(plain), held));
     expect(message).toMatch(/^CREATE of pods in namespace tenant must wait: /);
     expect(message).toContain('live migration of mig0');
     expect(message).toContain(seconds(25));
@@ -292,6 +291,24 @@ describe('a refusal says', () => {
 
   test('that the lock is unreadable', () => {
     expect(denial(decided(aRequest(), STATES['labelled only'])).message).toContain('being repaired');
+  });
+
+  test.each([
+    ['a tenant', 'alice', 429],
+    ['a controller of Kubernetes', userOf('replicaset-controller', 'kube-system'), 429],
+    // It would keep the lock's own pod waiting.
+    ['KubeVirt’s controller', CONTROLLER, 403],
+    ...OUR_USERS.map((user): [string, string, number] => ['one of our accounts', user, 403]),
+  ])('to %s (%s) whether the client itself repeats the request: %i', (_what, user, want) => {
+    const requests = [plain, attachment].map((pod) => aRequest({ ...pod, ...by(user) }));
+    for (const request of [...requests, aRequest({ ...about('resourcequotas'), ...by(user) })]) {
+      for (const namespace of [held, STATES['labelled only']]) {
+        const { code, reason, retryAfterSeconds } = denial(decided(request, namespace));
+        expect([code, reason, retryAfterSeconds]).toEqual(
+          want === 429 ? [429, 'TooManyRequests', 1] : [403, 'Forbidden', undefined],
+        );
+      }
+    }
   });
 
   test('that the namespace is gone', () => {

@@ -57,11 +57,11 @@ function reviewLocked(input: ReviewInput): Decision {
   if (state.kind === 'none') return ALLOWED;
   switch (request.resource.resource) {
     case 'pods':
-      return reviewPod(request, state, userOf(input.kubevirtController, input.kubevirtNamespace));
+      return reviewPod(input, state);
     case 'resourcequotas':
       return reviewQuota({ ...input, namespace }, state);
     default:
-      return deny(lockedMessage(request, state));
+      return mustWait(input, state);
   }
 }
 
@@ -69,13 +69,16 @@ function reviewLocked(input: ReviewInput): Decision {
  * Allows the pods of the lock's migrations that KubeVirt's controller creates, matched by UIDs, never by name. It takes two UIDs:
  * a launcher has all labels of its VMI, so a tenant can forge the migration's UID there, but not created-by (docs/adr/0019).
  */
-function reviewPod(request: AdmissionRequest, state: LockState, controller: string): Decision {
+function reviewPod(input: ReviewInput, state: LockState): Decision {
+  const { request } = input;
   const { object } = request;
   const isOfLock = state.kind === 'held' && object !== null && isLockedFor(state.lock, object);
   const isCreate = request.operation === 'CREATE' && (request.subResource ?? '') === '';
-  if (isCreate && isOfLock && request.userInfo.username === controller) return ALLOWED;
-  return deny(lockedMessage(request, state));
+  return isCreate && isOfLock && isKubeVirt(input) ? ALLOWED : mustWait(input, state);
 }
+
+const isKubeVirt = ({ request, kubevirtController, kubevirtNamespace }: ReviewInput): boolean =>
+  request.userInfo.username === userOf(kubevirtController, kubevirtNamespace);
 
 /**
  * Allows an edit that does not change our keys, and a deletion, by which an admin ends the raise. Refuses every new quota, also from
@@ -88,11 +91,9 @@ function reviewQuota(input: ReviewInput & { readonly namespace: Namespace }, sta
     case 'DELETE':
       return ALLOWED;
     case 'UPDATE':
-      return isOurs || changedKeys(request, OUR_KEYS.quota).length === 0
-        ? ALLOWED
-        : deny(lockedMessage(request, state));
+      return isOurs || changedKeys(request, OUR_KEYS.quota).length === 0 ? ALLOWED : mustWait(input, state);
     case 'CREATE': {
-      const denial = deny(lockedMessage(request, state));
+      const denial = mustWait(input, state);
       if (!isOurs || state.kind !== 'held') return denial;
       const message = JSON.stringify(proofOf({ ...input, lock: state.lock }));
       return { ...denial, causes: [{ reason: WEBHOOK.locked, message }] };
@@ -101,6 +102,21 @@ function reviewQuota(input: ReviewInput & { readonly namespace: Namespace }, sta
 }
 
 const deny = (message: string): Denial => ({ allowed: false, code: 403, reason: 'Forbidden', message });
+
+/** A lock mostly lives for less, and Retry-After counts whole seconds. */
+const RETRY_AFTER_SECONDS = 1;
+
+/**
+ * Refuses until the lock ends. client-go repeats a request by itself, ten times, after a 429 with Retry-After (rest/with_retry.go), and its
+ * caller waits meanwhile. virt-controller gets a 403: it creates one target pod at a time in the whole cluster (facts/kubevirt.md §1.5), so
+ * the lock's own pod would wait behind the refused one. Our accounts get the proof, which is a 403.
+ */
+function mustWait(input: ReviewInput, state: LockState): Denial {
+  const { request } = input;
+  const denial = deny(lockedMessage(request, state));
+  if (isKubeVirt(input) || OUR_USERS.includes(request.userInfo.username)) return denial;
+  return { ...denial, code: 429, reason: 'TooManyRequests', retryAfterSeconds: RETRY_AFTER_SECONDS };
+}
 
 function lockedMessage({ namespace = '', operation, resource }: AdmissionRequest, state: LockState): string {
   const request = { operation, resource: resource.resource, namespace };

@@ -5,7 +5,7 @@ import {
   POLICY,
   PROOF_MESSAGE,
 } from '../../../functions/domain/names.ts';
-import { REFUSAL } from '../../../webhook/admission/messages.ts';
+import { EXCEEDED, REFUSAL } from '../../../webhook/admission/messages.ts';
 import { annotation, namespaceAnnotation, REQUEST_HOLES, text, withHoles } from './cel.ts';
 import type { Condition, Policy, Rule } from './manifest.ts';
 import {
@@ -63,7 +63,7 @@ export const locked: Policy = {
     },
     {
       expression: `variables.isProof || (request.operation == 'CREATE' && ${IS_POD_OF_LOCK})`,
-      message: 'must wait, the namespace is locked for a live migration for a few seconds; try again then',
+      message: `must wait, the namespace is locked for a live migration for a few seconds; ${EXCEEDED}; try again then`,
       messageExpression: `variables.token == '' ? ${withHoles(REFUSAL.unreadableLock.text(REQUEST_HOLES))}
         : ${withHoles(REFUSAL.locked.text(REQUEST_HOLES))}`,
     },

@@ -1,5 +1,5 @@
 import { ANNOTATION, LABEL, POLICY } from '../../../functions/domain/names.ts';
-import { REFUSAL } from '../../../webhook/admission/messages.ts';
+import { EXCEEDED, REFUSAL } from '../../../webhook/admission/messages.ts';
 import { annotation, hole, REQUEST_HOLES, withHoles } from './cel.ts';
 import type { Policy } from './manifest.ts';
 import {
@@ -37,8 +37,7 @@ export const raisedPods: Policy = {
   validations: [
     {
       expression: `(request.operation == 'CREATE' || request.?subResource.orValue('') == 'resize') && ${IS_POD_OF_LOCK}`,
-      message:
-        'must wait, a quota of the namespace is raised for a live migration for a few seconds; try again then',
+      message: `must wait, a quota of the namespace is raised for a live migration for a few seconds; ${EXCEEDED}; try again then`,
       messageExpression: withHoles(
         REFUSAL.raised.text({ ...REQUEST_HOLES, quota: hole('params.metadata.name') }),
       ),

@@ -29,7 +29,7 @@ export const OUTCOMES: readonly Outcome[] = [
   'other',
 ];
 
-/** Text that identifies each refusal. It only labels the table and decides nothing. */
+/** Text that identifies each refusal, ours first: they say "exceeded quota" too. It only labels the table and decides nothing. */
 const WORDS: readonly (readonly [Outcome, string])[] = [
   ['guard', WEBHOOK.locked],
   ['keys', WEBHOOK.keys],
@@ -49,7 +49,7 @@ const BY_CODE: Readonly<Record<number, Outcome>> = {
   422: 'invalid',
 };
 
-const isRejectionCode = (code: number): boolean => [403, 422, 503].includes(code);
+const isRejectionCode = (code: number): boolean => [403, 422, 429, 503].includes(code);
 
 export function outcomeOf({ code, text }: Answer): Outcome {
   if (code >= 200 && code < 300) return 'done';

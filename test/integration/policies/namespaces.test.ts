@@ -187,7 +187,8 @@ describe(POLICY.lockKeys, () => {
 const { locked } = POLICY;
 
 const MUST_WAIT =
-  'must wait: it is locked for a live migration for a few seconds, at most a minute; try again then';
+  'must wait: it is locked for a live migration for a few seconds, at most a minute; ' +
+  'until then this is forbidden: exceeded quota; try again then';
 describe.each(ADMISSION_MODES)(`${locked}, installed with %s`, (admissionMode) => {
   beforeAll(async () => {
     await world.installPolicies(await renderAdmissionMode(admissionMode), locked);
@@ -279,7 +280,9 @@ describe.each(ADMISSION_MODES)(`${locked}, installed with %s`, (admissionMode) =
   test('an unreadable lock admits no pod', async () => {
     expect(await world.ask('kubevirt', podOf(BROKEN, ONE))).toMatchObject({
       by: locked,
-      text: expect.stringContaining('cannot be read and is being repaired; try again in a minute'),
+      text: expect.stringMatching(
+        /cannot be read and is being repaired; .* is forbidden: exceeded quota; try again in a minute$/,
+      ),
     });
   });
 

@@ -189,7 +189,7 @@ describe(POLICY.raisedPods, () => {
     expect(await world.ask('editor', podOf(RAISED))).toMatchObject({
       text:
         `CREATE of pods in namespace ${RAISED} must wait: ResourceQuota quota is raised for a live migration ` +
-        'for a few seconds, at most a minute; try again then',
+        'for a few seconds, at most a minute; until then this is forbidden: exceeded quota; try again then',
     });
     expect(await world.ask('editor', changePod(RAISED, '/resize'))).toMatchObject({
       text: expect.stringContaining('UPDATE of pods in namespace'),

@@ -371,8 +371,8 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'webhook/admission/review.ts',
-        find: 'if (isCreate && isOfLock && request.userInfo.username === controller) return ALLOWED;',
-        replace: 'if (isCreate && isOfLock) return ALLOWED;',
+        find: 'isCreate && isOfLock && isKubeVirt(input)',
+        replace: 'isCreate && isOfLock',
       },
     ],
   },

@@ -14,6 +14,8 @@ export interface ApiAnswer {
   readonly code: number;
   /** The API server's Warning headers, as kubectl prints them. */
   readonly warnings: string;
+  /** The header Retry-After, seconds; undefined: there is none. */
+  readonly retryAfter?: string | undefined;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
@@ -39,7 +41,8 @@ export function apiRequests(kubeconfig: string): (request: ApiRequest) => Promis
         answer.on('error', reject);
         answer.on('end', () => {
           const body = parse(Buffer.concat(chunks).toString('utf8'));
-          resolve({ code: answer.statusCode ?? 0, warnings: answer.headers['warning'] ?? '', body });
+          const { warning = '', 'retry-after': retryAfter } = answer.headers;
+          resolve({ code: answer.statusCode ?? 0, warnings: warning, retryAfter, body });
         });
       });
       request.on('timeout', () => request.destroy(new Error(`${path}: no answer`)));
