@@ -155,10 +155,18 @@ const same = (keys: readonly string[][], request: unknown): boolean =>
     return now === before;
   });
 
-/** Every user may remove break-glass, and a new namespace may have a last attempt. */
+const isLocked = (request: unknown): boolean =>
+  at(request, 'oldObject', 'metadata', 'annotations', ANNOTATION.lock) !== undefined ||
+  at(request, 'oldObject', 'metadata', 'labels', LABEL.locked) !== undefined;
+
+/** Every user may remove break-glass, and the other keys where there is no lock; a new namespace may have a last attempt. */
 const sameNamespaceKeys = (request: unknown): boolean =>
   same(
-    NAMESPACE_KEYS.filter(([, key]) => at(request, 'oldObject') !== null || key !== ANNOTATION.lastAttempt),
+    NAMESPACE_KEYS.filter(
+      ([map = '', key = '']) =>
+        (at(request, 'oldObject') !== null || key !== ANNOTATION.lastAttempt) &&
+        (isLocked(request) || at(request, 'object', 'metadata', map, key) !== undefined),
+    ),
     request,
   ) &&
   (at(request, 'object', 'metadata', 'annotations', ANNOTATION.breakGlass) === undefined ||

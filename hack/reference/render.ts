@@ -74,6 +74,7 @@ const PLACEHOLDERS: RefusalParts = {
   namespace: '<namespace>',
   quota: '<quota>',
   keys: '<keys>',
+  state: '<state>',
   token: '<token>',
   migrations: '<migrations>',
   until: '<time>',

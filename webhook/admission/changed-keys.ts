@@ -1,3 +1,4 @@
+import { lockOf } from '../../functions/domain/lock.ts';
 import { ANNOTATION, OUR_KEYS } from '../../functions/domain/names.ts';
 import type { AdmissionRequest } from './admission.ts';
 
@@ -15,16 +16,25 @@ export function changedKeys(
   ];
 }
 
+/** Whether the stored Namespace has a lock, which may be unreadable. */
+export const isLocked = ({ oldObject }: Change): boolean =>
+  oldObject !== null && lockOf(oldObject).kind !== 'none';
+
 /**
- * The changed keys of a Namespace. A new one may have ANNOTATION.lastAttempt. Every user may remove ANNOTATION.breakGlass; only users
- * with the break-glass right may set it.
+ * The changed keys of a Namespace. A new one may have ANNOTATION.lastAttempt. Every user may remove ANNOTATION.breakGlass, and our other
+ * keys where there is no lock; only users with the break-glass right may set it.
  */
-export const changedNamespaceKeys = (change: Change): string[] => [
-  ...changedKeys(change, OUR_KEYS.namespace).filter(
-    (key) => change.oldObject !== null || key !== ANNOTATION.lastAttempt,
-  ),
-  ...(setsBreakGlass(change) ? [ANNOTATION.breakGlass] : []),
-];
+export function changedNamespaceKeys(change: Change): string[] {
+  const { object, oldObject } = change;
+  const { annotations, labels } = object?.metadata ?? {};
+  const isLeft = (key: string): boolean => annotations?.[key] !== undefined || labels?.[key] !== undefined;
+  return [
+    ...changedKeys(change, OUR_KEYS.namespace).filter(
+      (key) => (oldObject !== null || key !== ANNOTATION.lastAttempt) && (isLeft(key) || isLocked(change)),
+    ),
+    ...(setsBreakGlass(change) ? [ANNOTATION.breakGlass] : []),
+  ];
+}
 
 export function setsBreakGlass({ object, oldObject }: Change): boolean {
   const now = object?.metadata.annotations?.[ANNOTATION.breakGlass];

@@ -16,6 +16,8 @@ export interface RefusalParts {
   readonly quota: string;
   /** Names of our keys that the request would change, joined for people. */
   readonly keys: string;
+  /** "the quota is raised", or "the namespace is locked". */
+  readonly state: string;
   /** The flat token, or UNREADABLE_TOKEN. */
   readonly token: string;
   /** Names of the lock's migrations, and when it ends at the latest. */
@@ -70,8 +72,8 @@ export const REFUSAL = {
   },
   removedKeys: {
     by: [POLICY.raisedQuotas],
-    text: ({ keys, ...request }: Request & Parts<'keys'>) =>
-      `${mustWait(request)}it would remove ${keys} while quotas are raised for a live migration ${FEW_SECONDS}${THEN}`,
+    text: ({ keys, state, ...request }: Request & Parts<'keys' | 'state'>) =>
+      `${mustWait(request)}it would remove ${keys} while ${state} for a live migration ${FEW_SECONDS}${THEN}`,
   },
   forgedKeys: {
     by: [POLICY.raisedQuotas, POLICY.verdicts],
@@ -84,6 +86,12 @@ export const REFUSAL = {
       `${keys} may only be changed by managed-tenant-quota: a lock ends by itself within a minute; to copy or restore a namespace, ` +
       `leave them out. Break-glass: a user who may 'override' 'locks.mtq.kubevirt.io' may run: ` +
       `${breakGlassCommand({ namespace, token })} (see docs/operations.md)`,
+  },
+  namespaceRecords: {
+    by: ['guard', POLICY.lockKeys],
+    text: ({ keys, namespace }: Parts<'keys' | 'namespace'>) =>
+      `${keys} may only be changed by managed-tenant-quota: there is no lock, so a user who may update namespace ${namespace} ` +
+      'may remove them; to copy or restore a namespace, leave them out',
   },
   purposeMark: {
     by: [POLICY.purposes],

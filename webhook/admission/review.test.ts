@@ -334,6 +334,8 @@ describe('our keys on a namespace', () => {
   });
 
   const attempted = annotated(ANNOTATION.lastAttempt, '{}')(free);
+  const attemptedHeld = annotated(ANNOTATION.lastAttempt, '{}')(held);
+  const leftover = annotated(ANNOTATION.migrations, 'a/b')(annotated(ANNOTATION.token, 'token-1')(attempted));
   test.each<[string, Changed, string]>([
     ['a lock', [free, held], ANNOTATION.lock],
     ['the removal of a lock', [held, free], ANNOTATION.lock],
@@ -344,7 +346,8 @@ describe('our keys on a namespace', () => {
     ['the label without a lock', [free, labelled(LABEL.locked)(free)], LABEL.locked],
     ['an empty label', [free, labelled(LABEL.locked, '')(free)], LABEL.locked],
     ['a forged attempt', [free, attempted], ANNOTATION.lastAttempt],
-    ['the removal of an attempt', [attempted, free], ANNOTATION.lastAttempt],
+    ['the removal of an attempt during a lock', [attemptedHeld, held], ANNOTATION.lastAttempt],
+    ['another attempt', [attempted, annotated(ANNOTATION.lastAttempt, 'x')(free)], ANNOTATION.lastAttempt],
     ['a new namespace with a lock', [null, held], ANNOTATION.lock],
     ['another token', [held, annotated(ANNOTATION.token, 'theirs')(held)], ANNOTATION.token],
     ['more migrations', [held, annotated(ANNOTATION.migrations, 'a/b')(held)], ANNOTATION.migrations],
@@ -369,7 +372,21 @@ describe('our keys on a namespace', () => {
   });
 
   test.each<[string, Changed]>([
+    ['a forged attempt', [free, attempted]],
+    ['a forged lock', [free, held]],
+    ['a new namespace with a lock', [null, held]],
+    ['break-glass where nothing is locked', [free, annotated(ANNOTATION.breakGlass, 'x')(free)]],
+  ])('the refusal of %s says that there is no lock, and has no break-glass command', (_what, changed) => {
+    const { message } = denial(decidedOf(changed));
+    expect(message).toContain('there is no lock');
+    expect(message).not.toMatch(/Break-glass|a lock ends/);
+  });
+
+  test.each<[string, Changed]>([
     ['a new namespace', [null, free]],
+    ['the removal of an attempt where there is no lock', [attempted, free]],
+    ['the removal of all that a removed lock has left', [leftover, free]],
+    ['the removal of a part of it', [leftover, attempted]],
     ['a new namespace from a backup, with its last attempt', [null, attempted]],
     ['another label', [free, labelled('env')(free)]],
     ['another annotation during a lock', [held, annotated('team', 'blue')(held)]],

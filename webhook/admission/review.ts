@@ -3,7 +3,7 @@ import { OUR_KEYS, OUR_USERS, userOf, WEBHOOK } from '../../functions/domain/nam
 import type { Namespace } from '../../functions/domain/objects.ts';
 import { proofOf, type IncumbentState } from '../../functions/domain/proof.ts';
 import type { AdmissionRequest, Decision, Denial } from './admission.ts';
-import { changedKeys, changedNamespaceKeys } from './changed-keys.ts';
+import { changedKeys, changedNamespaceKeys, isLocked } from './changed-keys.ts';
 import { breakGlassToken } from '../../functions/domain/break-glass.ts';
 import { REFUSAL } from './messages.ts';
 
@@ -32,7 +32,10 @@ export function review(input: ReviewInput): Decision {
   return isAboutKeys(input.request) ? reviewKeys(input.request) : reviewLocked(input);
 }
 
-/** Reserves our keys on a namespace to our accounts. Break-glass writes do not come here (matchConditions). */
+/**
+ * Reserves our keys on a namespace to our accounts; where there is no lock, others may remove them. Break-glass writes do not come here
+ * (matchConditions).
+ */
 function reviewKeys(request: AdmissionRequest): Decision {
   if (OUR_USERS.includes(request.userInfo.username)) return ALLOWED;
   const changed = changedNamespaceKeys(request);
@@ -40,13 +43,9 @@ function reviewKeys(request: AdmissionRequest): Decision {
   const { object, oldObject } = request;
   const keys = changed.join(', ');
   const namespace = object?.metadata.name ?? oldObject?.metadata.name ?? '';
-  return deny(
-    REFUSAL.namespaceKeys.text({
-      keys,
-      namespace,
-      token: breakGlassToken(oldObject?.metadata.annotations),
-    }),
-  );
+  if (!isLocked(request)) return deny(REFUSAL.namespaceRecords.text({ keys, namespace }));
+  const token = breakGlassToken(oldObject?.metadata.annotations);
+  return deny(REFUSAL.namespaceKeys.text({ keys, namespace, token }));
 }
 
 function reviewLocked(input: ReviewInput): Decision {

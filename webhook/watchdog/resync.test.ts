@@ -9,7 +9,13 @@ import type { OurEvent } from '../../functions/domain/events.ts';
 import { isFinal } from '../../functions/domain/migration.ts';
 import type { Migration } from '../../functions/domain/objects.ts';
 import { ANNOTATION, CONDITION, EVENT, KUBEVIRT } from '../../functions/domain/names.ts';
-import { CLUSTER_VMMRQS, MIGRATIONS, RESOURCE_QUOTAS, VMMRQS } from '../../functions/kubernetes/resources.ts';
+import {
+  CLUSTER_VMMRQS,
+  MIGRATIONS,
+  NAMESPACES,
+  RESOURCE_QUOTAS,
+  VMMRQS,
+} from '../../functions/kubernetes/resources.ts';
 import { resync } from './resync.ts';
 
 /** The requested wait between each two resyncs; the test does not wait. */
@@ -357,6 +363,18 @@ describe('grants without their label', () => {
     const { repaired } = await resyncs(1, { post: () => Promise.reject(new Error('no Broker')) });
     expect(repaired).toEqual([['tenant undefined']]);
   });
+});
+
+test('old records of namespaces are looked for at start and every hour, whether the list works or not', async () => {
+  cluster.failLists(NAMESPACES, new Error('too busy'));
+  const { logged } = await resyncs(4, {
+    before: (count) => {
+      if (count === 3) elapsed += HOUR_MS - 1;
+      if (count === 4) elapsed += 1;
+    },
+  });
+  expect(cluster.asked.filter((what) => what === 'list namespaces')).toHaveLength(2);
+  expect(logged).toEqual(new Array(2).fill('a resync failed: Error: too busy'));
 });
 
 test('the wait is the configured number of seconds, plus or minus a fifth', async () => {

@@ -8,6 +8,7 @@ import type { KubernetesObject, Migration, Vmmrq } from '../../functions/domain/
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { LISTED_HIDDEN_GRANTS } from '../../functions/cluster/listed.ts';
+import { removeOldRecords } from './old-records.ts';
 import type { Log } from '../../functions/runtime/log.ts';
 
 export interface ResyncOptions {
@@ -38,7 +39,8 @@ export interface SeenObjects {
 
 /** The interval until the watches have listed every kind. */
 const LISTING_MS = 200;
-const GRANTS_EVERY_MS = 3_600_000;
+/** Between two lists of a kind in all namespaces. */
+const LISTS_EVERY_MS = 3_600_000;
 /**
  * Maximum intervals between requests for an unchanged namespace. It gets one at resyncs 1, 2, 4, … and then at every 20th; at every
  * 4th while a quota refuses a migration, because no component gets an event of what ends that (an edited quota, pods that end, a
@@ -63,11 +65,13 @@ interface NamespaceState {
 
 /**
  * Makes up for lost events. At start and every `seconds` it looks for Pending migrations in namespaces with a VMMRQ; at start and
- * every hour, for quotas with a grant but without the label. Runs until `signal` aborts.
+ * every hour, for quotas with a grant but without the label, and for records on namespaces that no step uses any more. Runs until
+ * `signal` aborts.
  */
 export async function resync(seconds: number, options: ResyncOptions, signal: AbortSignal): Promise<void> {
   let known: ReadonlyMap<string, NamespaceState> = new Map();
   let grantsAt = 0;
+  let recordsAt = 0;
   const failed = (error: unknown): void => options.log('warn', `a resync failed: ${describeError(error)}`);
   while (!signal.aborted) {
     // The signal is from before the resync: changes during it must not wait either.
@@ -75,8 +79,12 @@ export async function resync(seconds: number, options: ResyncOptions, signal: Ab
     // The two run independently: a Broker that is down must not prevent a repair.
     await resyncMigrations(options, known).then((next) => (known = next), failed);
     if (options.clock.elapsed() >= grantsAt) {
-      const next = options.clock.elapsed() + GRANTS_EVERY_MS;
+      const next = options.clock.elapsed() + LISTS_EVERY_MS;
       await resyncGrants(options).then(() => (grantsAt = next), failed);
+    }
+    if (options.clock.elapsed() >= recordsAt) {
+      recordsAt = options.clock.elapsed() + LISTS_EVERY_MS;
+      await removeOldRecords(options.cluster, options.log).catch(failed);
     }
     const betweenMs = seconds * 1_000 * (0.8 + 0.4 * options.random());
     await pause(options.clock, options.seen() === undefined ? LISTING_MS : betweenMs, until);

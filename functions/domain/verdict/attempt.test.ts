@@ -1,8 +1,23 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { aMigration } from '../../../test/support/builders/kubevirt.ts';
-import { afterAttempt, anAttempt, aNamespace, lockedFor } from '../../../test/support/builders/namespace.ts';
-import { annotated, atVersion, named, NOW, seconds, withUid } from '../../../test/support/builders/object.ts';
+import {
+  afterAttempt,
+  aLock,
+  anAttempt,
+  aNamespace,
+  lockedBy,
+  lockedFor,
+} from '../../../test/support/builders/namespace.ts';
+import {
+  annotated,
+  atVersion,
+  labelled,
+  named,
+  NOW,
+  seconds,
+  withUid,
+} from '../../../test/support/builders/object.ts';
 import { aQuota, hard, fencedBy, used } from '../../../test/support/builders/quota.ts';
 import { aVmmrq, giving } from '../../../test/support/builders/snapshot.ts';
 import {
@@ -17,12 +32,13 @@ import {
   REPAIR_MS,
   sizesOf,
   WINDOW_MS,
+  withoutOldRecords,
   type NextAttempt,
   type Attempt,
   type AttemptScope,
 } from './attempt.ts';
 import { referenceOf } from '../migration.ts';
-import { ANNOTATION, LOCK_OUTCOME, REASON } from '../names.ts';
+import { ANNOTATION, LABEL, LOCK_OUTCOME, REASON } from '../names.ts';
 
 describe('lastAttemptOf', () => {
   test('what unlock wrote', () => {
@@ -342,4 +358,45 @@ test('sizesOf: the need of each quota, in any order', () => {
     ],
   ];
   for (const each of others) expect(sizesOf(each)).not.toBe(sizesOf([one, other]));
+});
+
+describe('withoutOldRecords', () => {
+  const note = annotated('example.com/note', 'x');
+  const noted = aNamespace(note);
+
+  test.each([
+    ['a success before it, after a window and the first back-off', { failures: 0 }, 615],
+    ['one failure: after a window and its back-off', { failures: 1 }, 630],
+    ['many: after twice a window', { failures: 9 }, 1_200],
+  ])('%s the last attempt is removed, and not a millisecond before', (_, different, after) => {
+    const last = anAttempt({ at: seconds(0), locked: lockedFor(4_000, seconds(0)), ...different });
+    const namespace = aNamespace(note, afterAttempt(last));
+    expect(withoutOldRecords(namespace, NOW + after * 1_000 - 1)).toBeUndefined();
+    expect(withoutOldRecords(namespace, NOW + after * 1_000)).toEqual(noted);
+    expect(backoffOf(last, next(after))).toBeUndefined();
+  });
+
+  test.each([
+    ['that cannot be read', annotated(ANNOTATION.lastAttempt, '{')],
+    ['more than a window in the future', afterAttempt(anAttempt({ at: seconds(601) }))],
+  ])('a last attempt %s counts as none, and is removed', (_, change) => {
+    expect(withoutOldRecords(aNamespace(note, change), NOW)).toEqual(noted);
+  });
+
+  test('what a removed lock has left is removed, and a last attempt that counts stays', () => {
+    const left = [ANNOTATION.token, ANNOTATION.migrations, ANNOTATION.breakGlass].map((key) =>
+      annotated(key, 'x'),
+    );
+    const counting = afterAttempt(anAttempt());
+    expect(withoutOldRecords(aNamespace(note, counting, ...left), NOW)).toEqual(aNamespace(note, counting));
+  });
+
+  test.each([
+    ['a lock', lockedBy(aLock())],
+    ['an unreadable lock', labelled(LABEL.locked)],
+    ['nothing of ours', note],
+  ])('a namespace with %s is left alone', (_, change) => {
+    const attempted = change === note ? note : annotated(ANNOTATION.lastAttempt, '{');
+    expect(withoutOldRecords(aNamespace(attempted, change), NOW)).toBeUndefined();
+  });
 });

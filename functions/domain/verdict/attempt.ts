@@ -1,6 +1,6 @@
 import { parseJson, shortList } from '../bounded.ts';
 import { fingerprint } from '../fingerprint.ts';
-import { type QuotaToRaise, type BlockedMigration } from '../lock.ts';
+import { lockOf, withoutLock, type QuotaToRaise, type BlockedMigration } from '../lock.ts';
 import { ANNOTATION, LOCK_OUTCOME, REASON, type Reason } from '../names.ts';
 import type { ClusterVmmrq, Namespace, ResourceQuota, Vmmrq } from '../objects.ts';
 import * as z from '../../runtime/zod.ts';
@@ -97,12 +97,30 @@ function ownFailureBackoff({ at, outcome, reason }: Attempt, { now }: NextAttemp
 
 function failureBackoff(last: Attempt, { now, fingerprint: of, sized }: NextAttempt): Backoff | undefined {
   if (last.failures === 0 || last.of !== of || isExtension(last, sized)) return undefined;
-  const until = Date.parse(last.at) + Math.min(BACK_OFF.firstMs * 2 ** last.failures, BACK_OFF.maxMs);
+  const until = Date.parse(last.at) + failureMs(last);
   if (now >= until) return undefined;
   const message = `attempt ${String(last.failures)} failed with ${last.reason}; the next attempt waits`;
   // An admin must act, so it does not look like a pause that ends by itself.
   const reason = last.reason === REASON.refusedByPolicy ? REASON.refusedByPolicy : REASON.backOff;
   return { reason, message, until };
+}
+
+const failureMs = ({ failures }: Attempt): number =>
+  Math.min(BACK_OFF.firstMs * 2 ** failures, BACK_OFF.maxMs);
+
+/**
+ * The namespace without what no step uses any more: a last attempt that counts for no lock budget, and whose back-off ended so long ago
+ * that the next attempt would have come; and what a removed lock has left. undefined: it has a lock, or nothing of that. `now`: the API
+ * server's, milliseconds.
+ */
+export function withoutOldRecords(namespace: Namespace, now: number): Namespace | undefined {
+  if (lockOf(namespace).kind !== 'none') return undefined;
+  const { annotations = {} } = namespace.metadata;
+  const last = lastAttemptOf(namespace, now);
+  const isOver = last === undefined || now >= Date.parse(last.at) + WINDOW_MS + failureMs(last);
+  const cleared = withoutLock(namespace, isOver ? undefined : annotations[ANNOTATION.lastAttempt]);
+  const left = Object.keys(cleared.metadata.annotations ?? {});
+  return left.length < Object.keys(annotations).length ? cleared : undefined;
 }
 
 /**

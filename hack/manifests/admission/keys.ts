@@ -1,5 +1,5 @@
-import { ANNOTATION, OUR_KEYS, UNREADABLE_TOKEN } from '../../../functions/domain/names.ts';
-import { annotation, oldAnnotation, orNone, text } from './cel.ts';
+import { ANNOTATION, LABEL, OUR_KEYS, UNREADABLE_TOKEN } from '../../../functions/domain/names.ts';
+import { annotation, label, oldAnnotation, orNone, text } from './cel.ts';
 
 /** The keys on a Namespace and on a ResourceQuota that only our accounts may write, and the break-glass key. */
 
@@ -24,8 +24,16 @@ const NAMESPACE_KEYS = pairs(OUR_KEYS.namespace);
 
 export const QUOTA_KEYS_CHANGE = `${QUOTA_KEYS}.exists(key, ${CHANGES})`;
 
-/** A new namespace may have a last attempt (from a backup): it has no lock, and one in the future counts as now. */
-const NAMESPACE_CHANGES = `${CHANGES} && !(oldObject == null && key[1] == ${text(ANNOTATION.lastAttempt)})`;
+/** The stored namespace has a lock, which may be unreadable (lockOf). */
+export const IS_LOCKED = `(${oldAnnotation(ANNOTATION.lock)}.hasValue() || ${orNone(label('oldObject', LABEL.locked))}.hasValue())`;
+
+/**
+ * A new namespace may have a last attempt (from a backup): it has no lock, and one in the future counts as now. Where there is no lock,
+ * every user who may update the namespace may remove our keys, as tools do that own all of its annotations. Without its last attempt the
+ * namespace has no back-off and a whole lock budget: that user lets failing migrations lock this one namespace for longer.
+ */
+const NAMESPACE_CHANGES = `${CHANGES} && !(oldObject == null && key[1] == ${text(ANNOTATION.lastAttempt)})
+  && (${AFTER}.hasValue() || ${IS_LOCKED})`;
 
 const GLASS = annotation('object', ANNOTATION.breakGlass);
 /** Every user may remove it, but only a user with the override right may set it: otherwise a user could set it in advance. */

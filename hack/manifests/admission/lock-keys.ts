@@ -1,7 +1,13 @@
 import { POLICY } from '../../../functions/domain/names.ts';
 import { REFUSAL } from '../../../webhook/admission/messages.ts';
 import { hole, withHoles } from './cel.ts';
-import { BREAK_GLASS_TOKEN, BREAKS_GLASS, CHANGED_NAMESPACE_KEYS, NAMESPACE_KEYS_CHANGE } from './keys.ts';
+import {
+  BREAK_GLASS_TOKEN,
+  BREAKS_GLASS,
+  CHANGED_NAMESPACE_KEYS,
+  IS_LOCKED,
+  NAMESPACE_KEYS_CHANGE,
+} from './keys.ts';
 import type { Condition, Policy, Rule } from './manifest.ts';
 import { IS_OURS } from './users.ts';
 
@@ -20,6 +26,12 @@ export const KEYS_CONDITIONS: readonly Condition[] = [
   { name: 'no-break-glass', expression: `!(${BREAKS_GLASS})` },
 ];
 
+const PARTS = {
+  keys: hole("variables.changed.join(', ')"),
+  namespace: hole('object.metadata.name'),
+  token: hole('variables.token'),
+};
+
 /** The same as the webhook keys.mtq.kubevirt.io: it refuses every request that meets its conditions. */
 export const lockKeys: Policy = {
   name: POLICY.lockKeys,
@@ -28,18 +40,14 @@ export const lockKeys: Policy = {
   variables: [
     { name: 'changed', expression: CHANGED_NAMESPACE_KEYS },
     { name: 'token', expression: BREAK_GLASS_TOKEN },
+    { name: 'isLocked', expression: IS_LOCKED },
   ],
   validations: [
     {
       expression: 'variables.changed.size() == 0',
       message: 'what managed-tenant-quota keeps on a Namespace may only be changed by it',
-      messageExpression: withHoles(
-        REFUSAL.namespaceKeys.text({
-          keys: hole("variables.changed.join(', ')"),
-          namespace: hole('object.metadata.name'),
-          token: hole('variables.token'),
-        }),
-      ),
+      messageExpression: `variables.isLocked ? ${withHoles(REFUSAL.namespaceKeys.text(PARTS))}
+        : ${withHoles(REFUSAL.namespaceRecords.text(PARTS))}`,
     },
   ],
 };

@@ -44,9 +44,13 @@ export const raisedQuotas: Policy = {
     },
     {
       expression: 'variables.removed.size() == 0 || !(variables.isRaised || variables.isLocked)',
-      message: 'must wait, the quota is raised for a live migration for a few seconds; try again then',
+      message: 'must wait for a live migration for a few seconds; try again then',
       messageExpression: withHoles(
-        REFUSAL.removedKeys.text({ ...REQUEST_HOLES, keys: hole("variables.removed.join(', ')") }),
+        REFUSAL.removedKeys.text({
+          ...REQUEST_HOLES,
+          keys: hole("variables.removed.join(', ')"),
+          state: hole("(variables.isRaised ? 'the quota is raised' : 'the namespace is locked')"),
+        }),
       ),
     },
   ],

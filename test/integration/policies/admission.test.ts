@@ -57,6 +57,8 @@ const TIMEOUT_MS = 20_000;
 
 const LOCKED = 'tenant-locked';
 const FREE = 'tenant-free';
+/** Without a lock, with the record of an attempt. */
+const ATTEMPTED = 'tenant-attempted';
 const RESERVED = [
   'kube-tenant',
   'openshift-tenant',
@@ -92,6 +94,7 @@ beforeAll(async () => {
   await createAll([...(await render('config/rbac')), ...GRANTS]);
   for (const name of [LOCKED, ...NEARLY, ...RESERVED]) await makeNamespace(name, LOCKED_METADATA);
   await makeNamespace(FREE, {});
+  await makeNamespace(ATTEMPTED, { annotations: { [ANNOTATION.lastAttempt]: '{}' } });
   await makeUsers();
 
   const manifests = await render('config/webhook');
@@ -210,6 +213,7 @@ describe(WEBHOOK.keys, () => {
     ['the opt-out', annotate(LOCKED, ANNOTATION.skip, 'true')],
     ['the status of a locked namespace', annotateByStatus(LOCKED, 'example.com/note')],
     ['a namespace without metadata of its own', createNamespace({})],
+    ['a last attempt taken off where there is no lock', annotate(ATTEMPTED, ANNOTATION.lastAttempt, null)],
     ['the deletion of a locked namespace', deleteNamespace(LOCKED)],
   ])('not about %s', async (_what, request) => {
     expect(await ask('editor', request)).toBe('passes');

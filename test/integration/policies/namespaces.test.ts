@@ -24,10 +24,12 @@ import {
   createProof,
   createQuota,
   deletion,
+  emptyNamespace,
   giveDeadline,
   label,
   OF_ITS_POD,
   ownPod,
+  patchNamespace,
   relabelPod,
   replaceNamespace,
   replaceQuota,
@@ -61,6 +63,8 @@ import type { PolicyWorld } from '../../support/policies/policy-world.ts';
 let world: PolicyWorld;
 /** Already has the annotation break-glass. */
 const GLASS_BROKEN = 'tenant-glass-broken';
+/** Without a lock, with the records of earlier ones. */
+const RECORDED = 'tenant-recorded';
 const RESERVED = [
   'kube-tenant',
   'openshift-tenant',
@@ -70,10 +74,13 @@ const RESERVED = [
   SYSTEM_NAMESPACE,
 ];
 
+const RECORDS = [ANNOTATION.token, ANNOTATION.migrations, ANNOTATION.lastAttempt, ANNOTATION.breakGlass];
+
 beforeAll(async () => {
   const annotations = { ...held.annotations, [ANNOTATION.breakGlass]: TOKEN };
   world = await startPolicyTenants([
     [GLASS_BROKEN, { ...held, annotations }, []],
+    [RECORDED, { annotations: Object.fromEntries(RECORDS.map((key) => [key, '{}'])) }, []],
     ...RESERVED.map((name): Extra => [name, held, []]),
   ]);
 });
@@ -103,6 +110,7 @@ describe(POLICY.lockKeys, () => {
     ['the token taken off', ANNOTATION.token, annotate(LOCKED, ANNOTATION.token, null)],
     ['more migrations', ANNOTATION.migrations, annotate(LOCKED, ANNOTATION.migrations)],
     ['break-glass in advance', ANNOTATION.breakGlass, annotate(LOCKED, ANNOTATION.breakGlass, TOKEN)],
+    ['the last attempt changed', ANNOTATION.lastAttempt, annotate(RECORDED, ANNOTATION.lastAttempt)],
     ['the label put on', LABEL.locked, label(FREE, 'true')],
     ['the label changed', LABEL.locked, label(LOCKED, 'false')],
     ['the label taken off', LABEL.locked, label(LOCKED, null)],
@@ -127,6 +135,25 @@ describe(POLICY.lockKeys, () => {
     ],
   ])('%s passes', async (_what, request) => {
     expect(await world.ask('editor', request)).toEqual({ by: 'none' });
+  });
+
+  test('where there is no lock, a user who may update the namespace may remove each record, and all', async () => {
+    const removals = [...RECORDS.map((key) => [key]), RECORDS].flatMap((keys) => {
+      const metadata = { annotations: Object.fromEntries(keys.map((key) => [key, null])) };
+      return ['', '/status'].map((subresource) => patchNamespace(RECORDED, { metadata }, subresource));
+    });
+    for (const request of [...removals, emptyNamespace(RECORDED)]) {
+      expect([request, await world.ask('editor', request)]).toEqual([request, { by: 'none' }]);
+    }
+    expect(await world.ask('editor', emptyNamespace(LOCKED))).toMatchObject({ by: lockKeys });
+  });
+
+  test('the refusal of another write there says that there is no lock, and has no break-glass command', async () => {
+    for (const request of [annotate(RECORDED, ANNOTATION.lastAttempt), label(FREE, 'true')]) {
+      const verdict = await world.ask('editor', request);
+      expect(verdict).toMatchObject({ by: lockKeys, text: expect.stringContaining('there is no lock') });
+      expect(JSON.stringify(verdict)).not.toContain('kubectl patch');
+    }
   });
 
   test('our own accounts pass', async () => {

@@ -64,6 +64,15 @@ describe(POLICY.raisedQuotas, () => {
     }
   });
 
+  test.each([
+    [RAISED, 'the quota is raised'],
+    [LOCKED_FENCED, 'the namespace is locked'],
+  ])('the refusal in %s says that %s', async (namespace, state) => {
+    expect(await world.ask('editor', replaceQuota(namespace))).toMatchObject({
+      text: expect.stringContaining(` while ${state} for a live migration `),
+    });
+  });
+
   test.each<[string, ApiRequest]>([
     ['an edit of its spec', changeQuota(RAISED)],
     ['though the namespace is not locked', changeQuota(STOLEN)],

@@ -48,6 +48,8 @@ const isQuotaUpdate = ({ resource, operation }: AdmissionRequest): boolean =>
 
 const CHANGES = `object.metadata[?key[0]][?key[1]]
   != (oldObject == null ? optional.none() : oldObject.metadata[?key[0]][?key[1]])`;
+const IS_LOCKED = `((oldObject == null ? optional.none() : oldObject.metadata[?'annotations'][?'mtq.kubevirt.io/lock']).hasValue()
+  || (oldObject == null ? optional.none() : oldObject.metadata[?'labels'][?'mtq.kubevirt.io/locked']).hasValue())`;
 const GLASS = "object.metadata[?'annotations'][?'mtq.kubevirt.io/break-glass']";
 const GLASS_IS_SET = `${GLASS}.hasValue()
   && ${GLASS} != (oldObject == null ? optional.none() : oldObject.metadata[?'annotations'][?'mtq.kubevirt.io/break-glass'])`;
@@ -103,7 +105,8 @@ export const MATCH_CONDITIONS: Readonly<Record<string, MatchCondition>> = {
     expression: `[['annotations', 'mtq.kubevirt.io/lock'], ['annotations', 'mtq.kubevirt.io/token'],
       ['annotations', 'mtq.kubevirt.io/migrations'], ['annotations', 'mtq.kubevirt.io/last-attempt'],
       ['labels', 'mtq.kubevirt.io/locked']].exists(key, ${CHANGES}
-      && !(oldObject == null && key[1] == 'mtq.kubevirt.io/last-attempt')) || (${GLASS_IS_SET})`,
+      && !(oldObject == null && key[1] == 'mtq.kubevirt.io/last-attempt')
+      && (object.metadata[?key[0]][?key[1]].hasValue() || ${IS_LOCKED})) || (${GLASS_IS_SET})`,
     holds: (request) => changedNamespaceKeys(request).length > 0,
   },
   'not-ours': {

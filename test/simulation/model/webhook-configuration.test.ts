@@ -116,26 +116,31 @@ describe('the match conditions', () => {
     expect(matches(locked, aRequest(fromTo(theirs, owned(theirs))))).toBe(false);
   });
 
-  // A new namespace may have a last attempt, from a backup.
+  // A new namespace may have a last attempt, from a backup. The annotation and the label each are a lock.
   test.each([
-    ['the lock annotation', annotated(ANNOTATION.lock, 'x'), true],
-    ['the last attempt', annotated(ANNOTATION.lastAttempt, 'x'), false],
-    ['the token', annotated(ANNOTATION.token, 'x'), true],
-    ['the migrations', annotated(ANNOTATION.migrations, 'x'), true],
-    ['the label', labelled(LABEL.locked), true],
-  ])('review %s when it is added, changed or removed', (_what, change, isReviewedWhenNew) => {
-    const [without, withIt] = [aNamespace(), change(aNamespace())];
-    expect(matches(keys, aRequest(fromTo(without, withIt)))).toBe(true);
-    expect(matches(keys, aRequest(fromTo(withIt, without)))).toBe(true);
-    expect(matches(keys, aRequest(fromTo(null, withIt)))).toBe(isReviewedWhenNew);
-    expect(matches(keys, aRequest(fromTo(withIt, named('other')(withIt))))).toBe(false);
-    expect(matches(keys, aRequest(fromTo(null, without)))).toBe(false);
-    expect(matches(keys, aRequest({ ...fromTo(without, withIt), ...by(userOf(SERVICE_ACCOUNT.lock)) }))).toBe(
-      false,
-    );
-    // The right alone is no break-glass.
-    expect(matches(keys, aRequest(fromTo(without, withIt)), true)).toBe(true);
-  });
+    ['the lock annotation', annotated(ANNOTATION.lock, 'x'), { isReviewedWhenNew: true, isLock: true }],
+    ['the last attempt', annotated(ANNOTATION.lastAttempt, 'x'), { isReviewedWhenNew: false, isLock: false }],
+    ['the token', annotated(ANNOTATION.token, 'x'), { isReviewedWhenNew: true, isLock: false }],
+    ['the migrations', annotated(ANNOTATION.migrations, 'x'), { isReviewedWhenNew: true, isLock: false }],
+    ['the label', labelled(LABEL.locked), { isReviewedWhenNew: true, isLock: true }],
+  ])(
+    'review %s when it is added or changed, and removed from a lock',
+    (_what, change, { isReviewedWhenNew, isLock }) => {
+      const [without, withIt] = [aNamespace(), change(aNamespace())];
+      const locked = annotated(ANNOTATION.lock, 'y');
+      expect(matches(keys, aRequest(fromTo(without, withIt)))).toBe(true);
+      expect(matches(keys, aRequest(fromTo(withIt, without)))).toBe(isLock);
+      expect(matches(keys, aRequest(fromTo(change(locked(without)), locked(without))))).toBe(true);
+      expect(matches(keys, aRequest(fromTo(null, withIt)))).toBe(isReviewedWhenNew);
+      expect(matches(keys, aRequest(fromTo(withIt, named('other')(withIt))))).toBe(false);
+      expect(matches(keys, aRequest(fromTo(null, without)))).toBe(false);
+      expect(
+        matches(keys, aRequest({ ...fromTo(without, withIt), ...by(userOf(SERVICE_ACCOUNT.lock)) })),
+      ).toBe(false);
+      // The right alone is no break-glass.
+      expect(matches(keys, aRequest(fromTo(without, withIt)), true)).toBe(true);
+    },
+  );
 
   const held = annotated(ANNOTATION.token, 'token-1')(annotated(ANNOTATION.lock, '{}')(aNamespace()));
   const broken = (word: string): Namespace => annotated(ANNOTATION.breakGlass, word)(aNamespace());

@@ -154,7 +154,7 @@ export function label(name: string, value: string | null): ApiRequest {
   return patchNamespace(name, { metadata: { labels: { [LABEL.locked]: value } } });
 }
 
-function patchNamespace(name: string, body: object, subresource = ''): ApiRequest {
+export function patchNamespace(name: string, body: object, subresource = ''): ApiRequest {
   const path = `/api/v1/namespaces/${name}${subresource}?${DRY_RUN}`;
   return { method: 'PATCH', path, body, contentType: MERGE };
 }
@@ -167,6 +167,13 @@ export function annotateByFinalize(name: string, key: string): ApiRequest {
   const body = { metadata: { name, annotations: { [key]: 'x' } }, spec: { finalizers: ['kubernetes'] } };
   return { method: 'PUT', path: `/api/v1/namespaces/${name}/finalize?${DRY_RUN}`, body };
 }
+
+/** `kubectl replace`, by a tool that owns all annotations. */
+export const emptyNamespace = (name: string): ApiRequest => ({
+  method: 'PUT',
+  path: `/api/v1/namespaces/${name}?${DRY_RUN}`,
+  body: { metadata: { name } },
+});
 
 /** The write of `lock`: annotation and label in one PUT. */
 export function replaceNamespace(name: string): ApiRequest {

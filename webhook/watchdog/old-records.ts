@@ -1,0 +1,28 @@
+import { withoutOldRecords } from '../../functions/domain/verdict/attempt.ts';
+import type { Cluster } from '../../functions/kubernetes/cluster.ts';
+import { describeError, isConflict, isNotFound } from '../../functions/kubernetes/errors.ts';
+import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
+import { named } from '../../functions/cluster/listed.ts';
+import type { Log } from '../../functions/runtime/log.ts';
+
+/** Namespaces without a lock that have one of our records, whether a step still uses it or not. */
+const LISTED_RECORDS = named(NAMESPACES, (namespace) => withoutOldRecords(namespace, Infinity) !== undefined);
+
+/**
+ * Removes from all namespaces the records that no step uses any more: `unlock` removes a last attempt only after a success, and a migration
+ * that failed may be cancelled. Leaves a namespace that cannot be written now to the next call. Rejects when the list fails.
+ */
+export async function removeOldRecords(cluster: Cluster, log: Log): Promise<void> {
+  const { items } = await cluster.list(LISTED_RECORDS, {});
+  for (const { metadata } of items) {
+    const { name } = metadata;
+    try {
+      const { object, date } = await cluster.get(NAMESPACES, { name });
+      const cleared = withoutOldRecords(object, date.getTime());
+      if (cleared !== undefined) await cluster.replace(NAMESPACES, cleared);
+    } catch (error) {
+      if (isConflict(error) || isNotFound(error)) continue;
+      log('warn', `old records were not removed: ${describeError(error)}`, { namespace: name });
+    }
+  }
+}
