@@ -422,6 +422,9 @@ export const API_SERVERS = {
   tlsName: 'kubernetes.default.svc',
 } as const;
 
+/** ANNOTATION.grant of a raise that is only tried by a dry run: without a lock POLICY.ownWrites admits no other raise. */
+export const DRY_RUN_GRANT = 'dry-run';
+
 /** Name of the ResourceQuota that `raise` asks the API server to refuse (dry run only: it never exists). */
 export const PROOF_QUOTA = 'mtq-proof';
 

@@ -1,5 +1,5 @@
 import { QUOTA_RULES } from './quotas.ts';
-import { ANNOTATION, LABEL, OUR_KEYS, POLICY } from '../../../functions/domain/names.ts';
+import { ANNOTATION, DRY_RUN_GRANT, LABEL, OUR_KEYS, POLICY } from '../../../functions/domain/names.ts';
 import { MIGRATIONS as MIGRATION_TYPE } from '../../../functions/kubernetes/resources.ts';
 import { OWN_REFUSAL } from '../../../webhook/admission/messages.ts';
 import { annotation, hole, label, list, namespaceLabel, REQUEST_HOLES, text, withHoles } from './cel.ts';
@@ -92,7 +92,9 @@ const VARIABLES: readonly Variable[] = [
   },
   {
     name: 'mayRaise',
-    expression: `${IS_RAISE} && ${isRecorded('object')} && ${namespaceLabel(LABEL.locked)}.hasValue()`,
+    // Before the lock a dry run, which says so, shows whether another party refuses the raise.
+    expression: `${IS_RAISE} && ${isRecorded('object')} && (${namespaceLabel(LABEL.locked)}.hasValue()
+      || (request.?dryRun.orValue(false) && ${annotation('object', ANNOTATION.grant)} == optional.of(${text(DRY_RUN_GRANT)})))`,
   },
   {
     name: 'wrongAmounts',

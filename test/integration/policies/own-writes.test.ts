@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   ANNOTATION,
+  DRY_RUN_GRANT,
   LABEL,
   OUR_USERS,
   POLICY,
@@ -307,6 +308,15 @@ describe('the status of a quota that is not raised', () => {
   test('may not be raised in an unlocked namespace', async () => {
     await expectVerdicts({ change: raise(CPU), refuses: RAISING, text: AMOUNT }, { namespace: FREE });
     await expectVerdicts({ change: fence }, { namespace: FREE });
+  });
+
+  test('may be raised there by `raise`, as a dry run that says so', async () => {
+    const change = all(raise(CPU), ({ metadata }) => {
+      metadata.annotations[ANNOTATION.grant] = DRY_RUN_GRANT;
+    });
+    await expectVerdicts({ change, refuses: LOWERING, text: AMOUNT }, { namespace: FREE });
+    const real = await quotaPut(change, { namespace: FREE, dry: false });
+    expect(await world.ask(SERVICE_ACCOUNT.raise, real)).toEqual(refused(AMOUNT));
   });
 });
 
