@@ -32,7 +32,9 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   [REASON.limitRange]: "Change the LimitRange or the VM's size.",
   [REASON.podSecurity]: "Change the namespace's Pod Security level or the VM.",
   [REASON.podRefused]: 'Change the webhook, policy or object that the message names.',
-  [REASON.refusedByPolicy]: 'Let our service accounts (mtq-system) through the named policy.',
+  [REASON.refusedByPolicy]:
+    'Let our service accounts (mtq-system) through the named policy, or use a quota that it spares.',
+  [REASON.dryRunFirst]: NO_ACTION,
   [REASON.reservedNamespace]: 'Move the VMs to another namespace, or free quota.',
   [REASON.skipped]: 'Remove the annotation, or free quota.',
   [REASON.incumbentPresent]: 'Remove the incumbent: never run both.',

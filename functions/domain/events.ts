@@ -35,6 +35,7 @@ const withToken = z.extend(base, { token });
 export const EVENT_DATA: Readonly<Record<EventType, z.ZodMiniType<z.infer<typeof base>>>> = {
   [EVENT.migrationFeasible]: base,
   [EVENT.migrationInfeasible]: base,
+  [EVENT.quotaUntried]: base,
   [EVENT.namespaceLocked]: withToken,
   [EVENT.quotaRaised]: withToken,
   [EVENT.quotaUndone]: withToken,

@@ -154,6 +154,8 @@ export const EVENT = {
   migrationFeasible: 'io.kubevirt.mtq.migration.feasible',
   /** A blocked migration cannot be helped now; where lock says so, feasibility reports it. */
   migrationInfeasible: 'io.kubevirt.mtq.migration.infeasible',
+  /** No raise of these quotas has been tried, or the last one was refused: dry-run it. */
+  quotaUntried: 'io.kubevirt.mtq.quota.untried',
   /** The namespace is locked: raise. */
   namespaceLocked: 'io.kubevirt.mtq.namespace.locked',
   /** The quotas are raised: see whether the pods are there. */
@@ -275,8 +277,10 @@ export const REASON = {
   podSecurity: 'PodSecurityRefuses',
   /** A webhook, a policy or another component refuses the target pod. */
   podRefused: 'PodRefusedByPolicy',
-  /** A policy refuses our writes. */
+  /** A webhook or policy refuses our writes. */
   refusedByPolicy: 'RefusedByPolicy',
+  /** A dry run shows first whether a webhook or policy refuses the raise. */
+  dryRunFirst: 'DryRunFirst',
   /** The namespace belongs to the cluster, not to a tenant. */
   reservedNamespace: 'ReservedNamespace',
   /** The namespace or the quota opts out. */

@@ -16,8 +16,10 @@ import {
 } from '../domain/verdict/report.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import { incumbentIn } from '../domain/verdict/namespace-precondition.ts';
+import { raiseRefusals } from '../domain/verdict/raise-refusal.ts';
 import type { Verdict } from '../domain/verdict/verdict.ts';
 import { verdictText } from '../domain/verdict/verdict-text.ts';
+import { vmmrqName } from '../domain/vmmrq-name.ts';
 
 export interface Nudge {
   readonly migration: Migration;
@@ -89,6 +91,14 @@ function replyOf(
     const token = state.kind === 'held' ? { token: state.lock.token } : {};
     return { reply: { ...common, type: EVENT.lockExpired, ...token } };
   }
+  if (blocked.some(isRefused)) {
+    // No event says that a webhook or policy has changed.
+    const refusalOf = raiseRefusals(snapshot);
+    const refused = snapshot.quotas.filter((quota) => refusalOf(quota) !== undefined);
+    const quotas = refused.map(({ metadata }) => metadata.name);
+    const vmmrqs = snapshot.vmmrqs.map(vmmrqName);
+    return { reply: { ...common, type: EVENT.quotaUntried, quotas, vmmrqs } };
+  }
   const infeasible = blocked.filter(({ verdict }) => verdict === 'NoFit' || verdict === 'Unsupported');
   const [first] = infeasible;
   if (first === undefined) return {};
@@ -96,6 +106,9 @@ function replyOf(
   const migrations = infeasible.map(({ migration }) => migration);
   return { reply: { ...common, type: EVENT.migrationInfeasible, migrations, reason, message } };
 }
+
+const isRefused = ({ verdict, reason }: Verdict): boolean =>
+  verdict === 'Unsupported' && reason === REASON.refusedByPolicy;
 
 /** The names of their VMIs. */
 function vmiNamesOf({ migrations }: NamespaceSnapshot, feasible: Assessment['migrations']): string[] {

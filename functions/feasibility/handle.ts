@@ -41,7 +41,7 @@ export const feasibility: Step = {
     { type: EVENT.migrationInfeasible, source: sourceOf('lock') },
   ],
   skipOutcome: (request) => (canSkip(request) ? NOTHING : undefined),
-  replies: [EVENT.migrationFeasible, EVENT.migrationInfeasible, EVENT.lockExpired],
+  replies: [EVENT.migrationFeasible, EVENT.migrationInfeasible, EVENT.quotaUntried, EVENT.lockExpired],
   handle,
 };
 

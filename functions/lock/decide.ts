@@ -4,6 +4,7 @@ import { grantOf } from '../domain/quota/grant.ts';
 import { EVENT_REASON, REASON, type Reason } from '../domain/names.ts';
 import type { Namespace } from '../domain/objects.ts';
 import { ordersOf, type ReservationOrder } from '../domain/total/reservation.ts';
+import { triedRaises } from '../domain/verdict/raise-refusal.ts';
 import { involvedMigration, type EventReport } from '../domain/verdict/report.ts';
 import { verdictText } from '../domain/verdict/verdict-text.ts';
 import { vmmrqName } from '../domain/vmmrq-name.ts';
@@ -20,6 +21,8 @@ export type LockDecision =
       readonly lock: Lock;
       /** What must be entered in VMMRQs with a total before the lock is set. */
       readonly orders: readonly ReservationOrder[];
+      /** Quotas whose raise is new to the API server's webhooks and policies: a dry run comes first. */
+      readonly untried: readonly string[];
       /** The namespace with the lock: the one write, with the resourceVersion that was read. */
       readonly namespace: Namespace;
       readonly reason: Reason;
@@ -66,11 +69,17 @@ export function decide(
     kind: 'acquire',
     lock,
     orders,
+    untried: untriedOf(lock, snapshot),
     namespace: withLock(snapshot.namespace, lock),
     reason: REASON.locked,
     message: `locked for ${migrations.map(({ name }) => name).join(', ')}`,
   };
 }
+
+const untriedOf = ({ quotas }: Lock, snapshot: NamespaceSnapshot): string[] => {
+  const tried = new Set(snapshot.quotas.filter(triedRaises(snapshot)).map(({ metadata }) => metadata.uid));
+  return quotas.filter(({ uid }) => !tried.has(uid)).map(({ name }) => name);
+};
 
 type LeaveDecision = Extract<LockDecision, { kind: 'leave' }>;
 

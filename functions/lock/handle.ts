@@ -35,7 +35,7 @@ const ROUNDS = 3;
 export const lock: Step = {
   name: 'lock',
   triggers: [{ type: EVENT.migrationFeasible }],
-  replies: [EVENT.namespaceLocked, EVENT.migrationInfeasible, EVENT.lockExpired],
+  replies: [EVENT.namespaceLocked, EVENT.quotaUntried, EVENT.migrationInfeasible, EVENT.lockExpired],
   isSerialized: true,
   handle,
 };
@@ -69,6 +69,9 @@ async function attempt(request: StepRequest, context: StepContext): Promise<Outc
   if (decision.kind !== 'acquire') return answer(request, decision);
   const { namespace } = request;
   const { lock: acquired, orders } = decision;
+  // `raise` names the quotas that a dry run has raised. A forged name only costs a lock that raises nothing.
+  const untried = decision.untried.filter((name) => request.quotas?.includes(name) !== true);
+  if (untried.length > 0) return dryRunFirst(request, decision, untried);
   const full = await addReservations({ namespace, token: acquired.token }, orders, context);
   return full === undefined ? acquire(decision, context) : answer(request, leaveBecauseOf(full));
 }
@@ -127,6 +130,28 @@ function answer({ namespace, id }: StepRequest, decision: Exclude<LockDecision, 
     case 'goOn':
       return { reason, message, reply: lockedEvent(namespace, decision.lock) };
   }
+}
+
+/** Asks `raise` to try the raise by a dry run: no lock is taken only to learn that a webhook or policy refuses it. */
+function dryRunFirst(
+  { namespace, id, vmis }: StepRequest,
+  { lock: { migrations, vmmrqs } }: AcquireDecision,
+  quotas: readonly string[],
+): Outcome {
+  return {
+    reason: REASON.dryRunFirst,
+    message: `a dry run shows first whether the raise of ${quotas.join(', ')} is refused`,
+    reply: {
+      type: EVENT.quotaUntried,
+      from: 'lock',
+      namespace,
+      cause: id,
+      migrations: migrations.map(({ name, uid }) => ({ name, uid })),
+      quotas,
+      vmmrqs,
+      ...(vmis === undefined ? {} : { vmis }),
+    },
+  };
 }
 
 /** Names what `raise` reads first, so that `raise` need not read the namespace for it. */

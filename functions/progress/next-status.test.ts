@@ -463,7 +463,7 @@ describe('events', () => {
     const refused = but({ blockedBy: { Quota: 1 }, buckets: [{ name: 'blocked', count: 1, vms }] });
     expect(after(aDrain([1], refused)).message).toBe(
       'of 1 VMs left, 1 do not get on: 1 Quota, such as tenant/vm0 (RefusedByPolicy: no). ' +
-        'Let our service accounts (mtq-system) through the named policy.',
+        'Let our service accounts (mtq-system) through the named policy, or use a quota that it spares.',
     );
   });
 

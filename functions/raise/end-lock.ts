@@ -1,4 +1,5 @@
 import { isLockExpired, lockOf, LOCK_VERSION, withLock, type Lock } from '../domain/lock.ts';
+import { withRefusals, type RaiseRefusal } from '../domain/verdict/raise-refusal.ts';
 import { EVENT, REASON, type Reason } from '../domain/names.ts';
 import { ignoreNotFound, isConflict } from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
@@ -10,6 +11,8 @@ export interface Ending {
   readonly token: string;
   readonly reason: Reason;
   readonly message: string;
+  /** The quotas of which the API server refused the raise. */
+  readonly refused?: readonly RaiseRefusal[];
 }
 
 /**
@@ -17,7 +20,7 @@ export interface Ending {
  * another token is left alone. undefined: another writer was first.
  */
 export async function endLock(
-  { namespace, token, reason, message }: Ending,
+  { namespace, token, reason, message, refused = [] }: Ending,
   { cluster }: Pick<StepContext, 'cluster'>,
 ): Promise<Outcome | undefined> {
   const read = await ignoreNotFound(cluster.get(NAMESPACES, { name: namespace }));
@@ -32,8 +35,9 @@ export async function endLock(
   const now = read.date.getTime();
   if (!isLockExpired(state.lock, now)) {
     const ended: Lock = { ...state.lock, expiresAt: new Date(now).toISOString(), ended: { reason, message } };
+    const tried = refused.map(({ quota }) => quota);
     try {
-      await cluster.replace(NAMESPACES, withLock(read.object, ended));
+      await cluster.replace(NAMESPACES, withLock(withRefusals(read.object, { tried, refused }, now), ended));
     } catch (error) {
       if (isConflict(error)) return undefined;
       throw error;

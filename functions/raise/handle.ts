@@ -3,31 +3,33 @@ import type { StepRequest } from '../eventing/step-request.ts';
 import type { ApiServers } from '../domain/api-servers.ts';
 import { isLockExpired, lockOf, LOCK_VERSION, type Lock } from '../domain/lock.ts';
 import { ANNOTATION, EVENT, REASON } from '../domain/names.ts';
-import type { Namespace, ResourceQuota, Vmmrq } from '../domain/objects.ts';
+import type { Namespace, ResourceQuota } from '../domain/objects.ts';
 import type { ProvenLock } from '../domain/proof.ts';
 import { readApiServers } from '../cluster/api-servers.ts';
 import { proveAtEach, type ProofResult } from '../cluster/proof.ts';
 import type { Read } from '../kubernetes/cluster.ts';
-import { clusterWideName } from '../domain/vmmrq-name.ts';
-import { CLUSTER_VMMRQS, NAMESPACES, VMMRQS } from '../kubernetes/resources.ts';
+import { NAMESPACES } from '../kubernetes/resources.ts';
 import { getQuota } from '../cluster/quotas.ts';
 import { ignoreNotFound } from '../kubernetes/errors.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { decide, isRaisedAlready, type RaiseSnapshot } from './decide.ts';
+import { dryRun } from './dry-run.ts';
 import { endLock, type Ending } from './end-lock.ts';
+import { readEach, readVmmrqs } from './read-vmmrqs.ts';
 import { report } from './report.ts';
 import { writeAll } from './write.ts';
 
 /** Rounds after lost races, each from the quotas' GET; then the Broker retries. */
 const ROUNDS = 5;
 
-/** Raises the lock's quotas, only while the lock is held and proven; again where a recount undid the raise. */
+/** Raises the lock's quotas, only while the lock is held and proven; again where a recount undid the raise. Before a lock: by a dry run. */
 export const raise: Step = {
   name: 'raise',
-  triggers: [{ type: EVENT.namespaceLocked }, { type: EVENT.quotaUndone }],
-  replies: [EVENT.quotaRaised, EVENT.lockExpired],
+  triggers: [{ type: EVENT.namespaceLocked }, { type: EVENT.quotaUndone }, { type: EVENT.quotaUntried }],
+  replies: [EVENT.quotaRaised, EVENT.migrationFeasible, EVENT.lockExpired],
   isSerialized: true,
-  handle,
+  handle: (request, context) =>
+    request.type === EVENT.quotaUntried ? dryRun(request, context) : handle(request, context),
 };
 
 async function handle(
@@ -128,7 +130,8 @@ async function attempt(raiseAttempt: RaiseAttempt, context: StepContext): Promis
     isHeld: () => isHeld(about, context),
   });
   if (written.kind === 'refused') {
-    return end({ ...about, reason: REASON.refusedByPolicy, message: written.reason }, context);
+    const [{ message }] = written.refused;
+    return end({ ...about, reason: REASON.refusedByPolicy, message, refused: written.refused }, context);
   }
   if (written.kind === 'again') return 'again';
   context.inBackground(() => report(gathered, written.quotas, context));
@@ -236,33 +239,4 @@ async function lockOfProof(
     ...(incumbent === undefined ? {} : { incumbent }),
   };
   return { ...lock, labels, ...stated };
-}
-
-/** Maximum number of VMMRQs that are read one by one, in parallel: a list waits for the API server's cache, a GET never does. */
-const FEW = 3;
-
-/** The VMMRQs that the lock names, as they are now. Where they are many, or it names none: all of the namespace. */
-async function readVmmrqs(
-  namespace: string,
-  names: readonly string[],
-  { cluster }: StepContext,
-): Promise<readonly Vmmrq[]> {
-  const ofCluster = names.flatMap((name) => clusterWideName(name) ?? []);
-  const own = names.filter((name) => clusterWideName(name) === undefined);
-  const isListed = names.length === 0 || own.length > FEW;
-  const [wide, ofNamespace] = await Promise.all([
-    readEach(ofCluster, (name) => cluster.get(CLUSTER_VMMRQS, { name })),
-    isListed
-      ? cluster.list(VMMRQS, { namespace }).then(({ items }) => items)
-      : readEach(own, (name) => cluster.get(VMMRQS, { namespace, name })),
-  ]);
-  return [...wide, ...ofNamespace];
-}
-
-async function readEach<T>(
-  names: readonly string[],
-  read: (name: string) => Promise<{ readonly object: T }>,
-): Promise<T[]> {
-  const found = await Promise.all([...new Set(names)].map((name) => ignoreNotFound(read(name))));
-  return found.flatMap((each) => (each === undefined ? [] : [each.object]));
 }

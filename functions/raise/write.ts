@@ -2,6 +2,7 @@ import type { ResourceQuota } from '../domain/objects.ts';
 import { ignoreNotFound, isConflict, isNotFound, isRejected, refusalOf } from '../kubernetes/errors.ts';
 import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 import { inTurn, isThin, thinned } from '../cluster/quotas.ts';
+import type { RaiseRefusal } from '../domain/verdict/raise-refusal.ts';
 import type { StepContext } from '../host/step.ts';
 import { raiseOf, type RaiseSnapshot } from './decide.ts';
 
@@ -13,7 +14,7 @@ export type Written =
   | { readonly kind: 'done'; readonly quotas: readonly ResourceQuota[] }
   /** Something else changed: decide again. */
   | { readonly kind: 'again' }
-  | { readonly kind: 'refused'; readonly reason: string };
+  | { readonly kind: 'refused'; readonly refused: readonly [RaiseRefusal, ...RaiseRefusal[]] };
 
 interface Writer extends Pick<StepContext, 'cluster'> {
   /** Whether the token holds the namespace: read after this call. */
@@ -30,9 +31,14 @@ export async function writeAll(
   const failures = results.flatMap((result) =>
     result.status === 'rejected' ? [result.reason as unknown] : [],
   );
-  const rejection = failures.find(isRejected);
-  if (rejection !== undefined)
-    return { kind: 'refused', reason: refusalOf('a write to a ResourceQuota', rejection) };
+  const [refusal, ...refusals] = writes.flatMap((quota, index): RaiseRefusal[] => {
+    const result = results[index];
+    if (result?.status !== 'rejected' || !isRejected(result.reason)) return [];
+    return [
+      { quota, message: refusalOf(`the raise of ResourceQuota ${quota.metadata.name}`, result.reason) },
+    ];
+  });
+  if (refusal !== undefined) return { kind: 'refused', refused: [refusal, ...refusals] };
   const [failure] = failures;
   if (failure !== undefined) throw new Error('a ResourceQuota could not be raised', { cause: failure });
   const quotas = results.flatMap((result) => (result.status === 'fulfilled' ? (result.value ?? []) : []));

@@ -62,6 +62,7 @@ describe('steps ⇄ Triggers', () => {
     expect(consumers).toEqual({
       [EVENT.migrationFeasible]: ['lock'],
       [EVENT.migrationInfeasible]: ['feasibility'],
+      [EVENT.quotaUntried]: ['raise'],
       [EVENT.namespaceLocked]: ['raise'],
       [EVENT.quotaRaised]: ['lower'],
       [EVENT.quotaUndone]: ['raise'],

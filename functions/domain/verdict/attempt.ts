@@ -19,6 +19,11 @@ const attemptSchema = z.looseObject({
   of: z.string(),
   /** Fingerprint of the sizes that a raise was made for, if it admitted no pod. */
   sized: z.optional(z.string()),
+  /** The quotas of which the API server refused the last raise (raise-refusal.ts). */
+  refused: z.catch(
+    z.optional(shortList(z.object({ uid: z.string(), of: z.string(), message: z.string() }))),
+    undefined,
+  ),
 });
 
 /** The content of the last-attempt annotation, written by unlock. */
@@ -162,6 +167,7 @@ export function afterFailure(last: Attempt | undefined, result: AttemptResult): 
     outcome: LOCK_OUTCOME.failed,
     of: result.fingerprint,
     ...(result.sized === undefined ? {} : { sized: result.sized }),
+    ...(last?.refused === undefined ? {} : { refused: last.refused }),
   };
 }
 

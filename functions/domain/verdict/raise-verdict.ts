@@ -22,6 +22,7 @@ import { quotaCoversPod } from '../quota/scopes.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
 import { afterOtherLocks, beyondTotals, type Wanted } from './total-verdict.ts';
 import type { Allocation, Lack, RaiseCandidate } from './allocation.ts';
+import { raiseRefusals } from './raise-refusal.ts';
 import { verdictResult, type VerdictResult } from './verdict.ts';
 
 /** What these pods together lack of the quotas that count them, after the reserved amounts. */
@@ -63,7 +64,8 @@ function evaluate(
   const { snapshot } = allocation;
   const { givers } = missing;
   const what = describeBlocking(blocking, 'lacks');
-  const unwanted = skippedBecause(all, snapshot) ?? notGivenTo(missing, snapshot);
+  const unwanted =
+    skippedBecause(all, snapshot) ?? notGivenTo(missing, snapshot) ?? refusedBecause(all, snapshot);
   if (unwanted !== undefined) return { ...unwanted, message: `${unwanted.message}; ${what}` };
   const pods = next === undefined ? [size] : [size, next];
   const tooMuch = beyondGiven(all, givers, snapshot).length > 0;
@@ -153,6 +155,19 @@ function skippedBecause(
   if (skipped === undefined) return undefined;
   const message = `ResourceQuota ${skipped.quota.name} opts out by the annotation ${ANNOTATION.skip}`;
   return verdictResult('Unsupported', REASON.skipped, message);
+}
+
+/** The API server refused the last raise of one of them: only another dry run shows whether it still does. */
+function refusedBecause(
+  blocking: readonly Blocking[],
+  snapshot: NamespaceSnapshot,
+): VerdictResult | undefined {
+  const refusalOf = raiseRefusals(snapshot);
+  const uids = new Set(blocking.map(({ quota }) => quota.uid));
+  const [message] = snapshot.quotas
+    .filter(({ metadata }) => uids.has(metadata.uid))
+    .flatMap((quota) => refusalOf(quota) ?? []);
+  return message === undefined ? undefined : verdictResult('Unsupported', REASON.refusedByPolicy, message);
 }
 
 /** Why no VMMRQ gives to the migration; undefined: one does. */

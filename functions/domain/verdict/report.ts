@@ -129,11 +129,13 @@ const HINDRANCES: readonly string[] = [REASON.noProof, REASON.refusedByPolicy, R
  */
 function attemptConditions({ status }: Vmmrq, snapshot: NamespaceSnapshot): ConditionChange[] {
   const last = lastAttemptOf(snapshot.namespace, snapshot.now);
-  const shown = last === undefined ? undefined : conditionOf(last);
-  if (shown === 'unchanged') return [];
+  const wanted = last === undefined ? undefined : conditionOf(last);
+  if (wanted === 'unchanged') return [];
   return [CONDITION.raisedButNotAdmitted, CONDITION.conflict].flatMap((type): ConditionChange[] => {
-    if (last !== undefined && type === shown) {
+    if (last !== undefined && type === wanted) {
       const message = type === CONDITION.conflict ? [] : lastRejections(snapshot);
+      const refused = (last.refused ?? []).map((each) => shown(each.message));
+      if (refused.length > 0) return [failing(type, refused.join('\n'), [REASON.refusedByPolicy])];
       return [failing(type, [endOf(last), ...message].join('\n'), [last.reason])];
     }
     const wasSaid = status?.conditions?.some((before) => before.type === type) === true;
@@ -142,7 +144,8 @@ function attemptConditions({ status }: Vmmrq, snapshot: NamespaceSnapshot): Cond
 }
 
 /** The condition that is True after it; undefined: neither. unchanged: it raised nothing, so what failed before it still counts. */
-function conditionOf({ outcome, reason, failures }: Attempt): string | undefined {
+function conditionOf({ outcome, reason, failures, refused = [] }: Attempt): string | undefined {
+  if (refused.length > 0) return CONDITION.conflict;
   if (outcome === LOCK_OUTCOME.admitted || reason === REASON.ended) return undefined;
   if (HINDRANCES.includes(reason)) return CONDITION.conflict;
   if (failures === 0) return undefined;

@@ -37,6 +37,8 @@ const REQUESTS: Readonly<Record<string, readonly string[]>> = {
     'get virtualmachinemigrationresourcequotas',
     'list endpointslices',
     'update resourcequotas/status',
+    // Of a quota that was never raised.
+    'update resourcequotas/status (dry run)',
   ],
   lower: ['create events', 'get resourcequotas', 'list pods', 'update resourcequotas/status'],
   unlock: ['get namespaces', 'get resourcequotas', 'update namespaces'],

@@ -11,7 +11,7 @@ import { feasibility } from '../../../functions/feasibility/handle.ts';
 import type { Outcome } from '../../../functions/host/step.ts';
 import { lock } from '../../../functions/lock/handle.ts';
 import { afterAttempt, anAttempt, anExpiredLock, lockedBy } from '../../support/builders/namespace.ts';
-import { aGrant, holding } from '../../support/builders/quota.ts';
+import { aGrant, fencedBy, holding } from '../../support/builders/quota.ts';
 import { aView } from '../../support/builders/snapshot.ts';
 import { quota, TENANT, tenantNamespace, vmmrq } from '../world/objects.ts';
 import { aBlockedTenant, BLOCKED, FULL, give, GIVES, runStep } from '../world/one-step.ts';
@@ -30,8 +30,11 @@ test('feasibility works with a watch cache that lacks the migration of the event
   expect(reply?.type).toBe(EVENT.migrationFeasible);
 });
 
+/** By an earlier cycle, so that no dry run comes first. */
+const wasRaised = fencedBy('token-before');
+
 const aQuota = (hard: ResourceList, status: ResourceQuota['status']): ResourceQuota => ({
-  ...quota('quota', 'uid-of-quota', hard),
+  ...wasRaised(quota('quota', 'uid-of-quota', hard)),
   ...(status === undefined ? {} : { status }),
 });
 const FULL_QUOTA = aQuota(FULL, { hard: FULL, used: FULL });

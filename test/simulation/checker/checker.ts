@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Amounts } from '../../../functions/domain/quota/charged.ts';
 import { grantOf } from '../../../functions/domain/quota/grant.ts';
 import { KUBEVIRT, LABEL } from '../../../functions/domain/names.ts';
+import { raiseRefusals } from '../../../functions/domain/verdict/raise-refusal.ts';
 import type { Namespace, ResourceQuota, Vmmrq } from '../../../functions/domain/objects.ts';
 import {
   CLUSTER_VMMRQS,
@@ -150,6 +151,7 @@ export class Checker {
     if (!isLockHeld) return;
     this.#raises.begin(this.#vmmrqs());
     this.#checkLockedFor();
+    this.#checkRaisable(namespace);
     for (const { quota, name } of this.ledgers.values()) {
       if (grantOf(quota).kind !== 'none' && !this.locks.isOrphanOfBroken(quota)) {
         this.violation ??= `I2: locked while ResourceQuota ${name} holds a grant`;
@@ -165,6 +167,16 @@ export class Checker {
         this.violation ??= `I1: locked for ${name} (${uid}), which no quota kept out`;
       if (!this.#purposes.isTrue(migration))
         this.violation ??= `I5: ${name} counts as ${purpose}, and is not`;
+    }
+  }
+
+  /** No lock is taken for a quota whose raise is known to be refused. */
+  #checkRaisable(namespace: Namespace): void {
+    const refusalOf = raiseRefusals({ namespace, now: Infinity });
+    for (const { uid } of this.locks.lock?.quotas ?? []) {
+      const quota = this.ledgers.get(uid)?.quota;
+      if (quota === undefined || refusalOf(quota) === undefined) continue;
+      this.violation ??= `I7: locked for ResourceQuota ${quota.metadata.name}, whose raise is refused`;
     }
   }
 

@@ -29,6 +29,7 @@ export interface AdmissionParts {
   readonly ask: Webhook;
   readonly mayOverride: (user: string) => boolean;
   readonly mayPatchNodes: (user: string) => boolean;
+  readonly refuses: (attributes: Attributes) => boolean;
   readonly apiErrors: ApiErrors;
   /** Whether our policies are installed; the webhooks always are. */
   readonly hasPolicies: boolean;
@@ -67,6 +68,8 @@ export class Admission {
       this.#policyOnRaisedQuotas(attributes);
       this.#policyOnPurposes(attributes);
     }
+    if (this.#parts.refuses(attributes))
+      this.#refuseBy('policy-of-another-party', attributes, 'status is immutable');
     await this.#webhooks(attributes);
     await this.#parts.quota.evaluate(attributes);
   }

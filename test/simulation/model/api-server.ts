@@ -1,6 +1,7 @@
 import type { Namespace, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { Admission } from './admission.ts';
+import type { Attributes } from './attributes.ts';
 import { Cache } from './cache.ts';
 import { Client, type ModelCluster } from './client.ts';
 import { QuotaAdmission } from './quota-admission.ts';
@@ -24,6 +25,8 @@ export interface ApiServerParts {
   readonly mayOverride?: (user: string) => boolean;
   /** Left out: all may. */
   readonly mayPatchNodes?: (user: string) => boolean;
+  /** Whether a policy of another party refuses the write; left out: there is none. */
+  readonly refuses?: (attributes: Attributes) => boolean;
   /** Without our policies, as on the API server that the model is compared with. */
   readonly hasPolicies?: false;
 }
@@ -43,7 +46,7 @@ export class ApiServer {
 
   constructor(parts: ApiServerParts) {
     const { name, store, now, admission, hasPolicies = true } = parts;
-    const { mayOverride = () => false, mayPatchNodes = () => true } = parts;
+    const { mayOverride = () => false, mayPatchNodes = () => true, refuses = () => false } = parts;
     this.name = name;
     this.#parts = parts;
     this.caches = {
@@ -56,7 +59,7 @@ export class ApiServer {
     this.#refusals = apiErrors;
     this.#admission = new Admission({
       ...{ store, namespaces, quota, ask: admission },
-      ...{ mayOverride, mayPatchNodes, apiErrors, hasPolicies },
+      ...{ mayOverride, mayPatchNodes, refuses, apiErrors, hasPolicies },
     });
     this.#watches = new Watches(store);
   }

@@ -27,6 +27,8 @@ export const smallCase = (migrations: number): Scenario => ({
   writesEvents: true,
   tenants: 0,
   quotaMs: 20,
+  areTried: true,
+  refusesRaises: false,
   knativeGoneAt: undefined,
   pacing: { suspendRate: 1, longDelayRate: 0, maxDelayMs: 0 },
   rates: {},

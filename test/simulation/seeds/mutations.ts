@@ -463,6 +463,22 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'the verdict does not know that the raise is refused',
+    breaks: ['I7'],
+    edits: [
+      {
+        file: 'functions/domain/verdict/raise-verdict.ts',
+        find: "message === undefined ? undefined : verdictResult('Unsupported', REASON.refusedByPolicy, message);",
+        replace: 'undefined;',
+      },
+      {
+        file: 'functions/lock/handle.ts',
+        find: '  if (untried.length > 0) return dryRunFirst(request, decision, untried);',
+        replace: '  if (untried.length > 99) return dryRunFirst(request, decision, untried);',
+      },
+    ],
+  },
+  {
     name: 'the raise gives twice what the VMMRQs give',
     breaks: ['I5'],
     edits: [

@@ -275,6 +275,7 @@ export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
     if (kind < 5) world.quotas.isGone = true;
     else world.away(world.quotas, kind < 25 ? Infinity : random.below(6_000));
   },
+  refuseRaises: (world) => (world.refusesRaises = !world.refusesRaises),
   recount: (world) => world.quotas.recount(),
   breakWatches: (world) => world.breakWatches(),
   copyMarks: (world, random) =>

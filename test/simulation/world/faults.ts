@@ -46,6 +46,7 @@ export const FAULTS = {
   brokerDown: 'the Broker is away for a while, and events sent meanwhile are lost',
   sourceDown: 'the adapter of the source is away for a while',
   pauseQuotas: 'the quota controller stops: for a while, until the faults end, or for good',
+  refuseRaises: 'another party installs a policy that refuses our raises, or removes it',
   recount: 'the quota controller counts every quota again',
   breakWatches: 'an API server ends every watch',
   copyMarks: 'a tenant gives a migration of its own, or a VM, the marks of KubeVirt’s',

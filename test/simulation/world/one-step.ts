@@ -1,6 +1,14 @@
 import type { StepRequest } from '../../../functions/eventing/step-request.ts';
 import { lockOf } from '../../../functions/domain/lock.ts';
-import { EVENT, KIND, SOURCE_EVENT, userOf, WEBHOOK } from '../../../functions/domain/names.ts';
+import {
+  ANNOTATION,
+  EVENT,
+  KIND,
+  LOCK_OUTCOME,
+  SOURCE_EVENT,
+  userOf,
+  WEBHOOK,
+} from '../../../functions/domain/names.ts';
 import type { Namespace } from '../../../functions/domain/objects.ts';
 import { proofOf } from '../../../functions/domain/proof.ts';
 import { parseEventObject } from '../../../functions/eventing/event-object.ts';
@@ -38,7 +46,10 @@ export function aBlockedTenant(parts: Partial<ApiServerParts> = {}): Model {
   store.put(tenantNamespace('uid-of-tenant'));
   store.put(vm);
   store.put(running(launcherPod(vm, { requests: LAUNCHER })));
-  store.put({ ...quota('quota', 'uid-of-quota', FULL), status: { hard: FULL, used: FULL } });
+  const full = quota('quota', 'uid-of-quota', FULL);
+  // An earlier cycle has raised it.
+  const annotations = { [ANNOTATION.lastRelease]: `token-before ${LOCK_OUTCOME.admitted}` };
+  store.put({ ...full, metadata: { ...full.metadata, annotations }, status: { hard: FULL, used: FULL } });
   store.put(BLOCKED);
   return model;
 }

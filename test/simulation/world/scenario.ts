@@ -54,6 +54,10 @@ export interface Scenario {
   readonly tenants: number;
   /** Maximal delay of the quota controller, milliseconds; beyond 500 `lower` writes status.hard itself. */
   readonly quotaMs: number;
+  /** The quotas have been raised before. */
+  readonly areTried: boolean;
+  /** A policy of another party refuses our raises, from the beginning to the end of the faults. */
+  readonly refusesRaises: boolean;
   /** From this turn on Knative is gone, and only the guard is left. undefined: Knative stays. */
   readonly knativeGoneAt: number | undefined;
   /** Requests of the project's processes that always fail. */
@@ -149,6 +153,8 @@ export function scenarioOf(seed: number): Scenario {
     writesEvents: random.chance(0.5),
     tenants: random.pick([0, 1, 1, 1, 2]),
     quotaMs: random.pick([20, 20, 200, 1_500]),
+    areTried: false,
+    refusesRaises: false,
     knativeGoneAt: random.chance(0.12) ? random.between(5, 150) : undefined,
     broken: random.chance(0.12) ? brokenOf(random) : undefined,
     pacing: {
@@ -160,7 +166,7 @@ export function scenarioOf(seed: number): Scenario {
     focus,
     isBlockedAtStart: random.chance(0.7),
   };
-  return specialOf(scenario, random);
+  return withRefusals(specialOf(scenario, random));
 }
 
 /** What would be too rare by chance. */
@@ -168,6 +174,15 @@ function specialOf(scenario: Scenario, random: Random): Scenario {
   if (random.chance(0.25)) return withTotal(scenario, random);
   if (random.chance(0.05)) return withEditsDuringLock(scenario, random);
   return random.chance(0.05) ? withTwoPurposes(scenario) : withOtherOrigins(scenario);
+}
+
+/** Another party's policy comes and goes. By a stream of its own: what a seed was before stays. */
+function withRefusals(scenario: Scenario): Scenario {
+  const random = new Random(scenario.seed + 0.625 * 2 ** 32);
+  const areTried = random.chance(0.7);
+  if (random.chance(0.9)) return { ...scenario, areTried };
+  const rates = { ...scenario.rates, refuseRaises: random.pick([0.005, 0.02]) };
+  return { ...scenario, areTried, refusesRaises: random.chance(0.5), rates };
 }
 
 /** Of updates and of the descheduler; and tenants copy their marks. By a stream of its own: what a seed was before stays. */

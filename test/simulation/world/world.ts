@@ -1,3 +1,4 @@
+import { ANNOTATION, LABEL, LOCK_OUTCOME } from '../../../functions/domain/names.ts';
 import { toCloudEvent } from '../../../functions/eventing/cloud-events.ts';
 import type { OurEvent } from '../../../functions/domain/events.ts';
 import type { KubernetesObject, ResourceQuota } from '../../../functions/domain/objects.ts';
@@ -7,7 +8,7 @@ import { podUsage } from '../../../functions/domain/sizing/pod-usage.ts';
 import { ApiError } from '../../../functions/kubernetes/errors.ts';
 import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import type { AdmissionRequest, AdmissionResponse } from '../../../webhook/admission/admission.ts';
-import { inNamespace } from '../../support/builders/object.ts';
+import { annotated, inNamespace } from '../../support/builders/object.ts';
 import { Broker } from './broker.ts';
 import { ClusterChecker } from '../checker/cluster-checker.ts';
 import type { Writing } from '../checker/locks.ts';
@@ -19,6 +20,7 @@ import { Guard } from './guard.ts';
 import { startKubeVirt } from './kubevirt.ts';
 import { Life } from '../engine/life.ts';
 import { ApiServer } from '../model/api-server.ts';
+import type { Attributes } from '../model/attributes.ts';
 import type { Cache } from '../model/cache.ts';
 import { canonicalList } from '../model/canonical.ts';
 import { QuotaController } from '../model/quota-controller.ts';
@@ -83,6 +85,8 @@ export class World {
   readonly source: Source;
   readonly functions: Functions;
   readonly guards: readonly Guard[];
+  /** A policy of another party refuses our raises. */
+  refusesRaises: boolean;
   /** Migrations of these UIDs fail instead of succeeding. */
   readonly failing = new Set<string>();
   readonly tenants: readonly Tenant[];
@@ -110,6 +114,7 @@ export class World {
 
   constructor(scenario: Scenario, { plan, trace = false }: WorldOptions = {}) {
     this.scenario = scenario;
+    this.refusesRaises = scenario.refusesRaises;
     const { seed, rates, focus, pacing, settleMs, lockSeconds } = scenario;
     const { time } = this;
     this.trace = new Trace(trace, () => time.now);
@@ -249,6 +254,7 @@ export class World {
     this.broker.isDown = this.isKnativeGone;
     this.source.isDown = this.isKnativeGone;
     this.quotas.isDown = false;
+    this.refusesRaises = false;
   }
 
   get isKnativeGone(): boolean {
@@ -329,7 +335,7 @@ export class World {
   }
 
   #setUpTenant(namespace: string): void {
-    const { vms, quotas, gives } = this.scenario;
+    const { vms, quotas, gives, areTried } = this.scenario;
     const { store } = this;
     const own = inNamespace(namespace);
     store.put(tenantNamespace(store.newUid(), namespace));
@@ -347,7 +353,8 @@ export class World {
           key.endsWith('cpu') ? String(vms) : key === 'pods' ? String(vms) : `${String(vms)}Gi`,
         ]),
       );
-      const counted: ResourceQuota = { ...own(quota(name, store.newUid(), hard)), status: { hard, used } };
+      const made = own(quota(name, store.newUid(), hard));
+      const counted: ResourceQuota = { ...(areTried ? tried(made) : made), status: { hard, used } };
       this.#putSeen(counted);
     }
   }
@@ -371,6 +378,7 @@ export class World {
         behind: () => this.#behind(),
         mayOverride: (user) => user === BREAK_GLASS,
         mayPatchNodes: (user) => user !== TENANT_USER,
+        refuses: (attributes) => this.refusesRaises && isRaise(attributes),
       });
       return server;
     });
@@ -482,6 +490,16 @@ export class World {
     for (const server of this.servers) server.endOverdueWatches();
   }
 }
+
+/** After an earlier cycle. */
+const tried = annotated(ANNOTATION.lastRelease, `token-before ${LOCK_OUTCOME.admitted}`);
+
+/** Lower and fence are not refused: what they cannot write, only a recount mends. */
+const isRaise = ({ type, operation, object, oldObject }: Attributes): boolean =>
+  type.kind === RESOURCE_QUOTAS.kind &&
+  operation === 'UPDATE' &&
+  object.metadata.labels?.[LABEL.raised] !== undefined &&
+  oldObject.metadata.labels?.[LABEL.raised] === undefined;
 
 /** VMs of different namespaces have different names, and so their launchers. */
 const vmName = (namespace: string, index: number): string =>
