@@ -17,7 +17,7 @@ const REVIEWS: ResourceType<AccessReview> = {
 
 /** A verb on a kind. */
 export interface Right {
-  readonly verb: 'create' | 'get' | 'list' | 'watch' | 'patch' | 'override';
+  readonly verb: 'create' | 'get' | 'list' | 'watch' | 'patch' | 'override' | 'impersonate';
   readonly type: Pick<ResourceType, 'apiVersion' | 'plural'>;
   /** The namespace; all namespaces, or cluster-scoped, by default. */
   readonly namespace?: string;

@@ -17,6 +17,8 @@ export interface ConnectionFlags {
 
 export interface Session {
   readonly cluster: ApiServer;
+  /** The same API server as another user, whom the user must have the right to impersonate. Left out: nobody else. */
+  readonly as?: (user: string) => ApiServer;
   /** The namespace of the flag, else of the context, else `default`. */
   readonly namespace: string;
 }
@@ -42,8 +44,23 @@ export function connect(
   { context, namespace, ...flags }: ConnectionFlags,
   silenceMs: number = SILENCE_MS,
 ): Session {
-  const config = load(flags);
-  if (context !== undefined) config.setCurrentContext(context);
+  const loaded = (): KubeConfig => {
+    const config = load(flags);
+    if (context !== undefined) config.setCurrentContext(context);
+    return config;
+  };
+  const config = loaded();
   const { namespace: ofContext = 'default' } = config.getContextObject(config.getCurrentContext()) ?? {};
-  return { cluster: connectBy(config, AGENT, { silenceMs }), namespace: namespace ?? ofContext };
+  return {
+    cluster: connectBy(config, AGENT, { silenceMs }),
+    as: (user) => connectBy(impersonating(loaded(), user), AGENT, { silenceMs }),
+    namespace: namespace ?? ofContext,
+  };
+}
+
+/** The same credentials, with which the API server acts as this user. */
+function impersonating(config: KubeConfig, impersonateUser: string): KubeConfig {
+  const current = config.getCurrentUser();
+  config.users = config.users.map((user) => (user === current ? { ...user, impersonateUser } : user));
+  return config;
 }

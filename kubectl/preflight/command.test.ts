@@ -4,11 +4,14 @@ import { parse, parseAllDocuments } from 'yaml';
 import { WatchedCluster } from '../../test/support/builders/cluster.ts';
 import { aLauncher } from '../../test/support/builders/kubevirt.ts';
 import { aNamespace } from '../../test/support/builders/namespace.ts';
-import { annotated, labelled, metadata } from '../../test/support/builders/object.ts';
+import { annotated, labelled, metadata, NOW } from '../../test/support/builders/object.ts';
 import { aKubeVirt, aTenant, aVm, tight } from '../../test/support/builders/preflight.ts';
-import { ANNOTATION } from '../../functions/domain/names.ts';
+import { aVmmrq } from '../../test/support/builders/snapshot.ts';
+import { ANNOTATION, userOf } from '../../functions/domain/names.ts';
+import { withRefusals } from '../../functions/domain/verdict/raise-refusal.ts';
 import type { VirtualMachineInstance } from '../../functions/domain/objects.ts';
-import type { ApiServer } from '../../functions/kubernetes/cluster.ts';
+import type { ApiServer, WriteOptions } from '../../functions/kubernetes/cluster.ts';
+import { ApiError } from '../../functions/kubernetes/errors.ts';
 import {
   KUBEVIRTS,
   NAMESPACES,
@@ -28,6 +31,10 @@ interface World {
   readonly denied?: readonly string[];
   /** A second namespace with the same objects. */
   readonly twin?: string;
+  /** The kind whose writes by our accounts a policy refuses. */
+  readonly refuses?: string;
+  /** Gets the users that preflight impersonates. */
+  readonly users?: string[];
 }
 
 /** A tenant with two VMs on node1. */
@@ -53,9 +60,10 @@ function apiServer({ tenant = {}, denied = [], twin }: World): ApiServer {
   return { ...reader, list: listAny, create } as unknown as ApiServer;
 }
 
-function store({ namespace, quotas, pods, vmis }: NamespaceFacts, stored: WatchedCluster): void {
+function store({ namespace, quotas, vmmrqs, pods, vmis }: NamespaceFacts, stored: WatchedCluster): void {
   stored.put(NAMESPACES, namespace);
   for (const quota of quotas) stored.put(RESOURCE_QUOTAS, quota);
+  for (const vmmrq of vmmrqs) stored.put(VMMRQS, vmmrq);
   for (const pod of pods) stored.put(PODS, pod);
   for (const vmi of vmis) stored.put(VMIS, vmi);
 }
@@ -73,10 +81,23 @@ interface Said {
   readonly stderr: string;
 }
 
+/** The same API server as one of our accounts. */
+const asAccount = (world: World, users: string[]) => (user: string) => {
+  users.push(user);
+  const replace = (type: { kind: string }, object: unknown, options: WriteOptions = {}): Promise<object> => {
+    if (options.dryRun !== true) throw new Error('preflight changes nothing');
+    const status = { code: 403, message: 'status is immutable' };
+    return type.kind === world.refuses
+      ? Promise.reject(new ApiError('PUT', status, new Date(0)))
+      : Promise.resolve({ object });
+  };
+  return { ...apiServer(world), replace } as unknown as ApiServer;
+};
+
 async function preflightNode(world: World, flags: Record<string, unknown> = {}): Promise<Said> {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const code = await preflightSubcommand.run({
-    session: { cluster: apiServer(world), namespace: 'default' },
+    session: { cluster: apiServer(world), as: asAccount(world, world.users ?? []), namespace: 'default' },
     terminal: new Terminal({ stdin, stdout, stderr } as unknown as NodeJS.Process),
     args: ['node', 'node1'],
     flags,
@@ -159,6 +180,53 @@ describe('preflight prints', () => {
     const [headers = '', first = ''] = stdout.split('\n');
     expect(headers).toMatch(/^NAMESPACE +VM +NODE +OUTCOME +REASON +WHY$/);
     expect(first).toMatch(/^tenant +vm0 +node1 +stuck +NoVirtualMachineMigrationResourceQuota +\S+ .*quota/);
+  });
+});
+
+describe('where a VM needs a raise', () => {
+  const tenant = { quotas: [tight(400)], vmmrqs: [aVmmrq()] };
+
+  test('lock and raise are tried as the accounts that make them', async () => {
+    const users: string[] = [];
+    expect((await preflightNode({ tenant, users })).code).toBe(0);
+    expect(users).toEqual([userOf('mtq-lock'), userOf('mtq-raise')]);
+  });
+
+  test.each([
+    ['the raise', 'ResourceQuota', 'refused the raise of ResourceQuota quota: status is immutable'],
+    ['the lock', 'Namespace', 'refused the lock of the namespace: status is immutable'],
+  ])('a policy that refuses %s makes it stuck, with the text', async (_, refuses, text) => {
+    const { code, stdout } = await preflightNode({ tenant, refuses });
+    expect([code, stdout]).toEqual([1, expect.stringMatching(new RegExp(`vm0 .* stuck .*${text}`))]);
+    const json = await preflightNode({ tenant, refuses }, { output: 'json' });
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      counts: { Stuck: 2 },
+      vms: [{ reason: 'RefusedByPolicy' }, {}],
+    });
+  });
+
+  test('a recorded refusal that is over counts no more', async () => {
+    const [quota = tight(400)] = tenant.quotas;
+    const refusal = { tried: [quota], refused: [{ quota, message: 'no' }] };
+    const namespace = withRefusals(
+      labelled('kubernetes.io/metadata.name', 'tenant')(aNamespace()),
+      refusal,
+      NOW,
+    );
+    expect((await preflightNode({ tenant: { ...tenant, namespace } })).code).toBe(0);
+  });
+
+  test('without the right to impersonate them, it says that this is not known', async () => {
+    const world: World = { tenant, denied: ['impersonate serviceaccounts'], refuses: 'ResourceQuota' };
+    const { code, stdout } = await preflightNode(world);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('was not tried: that needs the right')]);
+  });
+
+  test('nothing is tried where no VM needs a raise', async () => {
+    const users: string[] = [];
+    await preflightNode({ users });
+    await preflightNode({ tenant: STUCK, users });
+    expect(users).toEqual([]);
   });
 });
 

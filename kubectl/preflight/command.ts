@@ -17,6 +17,7 @@ import {
 } from '../subcommand.ts';
 import { structured } from '../terminal/structured.ts';
 import { planReport, planTable } from './plan-report.ts';
+import { preflightWithDryRuns } from './dry-run.ts';
 import { preflight, type Report } from './preflight.ts';
 import { readFacts, rightsFor, withUncharged } from './read.ts';
 import { table, structure } from './render.ts';
@@ -43,8 +44,9 @@ const declare = (): Command =>
     .description(
       'Says for each VM whether it would be migrated, by the same decisions as the functions; changes nothing.\n' +
         'passes: at once; passes in turn: when those before it have finished; stuck: a quota lacks this amount for its pods or\n' +
-        'for its migration itself, and no VMMRQ gives it. VMs are taken to go in the order shown. What other admission plugins would refuse is not known, and neither\n' +
-        'is whether another node has the capacity.',
+        'for its migration itself, and no VMMRQ gives it, or a webhook or policy refuses the raise. VMs are taken to go in the\n' +
+        'order shown. What admission plugins would refuse of the pods is not known, and neither is whether another node has the\n' +
+        'capacity.',
     )
     .usage('[flags] (node NODE... | upgrade | namespace [NAMESPACE] | plan PLAN)')
     .addArgument(
@@ -90,7 +92,7 @@ async function run(invocation: Invocation): Promise<ExitCode> {
   await requireRights(session.cluster, rightsFor(task));
   const read = await readFacts(session.cluster, task);
   const facts = await withUncharged(session.cluster, read, preflight(task, read));
-  const report = preflight(task, facts);
+  const report = await preflightWithDryRuns(task, facts, session);
   if (suggest === true)
     return exitCodeOf(await printSuggestion(report, facts, { session, terminal, output }));
   if (output === 'json' || output === 'yaml') terminal.print(structured(output, structure(report)));

@@ -7,7 +7,7 @@ import {
   SIZE_IN_SPEC,
   SIZE_IN_STATUS,
 } from '../../functions/cluster/listed.ts';
-import { ANNOTATION, KUBEVIRT, LABEL } from '../../functions/domain/names.ts';
+import { ANNOTATION, KUBEVIRT } from '../../functions/domain/names.ts';
 import type {
   KubernetesObject,
   ResourceQuota,
@@ -43,7 +43,7 @@ export const LISTED_QUOTAS_TO_CHARGE = listed<ResourceQuota>(RESOURCE_QUOTAS, {
   ...OBJECT,
   metadata: {
     ...NAMED,
-    labels: { [LABEL.raised]: true },
+    labels: true,
     annotations: { [ANNOTATION.grant]: true, [ANNOTATION.skip]: true },
   },
   spec: { hard: true, scopes: true, scopeSelector: true },

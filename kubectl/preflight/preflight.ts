@@ -17,6 +17,8 @@ export interface Report {
   readonly atOnce: number;
   /** Whether only VMs that are outdated already count, because an upgrade has begun. */
   readonly onlyOutdated: boolean;
+  /** No dry run has shown whether a webhook or policy refuses the raises. */
+  readonly isUntried?: true;
   /** VMs by namespace and name: the assumed order of their migrations. */
   readonly vms: readonly VmOutcome[];
 }

@@ -2,7 +2,7 @@ import { describeShortfalls, shortfallTexts } from '../../functions/domain/quota
 import { describeQuantity } from '../../functions/domain/quantity.ts';
 import { UPGRADE_OVERHEAD } from '../../functions/domain/sizing/growth.ts';
 import { renderTable, type Cell, type Paint, type Style } from '../terminal/table.ts';
-import { OUTCOMES, type OutcomeName, type VmOutcome } from './outcome.ts';
+import { isGiveable, OUTCOMES, type OutcomeName, type VmOutcome } from './outcome.ts';
 import type { Report } from './preflight.ts';
 import { describeTask } from './task.ts';
 
@@ -30,16 +30,17 @@ export function table(
 }
 
 /** The reason in few words: the VMMRQs by which the VM passes, the missing amounts, or the reason of the verdict. */
-function whyOf({ outcome, by, missing, message }: VmOutcome): string {
+function whyOf(vm: VmOutcome): string {
+  const { outcome, by, missing, message } = vm;
   if (outcome === 'Passes' || outcome === 'PassesInTurn') return by.length === 0 ? '' : `by ${by.join(', ')}`;
-  if (missing.length === 0) return message;
+  if (missing.length === 0 || !isGiveable(vm)) return message;
   return missing
     .map(({ quota, shortfalls }) => `${quota} lacks ${describeShortfalls(shortfalls)}`)
     .join('; ');
 }
 
 /** The summary of the rows, one sentence a line. */
-export function summary({ task, limits, atOnce, onlyOutdated, vms }: Report): string[] {
+export function summary({ task, limits, atOnce, onlyOutdated, isUntried, vms }: Report): string[] {
   const counts = countsOf(vms);
   const parts = OUTCOMES.filter((name) => counts[name] > 0).map(
     (name) => `${String(counts[name])} ${LOOK[name].text}`,
@@ -54,8 +55,13 @@ export function summary({ task, limits, atOnce, onlyOutdated, vms }: Report): st
           `At most ${String(atOnce)} at once: KubeVirt migrates ${String(limits.cluster)}, and ${String(limits.node)} from one node.`,
         ]),
     ...(task.kind === 'upgrade' && vms.length > 0 ? [marginOf(task.overhead)] : []),
+    ...(isUntried === true ? [UNTRIED] : []),
   ];
 }
+
+const UNTRIED =
+  'Whether a webhook or policy refuses a raise was not tried: that needs the right to impersonate the service accounts ' +
+  'mtq-lock and mtq-raise in mtq-system.';
 
 const marginOf = (overhead = UPGRADE_OVERHEAD): string =>
   `Each new launcher is taken to need ${describeQuantity('memory', overhead)} more beside the guest, ` +
@@ -68,11 +74,12 @@ const countsOf = (vms: readonly VmOutcome[]): Record<OutcomeName, number> => {
 };
 
 /** The report for programs, with amounts as texts. */
-export const structure = ({ task, limits, atOnce, onlyOutdated, vms }: Report): object => ({
+export const structure = ({ task, limits, atOnce, onlyOutdated, isUntried, vms }: Report): object => ({
   task: { ...task, ...('overhead' in task ? { overhead: describeQuantity('memory', task.overhead) } : {}) },
   limits,
   atOnce,
   ...(onlyOutdated ? { onlyOutdated } : {}),
+  ...(isUntried === true ? { isUntried } : {}),
   counts: countsOf(vms),
   vms: vms.map(({ missing, ...vm }) => ({
     ...vm,
