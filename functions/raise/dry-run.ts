@@ -6,7 +6,7 @@ import { inForce } from '../domain/policy/policy.ts';
 import { withRefusals, type RaiseRefusal } from '../domain/verdict/raise-refusal.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import type { Outcome, StepContext } from '../host/step.ts';
-import type { Cluster } from '../kubernetes/cluster.ts';
+import type { Cluster, Read } from '../kubernetes/cluster.ts';
 import { ignoreNotFound, isConflict, isNotFound, isRejected, refusalOf } from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
 import { readVmmrqs } from './read-vmmrqs.ts';
@@ -28,35 +28,42 @@ export async function dryRun(request: StepRequest, context: StepContext): Promis
 
 /** undefined: another writer was first. */
 async function attempt(request: StepRequest, context: StepContext): Promise<Outcome | undefined> {
-  const { cluster, settings } = context;
-  const { namespace: name, quotas: names = [], vmmrqs: givers = [] } = request;
-  const read = await ignoreNotFound(cluster.get(NAMESPACES, { name }));
-  const isOurs = !isReserved({ namespace: name, kubevirtNamespace: settings.KUBEVIRT_NAMESPACE });
-  // With a lock the raise itself shows it. Any client may post the event: it leads to few requests, and to a write only after a refusal.
-  if (read === undefined || !isOurs || lockOf(read.object).kind !== 'none') return NOTHING;
-  const now = read.date.getTime();
-  const vmmrqs = inForce(
-    await readVmmrqs(name, givers.slice(0, MAX_LOCKED), context),
-    read.object.metadata.labels,
-  );
-  const tried: TriedRaise[] = [];
-  // One after another, because a quota may be large.
-  for (const quota of new Set(names.slice(0, MAX_LOCKED))) {
-    const result = await tryRaise(cluster, { namespace: name, name: quota }, { vmmrqs, now });
-    if (result !== undefined) tried.push(result);
-  }
+  const { cluster } = context;
+  const read = await ignoreNotFound(cluster.get(NAMESPACES, { name: request.namespace }));
+  if (read === undefined || !mayRaiseIn(read.object, context)) return NOTHING;
+  const tried = await tryRaises(request, read, context);
   const refused = tried.flatMap(({ quota, message }): RaiseRefusal[] =>
     message === undefined ? [] : [{ quota, message }],
   );
-  const next = withRefusals(read.object, { tried: tried.map(({ quota }) => quota), refused }, now);
+  const trials = { tried: tried.map(({ quota }) => quota), refused };
+  const next = withRefusals(read.object, trials, read.date.getTime());
   const isNews = next !== read.object;
-  if (isNews) {
-    const written = await record(next, cluster);
-    if (written === 'again') return undefined;
-    if (written !== 'done') return { reason: REASON.refusedByPolicy, message: written };
-  }
+  const written = isNews ? await record(next, cluster) : 'done';
+  if (written === 'again') return undefined;
+  if (written !== 'done') return { reason: REASON.refusedByPolicy, message: written };
   const passed = tried.flatMap(({ quota, message }) => (message === undefined ? quota.metadata.name : []));
   return outcomeOf(request, { passed, refused, isNews });
+}
+
+/** With a lock the raise itself shows whether it is refused. Any client may post the event, for any namespace. */
+const mayRaiseIn = (namespace: Namespace, { settings }: StepContext): boolean =>
+  !isReserved({ namespace: namespace.metadata.name, kubevirtNamespace: settings.KUBEVIRT_NAMESPACE }) &&
+  lockOf(namespace).kind === 'none';
+
+/** Tries them one after another, because a quota may be large. */
+async function tryRaises(
+  { namespace, quotas: names = [], vmmrqs: givers = [] }: StepRequest,
+  { object, date }: Read<Namespace>,
+  context: StepContext,
+): Promise<TriedRaise[]> {
+  const known = await readVmmrqs(namespace, givers.slice(0, MAX_LOCKED), context);
+  const order = { vmmrqs: inForce(known, object.metadata.labels), now: date.getTime() };
+  const tried: TriedRaise[] = [];
+  for (const name of new Set(names.slice(0, MAX_LOCKED))) {
+    const result = await tryRaise(context.cluster, { namespace, name }, order);
+    if (result !== undefined) tried.push(result);
+  }
+  return tried;
 }
 
 const NOTHING: Outcome = {

@@ -1,6 +1,8 @@
 import { isLockExpired, lockOf, LOCK_VERSION, withLock, type Lock } from '../domain/lock.ts';
 import { withRefusals, type RaiseRefusal } from '../domain/verdict/raise-refusal.ts';
 import { EVENT, REASON, type Reason } from '../domain/names.ts';
+import type { Namespace } from '../domain/objects.ts';
+import type { Read } from '../kubernetes/cluster.ts';
 import { ignoreNotFound, isConflict } from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
 import type { Outcome, StepContext } from '../host/step.ts';
@@ -20,7 +22,7 @@ export interface Ending {
  * another token is left alone. undefined: another writer was first.
  */
 export async function endLock(
-  { namespace, token, reason, message, refused = [] }: Ending,
+  { namespace, token, reason, message, refused }: Ending,
   { cluster }: Pick<StepContext, 'cluster'>,
 ): Promise<Outcome | undefined> {
   const read = await ignoreNotFound(cluster.get(NAMESPACES, { name: namespace }));
@@ -35,9 +37,8 @@ export async function endLock(
   const now = read.date.getTime();
   if (!isLockExpired(state.lock, now)) {
     const ended: Lock = { ...state.lock, expiresAt: new Date(now).toISOString(), ended: { reason, message } };
-    const tried = refused.map(({ quota }) => quota);
     try {
-      await cluster.replace(NAMESPACES, withLock(withRefusals(read.object, { tried, refused }, now), ended));
+      await cluster.replace(NAMESPACES, withLock(knowing(refused, read), ended));
     } catch (error) {
       if (isConflict(error)) return undefined;
       throw error;
@@ -45,4 +46,10 @@ export async function endLock(
   }
   const reply = { type: EVENT.lockExpired, from: 'raise', namespace, token, reason, message };
   return { reason, message, reply };
+}
+
+/** The namespace with the record of these refusals. */
+function knowing(refused: Ending['refused'], { object, date }: Read<Namespace>): Namespace {
+  const tried = (refused ?? []).map(({ quota }) => quota);
+  return withRefusals(object, { tried, refused: refused ?? [] }, date.getTime());
 }
