@@ -116,7 +116,7 @@ export class Client implements ApiServer {
       watch: 'true',
       allowWatchBookmarks: 'true',
       resourceVersion: from.resourceVersion,
-      timeoutSeconds: String(from.timeoutSeconds ?? 300),
+      ...(from.timeoutSeconds === undefined ? {} : { timeoutSeconds: String(from.timeoutSeconds) }),
     };
     // Bookmarks come every minute or so (follow.ts is stricter).
     const endless = { isEndless: true, silenceMs: 120_000 };

@@ -69,7 +69,7 @@ export interface WatchEvent<T> {
 
 export interface WatchFrom extends Selection {
   readonly resourceVersion: string;
-  /** How long the API server keeps the watch open. */
+  /** How long the API server keeps the watch open. Left out: it chooses, 30 to 60 minutes by default, so that watches end one by one. */
   readonly timeoutSeconds?: number;
 }
 
