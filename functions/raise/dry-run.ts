@@ -45,7 +45,7 @@ async function attempt(request: StepRequest, context: StepContext): Promise<Outc
   return outcomeOf(request, { passed, refused, isNews });
 }
 
-/** With a lock the raise itself shows whether it is refused. Any client may post the event, for any namespace. */
+/** Whether a raise is possible here. Any client may post the event; and with a lock the raise itself shows whether it is refused. */
 const mayRaiseIn = (namespace: Namespace, { settings }: StepContext): boolean =>
   !isReserved({ namespace: namespace.metadata.name, kubevirtNamespace: settings.KUBEVIRT_NAMESPACE }) &&
   lockOf(namespace).kind === 'none';
