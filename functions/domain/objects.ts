@@ -317,7 +317,7 @@ export interface EndpointSlice extends KubernetesObject {
 
 /** coordination.k8s.io/v1 Lease, the fields that show until when its holder is alive. */
 export interface Lease extends KubernetesObject {
-  spec?: { renewTime?: string; leaseDurationSeconds?: number };
+  spec?: { acquireTime?: string; renewTime?: string; leaseDurationSeconds?: number };
 }
 
 /** core/v1 Event. */

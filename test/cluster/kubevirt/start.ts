@@ -4,6 +4,7 @@ import { Transfers } from './decentralized/transfers.ts';
 import { systemClock } from '../../../functions/runtime/clock.ts';
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import type { Feed, Following, Log } from './client-go/cache.ts';
+import { LeaderElection } from './client-go/leader-election.ts';
 import { EvacuationController } from './evacuation-controller/controller.ts';
 import { Heartbeats } from './nodes/heartbeats.ts';
 import { MigrationController } from './migration-controller/controller.ts';
@@ -108,17 +109,19 @@ export async function startKubeVirt(options: KubeVirtOptions): Promise<KubeVirtS
     ...(backoffMs === undefined ? {} : { backoffMs }),
   });
   const assembly = assembleKubeVirt(world, options);
+  const election = new LeaderElection(world);
   const watches = new AbortController();
   try {
     const following: Following[] = [];
     for (const cache of assembly.caches) following.push(await cache.start(watches.signal));
     await assembly.begin();
+    await election.start();
     return {
       restartSynchronization: () => assembly.restartSynchronization(),
       async stop() {
         watches.abort();
         await Promise.all(following.map(({ ended }) => ended));
-        await assembly.stop();
+        await Promise.all([assembly.stop(), election.stop()]);
       },
     };
   } catch (error) {

@@ -3,7 +3,14 @@ import { LOCK_BUDGET_MS, REPAIR_MS, WINDOW_MS } from '../../../functions/domain/
 import { LABEL } from '../../../functions/domain/names.ts';
 import type { KubernetesObject, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { aMigration, anAttachment, aTarget } from '../../support/builders/kubevirt.ts';
-import { aLock, aNamespace, lockedBy } from '../../support/builders/namespace.ts';
+import {
+  afterAttempt,
+  aLock,
+  anAttempt,
+  aNamespace,
+  lockedBy,
+  lockedFor,
+} from '../../support/builders/namespace.ts';
 import { NOW, seconds, unlabelled } from '../../support/builders/object.ts';
 import { aQuota, loweredBy, raisedBy, specHard } from '../../support/builders/quota.ts';
 import { aVmmrq } from '../../support/builders/snapshot.ts';
@@ -62,10 +69,28 @@ describe('I7: locked while attempts fail', () => {
   }
   const TOO_LONG = [expect.stringMatching(/^I7: .* 1 ms too long$/)];
   const half = LOCK_BUDGET_MS / 2;
+  /** A lock that its record calls free. */
+  const free = (from: number): Seen[] => {
+    const record = anAttempt({ failures: 0, locked: lockedFor(0) });
+    return [
+      ...lock(from, from + half).slice(0, -1),
+      { object: aNamespace(afterAttempt(record)), at: from + half },
+    ];
+  };
 
   test.each<[string, readonly Seen[], unknown]>([
     ['nothing at all', [{ object: FREE }], []],
     ['the whole budget in one', lock(0, LOCK_BUDGET_MS), []],
+    [
+      'the budget, and one free lock',
+      [...lock(0, half), ...free(100_000), ...lock(200_000, 200_000 + half)],
+      [],
+    ],
+    [
+      'a second free lock of the window counts',
+      [...free(0), ...lock(100_000, 100_000 + half), ...free(200_000), ...lock(300_000, 300_001)],
+      TOO_LONG,
+    ],
     ['the budget in two', [...lock(0, half), ...lock(100_000, 100_000 + half)], []],
     ['a millisecond more in two', [...lock(0, half), ...lock(100_000, 100_001 + half)], TOO_LONG],
     [

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Amounts } from '../../../functions/domain/quota/charged.ts';
-import { grantOf } from '../../../functions/domain/quota/grant.ts';
+import { grantBy, grantOf } from '../../../functions/domain/quota/grant.ts';
 import { KUBEVIRT, LABEL } from '../../../functions/domain/names.ts';
 import { raiseRefusals } from '../../../functions/domain/verdict/raise-refusal.ts';
 import type { Namespace, ResourceQuota, Vmmrq } from '../../../functions/domain/objects.ts';
@@ -188,6 +188,7 @@ export class Checker {
     else if (ledger === undefined) this.ledgers.set(uid, new QuotaLedger(quota));
     else if (isOurs(user)) {
       this.#raises.seeOurWrite(ledger, before as ResourceQuota, quota);
+      if (grantBy(quota, this.locks.lock?.token ?? '') !== undefined) this.locks.raise();
       ledger.record(quota);
     } else ledger.applyForeign(quota);
   }

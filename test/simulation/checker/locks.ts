@@ -1,10 +1,11 @@
 import { grantOf } from '../../../functions/domain/quota/grant.ts';
 import { lockOf, type Lock, type LockState } from '../../../functions/domain/lock.ts';
+import { lastAttemptOf } from '../../../functions/domain/verdict/attempt.ts';
 import { MAX_LOCK_SECONDS } from '../../../functions/runtime/limits.ts';
 import { LABEL } from '../../../functions/domain/names.ts';
 import type { Namespace, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { isOurs } from '../world/guard.ts';
-import { LockedTime } from '../../support/invariants/locked-time.ts';
+import { isFreeBy, LockedTime } from '../../support/invariants/locked-time.ts';
 
 export type Report = (violation: string) => void;
 
@@ -20,6 +21,9 @@ export interface Writing {
 /** How long an answer may take before its client gives up: the times that unlock measures may be this old. */
 const SILENCE_MS = 4_000;
 
+/** KubeVirt creates a pod within a tenth of a second of the raise, when it runs. */
+const FAIR_MS = 500;
+
 /** All locks of the namespace over time: I6, I7, and the lock's part of I1 and I3. */
 export class Locks {
   /** The current readable lock; undefined: none. */
@@ -33,6 +37,13 @@ export class Locks {
   /** From now on the API server delays no answer. */
   isCalm = false;
   #state: LockState = { kind: 'none' };
+  #isRaised = false;
+  /** For how long after the raise each has been there, milliseconds; and whether KubeVirt is there. */
+  #present = { kubevirtMs: 0, guardMs: 0, isKubeVirtBack: true };
+  /** The last lock, if it failed, was not charged for it, or charged after one that was not. */
+  #wasSpared = false;
+  /** By the namespace's record. */
+  #failures = 0;
   readonly #byToken = new Map<string, Lock>();
   /** Tokens of locks that an admin removed by break-glass: the checker does not check what follows. */
   readonly #broken = new Set<string>();
@@ -69,9 +80,14 @@ export class Locks {
     const [was, state] = [tokenOf(this.#state), lockOf(namespace)];
     const is = tokenOf(state);
     this.#checkKeys(namespace, state, by);
+    const hasEnded = this.#state.kind === 'held' && this.#state.lock.ended !== undefined;
     this.#state = state;
     if (was === is) return false;
-    if (was !== undefined) this.#end(was, { by, replacedBy: is, through });
+    const failures = lastAttemptOf(namespace, Infinity)?.failures ?? 0;
+    const isCharged = failures > this.#failures;
+    this.#failures = failures;
+    const isFree = isFreeBy(namespace);
+    if (was !== undefined) this.#end(was, { by, replacedBy: is, through, isCharged, isFree, hasEnded });
     this.lock = undefined;
     if (state.kind === 'held') this.#observe(state.lock);
     return state.kind === 'held';
@@ -86,8 +102,29 @@ export class Locks {
     if (token !== undefined && this.ended.has(token)) this.#report(`I6: token ${token} came back`);
   }
 
+  /** A quota was raised for the lock. */
+  raise(): void {
+    this.#isRaised = true;
+  }
+
+  /** KubeVirt, or a guard, has been there for the last `ms` milliseconds. */
+  notePresence({ kubevirt, guard }: { kubevirt: boolean; guard: boolean }, ms: number): void {
+    this.#present.isKubeVirtBack = kubevirt;
+    if (!this.#isRaised) return;
+    if (kubevirt) this.#present.kubevirtMs += ms;
+    if (guard) this.#present.guardMs += ms;
+  }
+
+  /** A virt-controller that is just back looks alive: only the one that leads now is seen (docs/development.md). */
+  get #couldTry(): boolean {
+    const { kubevirtMs, guardMs, isKubeVirtBack } = this.#present;
+    return guardMs >= FAIR_MS && (isKubeVirtBack || kubevirtMs >= FAIR_MS);
+  }
+
   #observe(lock: Lock): void {
     this.lock = lock;
+    this.#isRaised = false;
+    this.#present = { ...this.#present, kubevirtMs: 0, guardMs: 0 };
     this.since = this.#time.now;
     this.#byToken.set(lock.token, lock);
     if (lifetimeOf(lock) > MAX_LOCK_SECONDS * 1_000) {
@@ -95,7 +132,15 @@ export class Locks {
     }
   }
 
-  #end(token: string, { by, replacedBy, through }: End): void {
+  /** Once in a while only: a part that stays away must not cause a freeze loop. A raise that ended its own lock says why. */
+  #checkCharge(token: string, { isCharged, hasEnded }: Pick<End, 'isCharged' | 'hasEnded'>): void {
+    const isUnfair = isCharged && !this.#couldTry && !hasEnded;
+    if (isUnfair && !this.#wasSpared)
+      this.#report(`I7: ${token} is charged, and KubeVirt or every guard was away while it was raised`);
+    this.#wasSpared = !isCharged || isUnfair;
+  }
+
+  #end(token: string, { by, replacedBy, through, isCharged, isFree, hasEnded }: End): void {
     if (replacedBy !== undefined) this.#report(`I6: ${replacedBy} replaced the lock of ${token}`);
     else if (!isOurs(by.user)) this.#broken.add(token);
     this.ended.add(token);
@@ -105,14 +150,16 @@ export class Locks {
     const lock = this.#byToken.get(token);
     if (lock === undefined || lock.migrations.every(({ uid }) => through(uid))) {
       this.counts.cycles += 1;
+      this.#wasSpared = false;
       return;
     }
     this.counts.failures += 1;
     // No step recorded how long that lock was.
     if (this.#broken.has(token)) return;
+    this.#checkCharge(token, { isCharged, hasEnded });
     // The record of unlock does not contain the duration of its own write.
     const unknownMs = by.heldMs + (this.isCalm ? 0 : SILENCE_MS);
-    this.#lockedTime.add({ from, to, unknownMs }, lifetimeOf(lock));
+    this.#lockedTime.add({ from, to, unknownMs, isFree }, lifetimeOf(lock));
     const beyond = this.#lockedTime.beyondBudget();
     if (beyond > 0)
       this.#report(`I7: failed attempts locked the namespace for ${String(beyond)} ms too long`);
@@ -123,6 +170,12 @@ interface End {
   readonly by: Writing;
   readonly replacedBy: string | undefined;
   readonly through: (uid: string) => boolean;
+  /** The record has one more failure. */
+  readonly isCharged: boolean;
+  /** By the record. */
+  readonly isFree: boolean;
+  /** A raise ended it. */
+  readonly hasEnded: boolean;
 }
 
 const tokenOf = (state: LockState): string | undefined =>

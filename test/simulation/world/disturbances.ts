@@ -290,6 +290,10 @@ export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
     withOne(vmisOf(world), random, (vmi) =>
       world.write('kubevirt-controller', isOutdated(vmi) ? current(vmi) : world.origins.outdate(vmi)),
     ),
+  stopKubeVirt: (world, random) => {
+    world.renewLease();
+    world.away(world.kubevirt, random.between(1_000, 60_000));
+  },
 };
 
 /** Each as far as the API server lets the tenant. */

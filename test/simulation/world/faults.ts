@@ -45,6 +45,7 @@ export const FAULTS = {
   killGuard: 'the guard dies and is back a while later',
   brokerDown: 'the Broker is away for a while, and events sent meanwhile are lost',
   sourceDown: 'the adapter of the source is away for a while',
+  stopKubeVirt: 'KubeVirt stops for a while, and what it has requested goes on',
   pauseQuotas: 'the quota controller stops: for a while, until the faults end, or for good',
   refuseRaises: 'another party installs a policy that refuses our raises, or removes it',
   recount: 'the quota controller counts every quota again',

@@ -31,15 +31,36 @@ export interface KubeVirtParts {
 const MAX_LAG_MS = 6;
 const MIGRATION_MS = { min: 20, max: 4_000 };
 
+/** A process that may stop: what it would do meanwhile, it does when it is back. */
+export class Stoppable {
+  #isDown = false;
+  readonly #waiting: (() => void)[] = [];
+
+  get isDown(): boolean {
+    return this.#isDown;
+  }
+
+  set isDown(isDown: boolean) {
+    this.#isDown = isDown;
+    if (!isDown) for (const work of this.#waiting.splice(0)) work();
+  }
+
+  whenUp(work: () => void): void {
+    if (this.#isDown) this.#waiting.push(work);
+    else work();
+  }
+}
+
 /**
  * Starts the stand-in of test/cluster/kubevirt in virtual time. Its caches lag a little. The VMI controller and the scheduler are
  * left out: every VM runs from the beginning, and a target pod is created on its node.
  */
-export function startKubeVirt(parts: KubeVirtParts): void {
+export function startKubeVirt(parts: KubeVirtParts): Stoppable {
   const { store, cluster, schedule, random, targetRequests: requests, writesEvents, isFailing } = parts;
+  const process = new Stoppable();
   const world = newWorld({
     cluster,
-    clock: clockOf(schedule),
+    clock: clockOf(schedule, process),
     log: () => undefined,
     renderLauncher: ({ vmi, migration }) => unnamed(launcherPod(vmi, { migration, requests })),
     ...(writesEvents ? {} : { recorder: { record: () => undefined, flush: () => Promise.resolve() } }),
@@ -60,24 +81,27 @@ export function startKubeVirt(parts: KubeVirtParts): void {
     const informer = new Informer(store, kind, see);
     store.onChange((change) => {
       if (change.kind === kind)
-        schedule.later('kubevirt', random.below(MAX_LAG_MS), () => informer.catchUp());
+        schedule.later('kubevirt', random.below(MAX_LAG_MS), () => process.whenUp(() => informer.catchUp()));
     });
   };
   follow(FULL_VMIS, world.vmis);
   follow(LAUNCHER_PODS, world.pods);
   follow(RESOURCE_QUOTAS, world.quotas);
   follow(FULL_MIGRATIONS, world.migrations);
+  return process;
 }
 
-/** A due timer also waits for its turn. */
-export const clockOf = (schedule: Schedule): Clock => ({
+/** A due timer also waits for its turn, and for its process. */
+export const clockOf = (schedule: Schedule, process: Pick<Stoppable, 'whenUp'>): Clock => ({
   elapsed: () => schedule.time.now,
   now: () => new Date(schedule.time.now),
   after: (ms, work) => {
     let isCancelled = false;
-    schedule.later('kubevirt', ms, () => {
-      if (!isCancelled) work();
-    });
+    schedule.later('kubevirt', ms, () =>
+      process.whenUp(() => {
+        if (!isCancelled) work();
+      }),
+    );
     return () => void (isCancelled = true);
   },
 });

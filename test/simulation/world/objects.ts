@@ -77,6 +77,14 @@ export const published = (hosts: readonly string[], servers: number): readonly K
   })),
 ];
 
+/** virt-controller's Lease, renewed at `now`, milliseconds. */
+export const controllerLease = (now: number): Lease => ({
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  metadata: { ...meta(NAMES.controllerLease, 'uid-lease-kubevirt'), namespace: 'kubevirt' },
+  spec: { renewTime: new Date(now).toISOString().replace('Z', '000Z'), leaseDurationSeconds: 15 },
+});
+
 /** URL of the API server with the published address `host`. */
 export const addressOf = (host: string): string => `https://${host}:${String(PORT)}`;
 

@@ -66,6 +66,7 @@ async function disturbed(world: World): Promise<void> {
     const hasStepped = (await schedule.step()) || (await schedule.skip());
     if (!hasStepped) return;
     world.endWatches();
+    world.notePresence();
     await world.disturb();
   }
 }
@@ -79,6 +80,7 @@ async function calm(world: World, since: number): Promise<string | undefined> {
     if (end !== undefined) return end.violation;
     if (!(await schedule.step())) await schedule.skip();
     world.endWatches();
+    world.notePresence();
   }
   return undefined;
 }

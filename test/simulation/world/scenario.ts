@@ -166,7 +166,14 @@ export function scenarioOf(seed: number): Scenario {
     focus,
     isBlockedAtStart: random.chance(0.7),
   };
-  return withRefusals(specialOf(scenario, random));
+  return withStops(withRefusals(specialOf(scenario, random)));
+}
+
+/** KubeVirt stops in some runs. By a stream of its own: what a seed was before stays. */
+function withStops(scenario: Scenario): Scenario {
+  const random = new Random(scenario.seed + 0.125 * 2 ** 32);
+  if (random.chance(0.8)) return scenario;
+  return { ...scenario, rates: { ...scenario.rates, stopKubeVirt: random.pick([0.01, 0.03]) } };
 }
 
 /** What would be too rare by chance. */

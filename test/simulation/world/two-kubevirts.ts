@@ -10,7 +10,7 @@ import { newWorld } from '../../cluster/kubevirt/world.ts';
 import { newAuthority } from '../../cluster/serving-certificate.ts';
 import type { Version } from '../../support/kubevirt/history.ts';
 import { PAIR_KINDS, type KubeVirtPair, type PairSide } from '../../support/kubevirt/pair.ts';
-import { clockOf } from './kubevirt.ts';
+import { clockOf, Stoppable } from './kubevirt.ts';
 import { ApiServer } from '../model/api-server.ts';
 import { Cache as Informer } from '../model/cache.ts';
 import { QuotaController } from '../model/quota-controller.ts';
@@ -151,7 +151,7 @@ function simulateSide(name: Side, parts: Parts): SimulatedSide {
   new PacedQuotas({ controller, store, schedule, random, maxMs: 20 }).start();
   const world = newWorld({
     cluster: server.as('system:serviceaccount:kubevirt:kubevirt-controller'),
-    clock: clockOf(schedule),
+    clock: clockOf(schedule, new Stoppable()),
     log: () => undefined,
     hasVirtApi,
     // The model has no bindings: a pod is on its node from the beginning.

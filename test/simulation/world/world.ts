@@ -6,7 +6,7 @@ import { proofIn } from '../../../functions/domain/proof.ts';
 import type { View } from '../../../functions/domain/view.ts';
 import { podUsage } from '../../../functions/domain/sizing/pod-usage.ts';
 import { ApiError } from '../../../functions/kubernetes/errors.ts';
-import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { LEASES, MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import type { AdmissionRequest, AdmissionResponse } from '../../../webhook/admission/admission.ts';
 import { annotated, inNamespace } from '../../support/builders/object.ts';
 import { Broker } from './broker.ts';
@@ -17,7 +17,7 @@ import { DISTURBANCES, DISTURBING } from './disturbances.ts';
 import { Faults, type InjectedFault } from './faults.ts';
 import { Functions } from './functions.ts';
 import { Guard } from './guard.ts';
-import { startKubeVirt } from './kubevirt.ts';
+import { startKubeVirt, type Stoppable } from './kubevirt.ts';
 import { Life } from '../engine/life.ts';
 import { ApiServer } from '../model/api-server.ts';
 import type { Attributes } from '../model/attributes.ts';
@@ -29,6 +29,7 @@ import { Store, type Change } from '../model/store.ts';
 import {
   addressOf,
   clusterVmmrq,
+  controllerLease,
   LAUNCHER,
   launcherPod,
   migration,
@@ -96,6 +97,7 @@ export class World {
   /** A client with the tenant's rights. */
   readonly tenant: Client;
   readonly quotas: PacedQuotas;
+  readonly kubevirt: Stoppable;
   /** Makes every migration. */
   readonly origins: Origins;
   readonly #network: Network;
@@ -103,6 +105,8 @@ export class World {
   #ahead = 0;
   #names = 0;
   #tokens = 0;
+  /** The time of the last turn. */
+  #notedAt = 0;
   #writing: Writing = NO_ACTOR;
   readonly #arrived = new WeakMap<object, { readonly at: number; readonly actor: string }>();
   /** The revision that contains the published API servers. No watch cache is older. */
@@ -192,7 +196,7 @@ export class World {
       random: this.random,
       maxMs: scenario.quotaMs,
     });
-    startKubeVirt({
+    this.kubevirt = startKubeVirt({
       store: this.store,
       cluster: this.#client('kubevirt', 'system:serviceaccount:kubevirt:kubevirt-controller'),
       schedule: this.schedule,
@@ -255,6 +259,7 @@ export class World {
     this.source.isDown = this.isKnativeGone;
     this.quotas.isDown = false;
     this.refusesRaises = false;
+    this.kubevirt.isDown = false;
   }
 
   get isKnativeGone(): boolean {
@@ -305,6 +310,11 @@ export class World {
     this.time.after(ms, () => {
       if (!this.faults.isOver) what.isDown = false;
     });
+  }
+
+  /** virt-controller renews its Lease, if it runs; in a run only before a read, or when it stops: every two seconds would make a run long. */
+  renewLease(): void {
+    if (!this.kubevirt.isDown) this.store.put(controllerLease(this.time.now));
   }
 
   /** Writes to the store directly, without admission. */
@@ -406,6 +416,7 @@ export class World {
   #pace(point: Point): Promise<void> {
     const { phase, verb, kind, user, request } = point;
     const { at, actor } = this.#arrivalOf(request);
+    if (phase === 'arrive' && verb === 'get' && kind === LEASES.kind) this.renewLease();
     if ((phase === 'arrive' || phase === 'answer') && verb !== 'watch') return DONE;
     const isAttributed = phase === 'commit' && (kind === RESOURCE_QUOTAS.kind || kind === NAMESPACES.kind);
     return new Promise((resolve) => {
@@ -488,6 +499,18 @@ export class World {
   /** Closes overdue watches. */
   endWatches(): void {
     for (const server of this.servers) server.endOverdueWatches();
+  }
+
+  /** Notes after each turn for how long KubeVirt and the guard have been there. */
+  notePresence(): void {
+    const { now } = this.time;
+    const ms = now - this.#notedAt;
+    const present = {
+      kubevirt: !this.kubevirt.isDown,
+      guard: this.guards.some(({ since }) => since !== undefined),
+    };
+    for (const { locks } of this.checker.namespaces) locks.notePresence(present, ms);
+    this.#notedAt = now;
   }
 }
 

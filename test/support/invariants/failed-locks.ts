@@ -3,7 +3,7 @@ import { KUBEVIRT } from '../../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import { NAMESPACES, PODS } from '../../../functions/kubernetes/resources.ts';
 import { heldBy, type Version } from '../tenant/history.ts';
-import { LockedTime } from './locked-time.ts';
+import { isFreeBy, LockedTime } from './locked-time.ts';
 
 /** One lock that still exists. */
 interface Holding {
@@ -34,21 +34,25 @@ class FailedLocks {
 
   see({ kind, gone, object, at }: Version): void {
     if (kind === PODS.kind) this.#seePod(object);
-    if (kind === NAMESPACES.kind) this.#seeLock(gone ? undefined : heldBy(object), at);
+    if (kind === NAMESPACES.kind)
+      this.#seeLock(gone ? undefined : heldBy(object), { at, isFree: !gone && isFreeBy(object) });
   }
 
-  /** `to`: as Holding has its times. */
-  end(to: number): void {
+  /** `to`: as Holding has its times. `isFree`: by the namespace's record. */
+  end(to: number, isFree = false): void {
     if (this.#holding === undefined) return;
     const { lock, from, through } = this.#holding;
     this.#holding = undefined;
     if (lock.migrations.every(({ uid }) => through.has(uid))) return;
-    this.time.add({ from, to, unknownMs: 0 }, Date.parse(lock.expiresAt) - Date.parse(lock.acquiredAt));
+    this.time.add(
+      { from, to, unknownMs: 0, isFree },
+      Date.parse(lock.expiresAt) - Date.parse(lock.acquiredAt),
+    );
   }
 
-  #seeLock(lock: Lock | undefined, at: number): void {
+  #seeLock(lock: Lock | undefined, { at, isFree }: { readonly at: number; readonly isFree: boolean }): void {
     if (lock?.token === this.#holding?.lock.token) return;
-    this.end(at);
+    this.end(at, isFree);
     if (lock !== undefined) this.#holding = { lock, from: at, through: new Set() };
   }
 
