@@ -1,3 +1,4 @@
+import { renewedAt } from '../domain/controller-lease.ts';
 import { keepsState } from '../domain/sizing/claims.ts';
 import { needsVolumeClaims, needsLimitRanges } from '../domain/sizing/optional-reads.ts';
 import { DEFAULT_RULES, launcherRulesOf } from '../domain/sizing/launcher-rules.ts';
@@ -23,6 +24,7 @@ import { dependOnPurpose, inForce } from '../domain/policy/policy.ts';
 import { isDraining } from '../domain/policy/purpose.ts';
 import { candidatesIn, parsePodRejection } from '../domain/quota/pod-rejection.ts';
 import type { LauncherRules, NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
+import { lastAttemptOf, mayLackKubeVirt } from '../domain/verdict/attempt.ts';
 import { namespaceBlocker } from '../domain/verdict/namespace-precondition.ts';
 import type { View } from '../domain/view.ts';
 import { fromWatchCache, type Read, type Reader } from '../kubernetes/cluster.ts';
@@ -37,6 +39,7 @@ import {
   LISTED_STATES_OF_PODS,
   LISTED_VMIS,
 } from './listed.ts';
+import { readControllerLease } from './controller-lease.ts';
 import { CLUSTER_VMMRQS, NAMESPACES, NODES, RESOURCE_QUOTAS, VMIS, VMMRQS } from '../kubernetes/resources.ts';
 
 /** Selects the launchers of VMs, and the attachment pods of launchers. */
@@ -97,7 +100,13 @@ export async function readSnapshot(
   const blocked = await readBlocked(cluster, outer, { rules, early });
   if (blocked.migrations.length === 0) return { ...outer, ...NO_OPTIONAL_READS };
   const inputs = { ...outer, early: { vmis, events: blocked.events } };
-  return { ...outer, ...(await readOptional(cluster, blocked.migrations, inputs)) };
+  const [optional, lease] = await Promise.all([
+    readOptional(cluster, blocked.migrations, inputs),
+    mayLackKubeVirt(lastAttemptOf(namespace.object, now))
+      ? readControllerLease(cluster, rules.kubevirtNamespace)
+      : undefined,
+  ]);
+  return { ...outer, ...optional, renewed: renewedAt(lease) };
 }
 
 /**

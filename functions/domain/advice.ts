@@ -53,6 +53,8 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   [REASON.admitted]: NO_ACTION,
   [REASON.ended]: NO_ACTION,
   [REASON.raisedButNotAdmitted]: "Fix what the VMI's Events name.",
+  [REASON.notTried]: 'Check virt-controller and the guard.',
+  [REASON.kubevirtAway]: 'Check virt-controller.',
   [REASON.undone]: "Find out which controller writes the quota's status so often.",
   [REASON.viewUnavailable]: 'Check that the guard is ready.',
   [REASON.freshRefusal]: NO_ACTION,

@@ -315,6 +315,10 @@ export const REASON = {
   ended: 'Ended',
   /** The quota rose, but KubeVirt created no pod. */
   raisedButNotAdmitted: 'RaisedButNotAdmitted',
+  /** The quota rose, but nothing shows that KubeVirt tried its pod. */
+  notTried: 'NotTried',
+  /** KubeVirt is away, and was perhaps during the last lock. */
+  kubevirtAway: 'KubeVirtAway',
   /** A quota controller recounted the quota, which undid the raise. */
   undone: 'Undone',
   /** The guard's view of the cluster did not answer in time. */
@@ -344,6 +348,8 @@ export const LOCK_OUTCOME = {
   charged: 'charged',
   /** Other migrations went first, or KubeVirt had not tried its pod. */
   gaveWay: 'gaveWay',
+  /** KubeVirt or the guard was away while the quotas were raised. */
+  notTried: 'notTried',
   /** Our component was absent or late: no failure of the tenant's. */
   ourFault: 'ourFault',
   /** The raise had no effect. */

@@ -60,6 +60,8 @@ export interface NamespaceSnapshot extends LauncherRules {
   readonly events: readonly KubernetesEvent[];
   /** What quotas count beyond the pods of the namespace, by quota uid and key; left out: it was not read. */
   readonly uncharged?: UnchargedOf | undefined;
+  /** When virt-controller renewed its Lease, milliseconds; read after a lock that may have lacked KubeVirt. Left out: not known. */
+  readonly renewed?: number | undefined;
   /** Every volume claim, if a VM keeps state on a volume. */
   readonly claims: readonly PersistentVolumeClaim[];
   /** How much more overhead a newer launcher has, where a user says so; left out: the default (growth.ts). */

@@ -61,9 +61,13 @@ export const viewSchema = z.object({
   open: z.object({
     /** UIDs of its refused migrations that no slot is left for. The guard notifies the namespace when there is one. */
     queued: shortList(text),
+    /** UIDs of those that wait whatever locks other namespaces have: running migrations have the slots. */
+    slotless: z.optional(shortList(text)),
     /** A VMMRQ's status has not been written yet, or reports something as ongoing. */
     status: z.boolean(),
   }),
+  /** The namespace's lock as this guard sees it, and for how long it has watched it, milliseconds. Left out: none. */
+  lock: z.optional(z.object({ token: text, watchedMs: z.number().check(z.nonnegative()) })),
   kubevirt: z.object({
     /** additionalGuestMemoryOverheadRatio; 1 when unset. */
     overheadRatio: text,

@@ -22,6 +22,7 @@ import {
   atVersion,
   beingDeleted,
   labelled,
+  metadata,
   named,
   NOW,
   seconds,
@@ -36,8 +37,10 @@ import {
   raisedBy,
   used,
 } from '../../test/support/builders/quota.ts';
+import { aFailure, exceeded } from '../../test/support/builders/pod-rejection.ts';
 import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { ANNOTATION, LABEL, REASON, type LockOutcome } from '../domain/names.ts';
+import type { Lease } from '../domain/objects.ts';
 import { decide, type LowerDecision, type LowerSnapshot } from './decide.ts';
 
 /** A quota that was raised four seconds ago (aGrant, raisedBy). */
@@ -66,6 +69,15 @@ const decided = (different: Partial<LowerSnapshot> = {}): LowerDecision =>
     overdueToken: undefined,
     ...different,
   });
+
+/** virt-controller's Lease: renewed this many seconds after NOW. */
+const aLease = (renewed: number, acquired = -999): Lease => ({
+  metadata: metadata('virt-controller'),
+  spec: { acquireTime: seconds(acquired), renewTime: seconds(renewed) },
+});
+
+/** KubeVirt and the guard were there since the raise, and it had no effect. */
+const NO_EFFECT: Partial<LowerSnapshot> = { now: NOW + 5_000, lease: aLease(3), watchedMs: 9_000 };
 
 function lowered(different: Partial<LowerSnapshot>): Extract<LowerDecision, { kind: 'lower' }> {
   const decision = decided(different);
@@ -149,15 +161,16 @@ describe('the outcome', () => {
   });
   const over = { now: NOW, namespace: aNamespace(lockedBy(anExpiredLock())) };
   const CHARGED = used({ 'requests.cpu': '2010m' })(aQuota(holding(aGrant())));
-  const put = { namespace: aNamespace(lockedBy(aLock({ others: true }))), now: NOW + 5_000 };
+  const put = { ...NO_EFFECT, namespace: aNamespace(lockedBy(aLock({ others: true }))) };
 
   test.each<[string, Partial<LowerSnapshot>, string]>([
     ['its pod is there', { targets: [aTarget()] }, 'admitted'],
     ['its pod is there, though its time is over', { ...over, targets: [aTarget()] }, 'admitted'],
     ['its time is over, and everything is charged', { ...over, quotas: [CHARGED] }, 'charged'],
     ['its time is over, and nothing was ever raised', { ...over, quotas: [aQuota()] }, 'ourFault'],
-    ['its time is over, and the raise had no effect', over, 'failed'],
+    ['its time is over, and the raise had no effect: a step or the guard was late', over, 'ourFault'],
     ['its time is over, and its pods could not be listed', { ...over, targets: undefined }, 'ourFault'],
+    ['ended because its migration slot was gone', ended(REASON.parallelLimit), 'gaveWay'],
     ['ended because it was fenced', ended(REASON.fenced), 'ourFault'],
     ['ended because a recount undid every raise', ended(REASON.undone), 'failed'],
     ['ended without a proof', ended(REASON.noProof), 'ourFault'],
@@ -165,7 +178,7 @@ describe('the outcome', () => {
     ['ended because there was headroom', ended(REASON.fits), 'ourFault'],
     ['ended because the allowance is too small', ended(REASON.notEnough), 'failed'],
     ['its migration is gone', { migrations: [] }, 'gaveWay'],
-    ['the raise had no effect', { now: NOW + 5_000 }, 'failed'],
+    ['the raise had no effect', NO_EFFECT, 'failed'],
     ['no effect, and others wait for the slots', put, 'gaveWay'],
     [
       'no effect, others wait for the slots, and the refusals are unknown',
@@ -175,6 +188,53 @@ describe('the outcome', () => {
   ])('%s', (_, different, want) => {
     expect(lowered(different).outcome).toBe(want);
   });
+});
+
+describe('a raise without effect is charged only where KubeVirt could try (docs/adr/0005)', () => {
+  const unknown: Partial<LowerSnapshot> = { ...NO_EFFECT, lease: undefined, watchedMs: undefined };
+  const BY_QUOTA = aFailure(exceeded('quota', 'requests.cpu=2'), -2);
+  const BY_GUARD = aFailure(
+    'Internal error occurred: failed calling webhook "locked.mtq.kubevirt.io": no endpoints available',
+    -2,
+  );
+  test.each<[string, Partial<LowerSnapshot>, string]>([
+    ['nothing is known', unknown, 'notTried'],
+    ['a quota refused its pod after the raise', { ...unknown, rejections: [BY_QUOTA] }, 'failed'],
+    [
+      'a quota refused its pod before the raise',
+      { ...unknown, rejections: [aFailure(exceeded('quota', 'requests.cpu=2'), -4)] },
+      'notTried',
+    ],
+    [
+      'another VM’s pod was refused',
+      { ...unknown, rejections: [{ ...BY_QUOTA, involvedObject: { name: 'vm9' } }] },
+      'notTried',
+    ],
+    ['the guard did not answer KubeVirt', { ...NO_EFFECT, rejections: [BY_GUARD] }, 'notTried'],
+    [
+      'it did not at first, and then a quota refused',
+      { ...NO_EFFECT, rejections: [BY_GUARD, BY_QUOTA] },
+      'failed',
+    ],
+    ['virt-controller’s Lease is old', { ...NO_EFFECT, lease: aLease(-1.001) }, 'notTried'],
+    ['the Lease is just renewed often enough', { ...NO_EFFECT, lease: aLease(-1) }, 'failed'],
+    ['virt-controller has just begun to lead', { ...NO_EFFECT, lease: aLease(3, 0) }, 'notTried'],
+    ['the guard has begun after the raise', { ...NO_EFFECT, watchedMs: 7_999 }, 'notTried'],
+    ['the guard has watched as long as a clock shows', { ...NO_EFFECT, watchedMs: 8_000 }, 'failed'],
+  ])('%s', (_, different, want) => {
+    const reason = want === 'failed' ? REASON.raisedButNotAdmitted : REASON.notTried;
+    expect(lowered(different)).toMatchObject({ outcome: want, reason });
+  });
+});
+
+test('a raise whose migration slot others have taken ends at the first look, not charged', () => {
+  const gone = { slotless: ['uid-of-mig0'] };
+  expect(decided({ ...gone, now: NOW - 1_001 }).kind).toBe('wait');
+  expect(lowered({ ...gone, now: NOW - 1_000 })).toMatchObject({
+    outcome: 'notTried',
+    reason: REASON.parallelLimit,
+  });
+  expect(decided({ slotless: ['uid-of-mig9'], now: NOW - 1_000 }).kind).toBe('nudge');
 });
 
 test('the state of its migrations is unknown: the lock ends at its time, and not before', () => {
@@ -346,7 +406,7 @@ describe('a raise without effect', () => {
 
   test('nudged twice as long ago: lowered (F34)', () => {
     expect(decided({ ...at(8), ...nudged(0), stallSeconds: 4 }).kind).toBe('lower');
-    expect(lowered({ ...at(5), ...nudged(-1) })).toMatchObject({
+    expect(lowered({ ...NO_EFFECT, ...nudged(-1) })).toMatchObject({
       reason: REASON.raisedButNotAdmitted,
       lock: aLock(),
     });

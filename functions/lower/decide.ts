@@ -12,8 +12,10 @@ import {
 } from '../domain/lock.ts';
 import { admittedPodOf, allAdmitted, isFinal, isPending, wasRejectedByQuota } from '../domain/migration.ts';
 import { ANNOTATION, LOCK_OUTCOME, REASON, type LockOutcome, type Reason } from '../domain/names.ts';
-import type { KubernetesEvent, Migration, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
-import { wasRefusedAfter } from '../domain/quota/pod-rejection.ts';
+import type { KubernetesEvent, Lease, Migration, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
+import { hasLedSince } from '../domain/controller-lease.ts';
+import { allWaitForSlot } from '../domain/view/slots.ts';
+import { parsePodRejection, refusalsAfter } from '../domain/quota/pod-rejection.ts';
 
 export interface LowerSnapshot {
   /** The API server's clock, milliseconds. */
@@ -27,6 +29,12 @@ export interface LowerSnapshot {
   readonly targets: readonly Pod[] | undefined;
   /** virt-controller's Events about refused pods; undefined: unknown. */
   readonly rejections: readonly KubernetesEvent[] | undefined;
+  /** virt-controller's Lease; left out: unknown. */
+  readonly lease?: Lease | undefined;
+  /** How long the guard has watched this lock, milliseconds; left out: unknown. */
+  readonly watchedMs?: number | undefined;
+  /** UIDs of migrations that KubeVirt has no slot left for, by the guard's view; left out: not known. */
+  readonly slotless?: readonly string[] | undefined;
   readonly stallSeconds: number;
   /** The watchdog has seen this token for longer than its lock may live. */
   readonly overdueToken: string | undefined;
@@ -107,6 +115,7 @@ const REASON_OF: Readonly<Record<LockOutcome, Reason>> = {
   [LOCK_OUTCOME.admitted]: REASON.admitted,
   [LOCK_OUTCOME.charged]: REASON.charged,
   [LOCK_OUTCOME.gaveWay]: REASON.ended,
+  [LOCK_OUTCOME.notTried]: REASON.notTried,
   [LOCK_OUTCOME.ourFault]: REASON.fenced,
   [LOCK_OUTCOME.failed]: REASON.raisedButNotAdmitted,
 };
@@ -136,6 +145,8 @@ const OUTCOME_OF: Readonly<Partial<Record<Reason, LockOutcome>>> = {
   [REASON.statusUnknown]: LOCK_OUTCOME.ourFault,
   [REASON.fenced]: LOCK_OUTCOME.ourFault,
   [REASON.totalReached]: LOCK_OUTCOME.ourFault,
+  [REASON.lockExpired]: LOCK_OUTCOME.ourFault,
+  [REASON.parallelLimit]: LOCK_OUTCOME.gaveWay,
   // With a pause: another migration may be about to take that headroom, and would be locked for at once again.
   [REASON.fits]: LOCK_OUTCOME.ourFault,
 };
@@ -147,23 +158,17 @@ function over(snapshot: LowerSnapshot, lock: Lock): LowerResult {
   const { reason, message } = lock.ended ?? PAST_ITS_TIME;
   const outcome = isAllCharged(raised, lock)
     ? LOCK_OUTCOME.charged
-    : (begunOutcome(snapshot, lock) ?? outcomeOf(lock, raised, snapshot));
+    : (begunOutcome(snapshot, lock) ?? outcomeOf(lock));
   return { outcome, reason: reason as Reason, message };
 }
 
 const PAST_ITS_TIME = { reason: REASON.lockExpired, message: 'the lock has expired' };
 
-function outcomeOf(
-  { ended }: Lock,
-  raised: readonly ResourceQuota[],
-  { targets }: LowerSnapshot,
-): LockOutcome {
-  if (ended !== undefined) return OUTCOME_OF[ended.reason as Reason] ?? LOCK_OUTCOME.failed;
-  // Nothing was raised before the lock expired, or the pods may be there: not a failure of its migrations.
-  return raised.length === 0 || targets === undefined ? LOCK_OUTCOME.ourFault : LOCK_OUTCOME.failed;
-}
+/** Only a lock whose raise or whose end came too late expires: the guard, the Broker or a step was away (docs/adr/0005). */
+const outcomeOf = ({ ended }: Lock): LockOutcome =>
+  ended === undefined ? LOCK_OUTCOME.ourFault : (OUTCOME_OF[ended.reason as Reason] ?? LOCK_OUTCOME.failed);
 
-const raisedFor = ({ quotas }: LowerSnapshot, { token }: Lock): ResourceQuota[] =>
+const raisedFor = ({ quotas }: Pick<LowerSnapshot, 'quotas'>, { token }: Lock): ResourceQuota[] =>
   quotas.filter((quota) => grantBy(quota, token) !== undefined);
 
 const isAllCharged = (raised: readonly ResourceQuota[], { token }: Lock): boolean =>
@@ -220,14 +225,11 @@ function stalled(
   still: readonly Migration[],
 ): LowerDecision | undefined {
   const { now } = snapshot;
-  const raised = raisedFor(snapshot, lock);
-  if (raised.length === 0) return undefined;
-  const since = Math.max(
-    ...raised.map((quota) => Date.parse(grantBy(quota, lock.token)?.standingSince ?? '')),
-  );
-  const stallMs = snapshot.stallSeconds * 1_000;
-  const stalledAt = since + stallMs;
-  if (now >= stalledAt + 2 * stallMs) return lower(lock, notAdmitted(snapshot, lock, still));
+  const since = raisedSince(snapshot, lock);
+  if (since === undefined) return undefined;
+  const stalledAt = since + snapshot.stallSeconds * 1_000;
+  if (now >= stalledAt && isSlotGone(snapshot, lock, still)) return lower(lock, withoutSlot(still));
+  if (isStallOver(snapshot, lock)) return lower(lock, notAdmitted(snapshot, lock, { since, still }));
   const nudgedAt = still.map((migration) => nudgedFor(migration, lock.token));
   const isDueAtOnce = still.some(needsNudge) && nudgedAt.includes(undefined);
   const isDue = now >= stalledAt && nudgedAt.some((at) => at === undefined || at < stalledAt);
@@ -237,23 +239,69 @@ function stalled(
   return { kind: 'nudge', migrations: still, value, reason: REASON.raisedButNotAdmitted, message };
 }
 
-/** A failure. But where others wait for the same migration slots, and KubeVirt has not tried its pod, it yielded to them. */
-function notAdmitted(
-  { rejections, now }: LowerSnapshot,
-  lock: Lock,
-  still: readonly Migration[],
-): LowerResult {
-  const vms = still.map(({ spec }) => spec.vmiName ?? '');
-  const isDeferred =
-    lock.others === true &&
-    rejections !== undefined &&
-    !wasRefusedAfter({ at: Date.parse(lock.acquiredAt), now }, vms, rejections);
-  return {
-    outcome: isDeferred ? LOCK_OUTCOME.gaveWay : LOCK_OUTCOME.failed,
-    reason: REASON.raisedButNotAdmitted,
-    message: `the quotas were raised, but KubeVirt created no pod for ${namesOf(still)}`,
-  };
+/** When the quotas were raised, for the last time where a recount undid it, milliseconds; undefined: none is raised. */
+function raisedSince(snapshot: Pick<LowerSnapshot, 'quotas'>, lock: Lock): number | undefined {
+  const times = raisedFor(snapshot, lock).map((quota) =>
+    Date.parse(grantBy(quota, lock.token)?.standingSince ?? ''),
+  );
+  return times.length === 0 ? undefined : Math.max(...times);
 }
+
+/** Whether a raise without effect has had its time. */
+export function isStallOver(
+  snapshot: Pick<LowerSnapshot, 'quotas' | 'now' | 'stallSeconds'>,
+  lock: Lock,
+): boolean {
+  const since = raisedSince(snapshot, lock);
+  return since !== undefined && snapshot.now >= since + 3 * snapshot.stallSeconds * 1_000;
+}
+
+/** KubeVirt defers them silently, because others have taken the slots: a nudge changes nothing. */
+const isSlotGone = ({ slotless = [] }: LowerSnapshot, lock: Lock, still: readonly Migration[]): boolean =>
+  allWaitForSlot(
+    lock.migrations.filter(({ uid }) => still.some(({ metadata }) => metadata.uid === uid)),
+    slotless,
+  );
+
+const withoutSlot = (still: readonly Migration[]): LowerResult => ({
+  outcome: LOCK_OUTCOME.notTried,
+  reason: REASON.parallelLimit,
+  message: `other migrations have taken the migration slots of ${namesOf(still)}`,
+});
+
+interface Stall {
+  readonly since: number;
+  readonly still: readonly Migration[];
+}
+
+/**
+ * A failure, if KubeVirt is seen to have tried. Its Events may be lost: then it counts as one if KubeVirt and the guard were
+ * there, except where others wait for the same migration slots, to which it yielded (docs/adr/0005).
+ */
+function notAdmitted(snapshot: LowerSnapshot, lock: Lock, { since, still }: Stall): LowerResult {
+  const { rejections, now } = snapshot;
+  const vms = still.map(({ spec }) => spec.vmiName ?? '');
+  const refusals = refusalsAfter({ at: since, now }, vms, rejections ?? []);
+  const message = `the quotas were raised, but KubeVirt created no pod for ${namesOf(still)}`;
+  if (!refusals.some(isOfPod) && (refusals.length > 0 || !werePresent(snapshot, since))) {
+    const why = 'nothing shows that it tried, so this counts as no failure';
+    return { outcome: LOCK_OUTCOME.notTried, reason: REASON.notTried, message: `${message}: ${why}` };
+  }
+  const isDeferred = lock.others === true && rejections !== undefined && refusals.length === 0;
+  const outcome = isDeferred ? LOCK_OUTCOME.gaveWay : LOCK_OUTCOME.failed;
+  return { outcome, reason: REASON.raisedButNotAdmitted, message };
+}
+
+/** Whether the refusal is about the pod itself. Our guard refuses while it is away, and that shows nothing about the pod. */
+const isOfPod = ({ message = '' }: KubernetesEvent): boolean =>
+  (parsePodRejection(message) ?? parsePodRejection(message, 'attachment')) !== undefined;
+
+/** A Date of the API server is a whole second. */
+const CLOCK_GRAIN_MS = 1_000;
+
+/** Whether KubeVirt and the guard are known to have been there since the raise. */
+const werePresent = ({ lease, watchedMs = 0, now }: LowerSnapshot, since: number): boolean =>
+  hasLedSince(lease, { since, now }) && watchedMs + CLOCK_GRAIN_MS >= now - since;
 
 /** Whether the migration needs a nudge at once: without the condition, no quota event makes virt-controller look at it. */
 const needsNudge = (migration: Migration): boolean => !wasRejectedByQuota(migration);

@@ -4,7 +4,8 @@ import { isCharged } from '../domain/quota/raise.ts';
 import { lockOf, LOCK_VERSION, type LockedMigration, type Lock, type LockState } from '../domain/lock.ts';
 import { allAdmitted } from '../domain/migration.ts';
 import { EVENT, KIND, LABEL } from '../domain/names.ts';
-import type { KubernetesEvent, Migration, Pod, ResourceQuota } from '../domain/objects.ts';
+import type { Migration, Pod, ResourceQuota } from '../domain/objects.ts';
+import { readControllerLease } from '../cluster/controller-lease.ts';
 import { inGroups } from '../cluster/in-groups.ts';
 import { LISTED_MIGRATIONS } from '../cluster/listed.ts';
 import { getQuota, LISTED_QUOTAS, readLockQuotas } from '../cluster/quotas.ts';
@@ -13,7 +14,7 @@ import { ApiError, describeError, ignoreNotFound, TooMuch, Unreachable } from '.
 import { fromWatchCache } from '../kubernetes/cluster.ts';
 import { MIGRATIONS, NAMESPACES } from '../kubernetes/resources.ts';
 import type { StepContext } from '../host/step.ts';
-import { isLockOver, type LowerSnapshot } from './decide.ts';
+import { isLockOver, isStallOver, type LowerSnapshot } from './decide.ts';
 import { grantShownBy, identitiesOf, type SeenSnapshot } from './decide-seen.ts';
 
 /** The quotas and pods of a lock, as read. */
@@ -120,12 +121,16 @@ export async function readLocked(
     : undefined;
 }
 
-type LockReads = Pick<LowerSnapshot, 'quotas' | 'targets' | 'migrations' | 'rejections'>;
+type LockReads = Pick<
+  LowerSnapshot,
+  'quotas' | 'targets' | 'migrations' | 'rejections' | 'lease' | 'watchedMs' | 'slotless'
+>;
 
 /** Reads the objects of a readable lock. */
 async function readLockObjects(
   state: LockState & { readonly kind: 'held' },
-  base: Pick<LowerSnapshot, 'now' | 'overdueToken' | 'namespace'> & Pick<StepRequest, 'type'>,
+  base: Pick<LowerSnapshot, 'now' | 'overdueToken' | 'namespace' | 'stallSeconds'> &
+    Pick<StepRequest, 'type'>,
   context: StepContext,
 ): Promise<LockReads> {
   const { lock } = state;
@@ -143,11 +148,38 @@ async function readLockObjects(
   // lock.expired only reports that a lock is past its time. The guard also handles it, and may not read these.
   if (base.type === EVENT.lockExpired)
     return { quotas, targets, migrations: undefined, rejections: undefined };
-  const [migrations, rejections] = await Promise.all([
+  const [migrations, seen, tries] = await Promise.all([
     readMigrations(name, lock.migrations, context),
-    lock.others === true ? podRejections(name, context) : undefined,
+    seenByGuard(name, lock.token, context),
+    isStallOver({ ...base, quotas }, lock) ? readTries(name, context) : NOT_READ,
   ]);
-  return { quotas, targets, migrations, rejections };
+  return { quotas, targets, migrations, ...seen, ...tries };
+}
+
+/** The guard's stopwatch for this lock, and whether it sees migration slots. */
+async function seenByGuard(
+  namespace: string,
+  token: string,
+  { view: viewOf }: StepContext,
+): Promise<Pick<LowerSnapshot, 'watchedMs' | 'slotless'>> {
+  const view = await viewOf(namespace);
+  const watchedMs = view?.lock?.token === token ? view.lock.watchedMs : undefined;
+  return { watchedMs, slotless: view?.open.slotless };
+}
+
+const NOT_READ = { rejections: undefined };
+
+/** Reads what shows whether KubeVirt tried the pods of the lock, and could. */
+async function readTries(
+  namespace: string,
+  context: StepContext,
+): Promise<Pick<LowerSnapshot, 'rejections' | 'lease'>> {
+  const { cluster, settings } = context;
+  const [rejections, lease] = await Promise.all([
+    orFallback(readPodRejections(cluster, namespace), undefined, context),
+    orFallback(readControllerLease(cluster, settings.KUBEVIRT_NAMESPACE), undefined, context),
+  ]);
+  return { rejections, lease };
 }
 
 /** An unlocked namespace may still have a quota with a grant, of a lock that a user removed by hand. */
@@ -178,9 +210,6 @@ async function readMigrations(
     context,
   );
 }
-
-const podRejections = (namespace: string, context: StepContext): Promise<KubernetesEvent[] | undefined> =>
-  orFallback(readPodRejections(context.cluster, namespace), undefined, context);
 
 /** A read that only explains the result must not prevent a repair. */
 async function orFallback<T, U>(

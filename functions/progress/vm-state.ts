@@ -99,6 +99,7 @@ const TEMPORARY: readonly string[] = [
   REASON.alreadyLocked,
   REASON.statusUnknown,
   REASON.viewUnavailable,
+  REASON.kubevirtAway,
 ];
 
 /** A refusal that no function has looked at for so long is reported; the functions take one at once (milliseconds). */

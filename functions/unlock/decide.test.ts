@@ -6,6 +6,7 @@ import {
   anExpiredLock,
   aNamespace,
   lockedBy,
+  lockedFor,
   lockedUnreadably,
 } from '../../test/support/builders/namespace.ts';
 import { aMigration, aTarget } from '../../test/support/builders/kubevirt.ts';
@@ -111,6 +112,13 @@ describe('the record of the attempt', () => {
       aQuota(named(`quota-${String(index)}`), fencedBy('token-1', outcome)),
     ),
   });
+  /** Ten seconds ago. */
+  const FREE = anAttempt({
+    failures: 0,
+    reason: REASON.notTried,
+    outcome: 'notTried',
+    locked: lockedFor(0),
+  });
   const after = (last: Attempt, different: Partial<Lock> = {}): Partial<UnlockSnapshot> => ({
     namespace: aNamespace(lockedBy(aLock(different)), afterAttempt(last)),
   });
@@ -135,7 +143,58 @@ describe('the record of the attempt', () => {
       { ...fenced('failed'), targets: [aTarget()] },
       { failures: 1 },
     ],
-    ['our fault: no failure', fenced('ourFault'), { failures: 0, outcome: 'ourFault' }],
+    [
+      'our fault: no failure, and free',
+      fenced('ourFault'),
+      { failures: 0, outcome: 'ourFault', locked: [{ until: seconds(0), ms: 0 }] },
+    ],
+    [
+      'our fault once more: counts against the budget alone',
+      { ...fenced('ourFault'), ...after(FREE) },
+      { failures: 0, locked: [...FREE.locked, { until: seconds(0), ms: 6_000 }] },
+    ],
+    [
+      'our fault, for a reason that nothing is away in: its time counts',
+      {
+        ...fenced('ourFault'),
+        namespace: aNamespace(lockedBy(aLock({ ended: { reason: REASON.fits, message: '' } }))),
+      },
+      { failures: 0, locked: [{ until: seconds(0), ms: 6_000 }] },
+    ],
+    [
+      'KubeVirt did not try: no failure, and free',
+      { ...fenced('notTried'), ...after(anAttempt({ failures: 2 })) },
+      {
+        failures: 2,
+        reason: REASON.notTried,
+        outcome: 'notTried',
+        of: '',
+        locked: [...anAttempt().locked, { until: seconds(0), ms: 0 }],
+      },
+    ],
+    [
+      'KubeVirt did not try once more: a failure',
+      { ...fenced('notTried'), ...after(FREE) },
+      { failures: 1, reason: REASON.notTried, outcome: 'failed' },
+    ],
+    [
+      'KubeVirt did not try once more, after ten minutes: free again',
+      { ...fenced('notTried'), ...after(anAttempt({ ...FREE, locked: lockedFor(0, seconds(-600)) })) },
+      { failures: 0, locked: [{ until: seconds(0), ms: 0 }] },
+    ],
+    [
+      'KubeVirt did not try, after a success: counts against the budget alone',
+      { ...fenced('notTried'), ...after(anAttempt({ ...FREE, outcome: 'admitted' })) },
+      { failures: 0, locked: [...FREE.locked, { until: seconds(0), ms: 6_000 }] },
+    ],
+    [
+      'its migration slot was gone: no failure, and free',
+      {
+        ...fenced('gaveWay'),
+        namespace: aNamespace(lockedBy(aLock({ ended: { reason: REASON.parallelLimit, message: '' } }))),
+      },
+      { failures: 0, locked: [{ until: seconds(0), ms: 0 }] },
+    ],
     ['yielded to no migration: its own ended', fenced('gaveWay'), { failures: 0, reason: REASON.ended }],
     [
       'yielded to others',

@@ -96,7 +96,9 @@ export class ClusterWatch implements ViewSource {
   }
 
   viewOf(namespace: string): View | undefined {
-    return this.#isReady ? this.#view.viewOf(namespace) : undefined;
+    if (!this.#isReady) return undefined;
+    const lock = this.#watchdog.lockOf(namespace);
+    return { ...this.#view.viewOf(namespace), ...(lock === undefined ? {} : { lock }) };
   }
 
   /** The whole view; undefined: the watches have not listed every kind yet. */

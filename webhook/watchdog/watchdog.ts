@@ -3,6 +3,7 @@ import { grantBy } from '../../functions/domain/quota/grant.ts';
 import { isRefusedByPolicy, lockOf, type LockState } from '../../functions/domain/lock.ts';
 import { EVENT, LABEL } from '../../functions/domain/names.ts';
 import type { Namespace, ResourceQuota } from '../../functions/domain/objects.ts';
+import type { View } from '../../functions/domain/view.ts';
 import { isSame } from '../../functions/domain/same.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { follow } from '../../functions/kubernetes/follow.ts';
@@ -92,6 +93,13 @@ export class Watchdog {
       raisedQuotas: this.#timers.keys().filter((key) => QUOTA_CHAIN.test(key)).length,
       longestLockSeconds: Math.max(0, ...ages),
     };
+  }
+
+  /** The namespace's lock, and for how long this watchdog has seen it, milliseconds; undefined: none that can be read. */
+  lockOf(namespace: string): View['lock'] {
+    const known = this.#locks.get(namespace);
+    if (known?.token === undefined) return undefined;
+    return { token: known.token, watchedMs: this.#options.clock.elapsed() - known.since };
   }
 
   /** Reports that a migration has ended or is gone to the locks that wait for its pod. */

@@ -10,7 +10,7 @@ import { referenceOf } from '../migration.ts';
 import { POLICY, WEBHOOK } from '../names.ts';
 import { parseQuantity } from '../quantity.ts';
 import type { KubernetesEvent } from '../objects.ts';
-import { parsePodRejection, podRejectionsOf, wasRefusedAfter, type PodRejection } from './pod-rejection.ts';
+import { parsePodRejection, podRejectionsOf, refusalsAfter, type PodRejection } from './pod-rejection.ts';
 
 const said = (text: string): string => `Error creating pod: ${text}`;
 
@@ -193,7 +193,7 @@ describe('an Event with a time in the future', () => {
 
   test('shows no refusal after the lock', () => {
     const refused = (event: KubernetesEvent): boolean =>
-      wasRefusedAfter({ at: NOW - 20_000, now: NOW }, ['vm0'], [event]);
+      refusalsAfter({ at: NOW - 20_000, now: NOW }, ['vm0'], [event]).length > 0;
     expect([later(-60, 3_600), later(-60, -10), later(-10, 3_600)].map(refused)).toEqual([false, true, true]);
   });
 });

@@ -193,13 +193,13 @@ const isRefusedOtherwise = (
     ({ name }) => name !== undefined && name === migration.spec.vmiName,
   ).length > 0;
 
-/** Whether a pod of one of these VMs was refused in a later second than `at`, by virt-controller's Events. `now`: the API server's clock. */
-export const wasRefusedAfter = (
+/** virt-controller's Events of pods of these VMs that were refused in a later second than `at`. `now`: the API server's clock. */
+export const refusalsAfter = (
   { at, now }: { readonly at: number; readonly now: number },
   vms: readonly string[],
   events: readonly KubernetesEvent[],
-): boolean =>
-  events.some((event) => vms.includes(event.involvedObject.name ?? '') && timeOf(event, now) >= at + 1_000);
+): KubernetesEvent[] =>
+  events.filter((event) => vms.includes(event.involvedObject.name ?? '') && timeOf(event, now) >= at + 1_000);
 
 /**
  * Compares by resource version; above 0: `one` was written later. An Event's time is its author's: from another clock it may be

@@ -81,6 +81,7 @@ export function assess(
     lockSeconds,
     fingerprint,
     sized: sizesOf(free.quotas),
+    renewed: snapshot.renewed,
   });
   return { ...(backoff === undefined ? free : evaluateAll(evaluate, backoff)), fingerprint };
 }

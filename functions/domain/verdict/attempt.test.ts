@@ -26,6 +26,7 @@ import {
   afterSuccess,
   fingerprintOf,
   backoffOf,
+  isFree,
   lastAttemptOf,
   LOCK_BUDGET_MS,
   MAX_ACQUIRED_SECONDS,
@@ -197,6 +198,38 @@ test('a failure of our own is retried after five seconds, whatever it was about'
   expect(backoffOf(last, { ...next, now: NOW + 5_000 })).toBeUndefined();
 });
 
+test('a free lock is followed at once, and only one of ten minutes is free', () => {
+  const ended = { now: NOW, lockedMs: 0, reason: REASON.lockExpired, fingerprint: 'f' };
+  const free = afterUncounted(undefined, { ...ended, outcome: LOCK_OUTCOME.ourFault });
+  expect(backoffOf(free, { now: NOW, lockSeconds: 45, fingerprint: 'f', sized: 's' })).toBeUndefined();
+  const unproven = { ...free, reason: REASON.noProof };
+  expect(backoffOf(unproven, { now: NOW, lockSeconds: 45, fingerprint: 'f', sized: 's' })?.until).toBe(
+    NOW + 5_000,
+  );
+  expect(isFree(undefined, ended)).toBe(true);
+  expect(isFree(anAttempt(), ended)).toBe(true);
+  expect(isFree(free, { ...ended, now: NOW + WINDOW_MS - 1 })).toBe(false);
+  expect(isFree(free, { ...ended, now: NOW + WINDOW_MS })).toBe(true);
+  expect(isFree(undefined, { ...ended, reason: REASON.raisedButNotAdmitted })).toBe(false);
+});
+
+describe('after a lock that may have lacked KubeVirt', () => {
+  const lacked = anAttempt({ failures: 0, outcome: 'notTried', locked: lockedFor(0), at: seconds(0) });
+  const next = { now: NOW + 1_000, lockSeconds: 15, fingerprint: 'f', sized: 's' };
+
+  test.each<[string, Attempt, readonly [renewed: number | undefined, now: number], boolean]>([
+    ['virt-controller is silent', lacked, [NOW - 5_001, next.now], true],
+    ['our fault, and it is silent', { ...lacked, outcome: 'ourFault' }, [NOW - 5_001, next.now], true],
+    ['it has just renewed its Lease', lacked, [NOW - 5_000, next.now], false],
+    ['its Lease is not known', lacked, [undefined, next.now], false],
+    ['it is silent for ten minutes: perhaps its clock is wrong', lacked, [NOW, NOW + WINDOW_MS], false],
+    ['a failure of the migration itself', { ...lacked, outcome: 'failed' }, [NOW - 5_001, next.now], false],
+  ])('%s', (_, last, [renewed, now], waits) => {
+    const backoff = backoffOf(last, { ...next, now, renewed });
+    expect(backoff?.reason).toBe(waits ? REASON.kubevirtAway : undefined);
+  });
+});
+
 describe('afterUncounted', () => {
   const ended = {
     ...{ now: NOW, lockedMs: 2_000, reason: REASON.charged, fingerprint: 'f', sized: 's' },
@@ -250,18 +283,18 @@ describe('afterSuccess', () => {
 interface Trial {
   readonly pause: number;
   readonly lockedMs: number;
-  readonly comesTo: 'success' | 'failure' | 'uncounted';
+  readonly comesTo: 'success' | 'failure' | 'uncounted' | 'away';
   readonly of: string;
   readonly sized: string;
 }
 
-test('I7: whatever happens, failed attempts lock a namespace for at most 10 % of any 10 minutes (F33)', () => {
+test('I7: whatever happens, failed attempts lock a namespace for at most 10 % of any 10 minutes, and one is free (F33)', () => {
   /** Seconds since the last unlock, how the attempt goes, for how long it locks, and whether something changed. */
   const attemptOf = (lockSeconds: number): fc.Arbitrary<Trial> =>
     fc.record({
       pause: fc.integer({ min: 0, max: 900 }),
       lockedMs: fc.integer({ min: 1, max: lockSeconds * 1_000 + REPAIR_MS }),
-      comesTo: fc.constantFrom('success', 'failure', 'uncounted'),
+      comesTo: fc.constantFrom('success', 'failure', 'uncounted', 'away'),
       of: fc.constantFrom('one', 'other'),
       sized: fc.constantFrom('less', 'more'),
     });
@@ -276,6 +309,7 @@ test('I7: whatever happens, failed attempts lock a namespace for at most 10 % of
       let now = NOW;
       let last: Attempt | undefined;
       const locked: { from: number; to: number }[] = [];
+      const free: typeof locked = [];
       for (const { pause, lockedMs, comesTo, of, sized } of attempts) {
         now += pause * 1_000;
         const backoff = backoffOf(last, { now, lockSeconds, fingerprint: of, sized });
@@ -286,8 +320,11 @@ test('I7: whatever happens, failed attempts lock a namespace for at most 10 % of
         }
         const from = now;
         now += lockedMs;
-        if (comesTo !== 'success') locked.push({ from, to: now });
-        const ended = { now, lockedMs, reason: REASON.ended, fingerprint: of, sized };
+        const reason = comesTo === 'away' ? REASON.lockExpired : REASON.ended;
+        const isSpared = isFree(last, { now, reason });
+        const counts = isSpared ? free : locked;
+        if (comesTo !== 'success') counts.push({ from, to: now });
+        const ended = { now, lockedMs: isSpared ? 0 : lockedMs, reason, fingerprint: of, sized };
         const failedAttempt = (): Attempt =>
           comesTo === 'failure'
             ? afterFailure(last, ended)
@@ -300,6 +337,8 @@ test('I7: whatever happens, failed attempts lock a namespace for at most 10 % of
         );
         expect(overlap.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(LOCK_BUDGET_MS);
       }
+      const gaps = free.slice(1).map(({ to }, index) => to - (free[index]?.to ?? 0));
+      expect(Math.min(Infinity, ...gaps)).toBeGreaterThanOrEqual(WINDOW_MS);
     }),
     { numRuns: 500 },
   );

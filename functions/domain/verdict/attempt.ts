@@ -1,6 +1,7 @@
 import { parseJson, shortList } from '../bounded.ts';
 import { fingerprint } from '../fingerprint.ts';
 import { lockOf, withoutLock, type QuotaToRaise, type BlockedMigration } from '../lock.ts';
+import { isSilent } from '../controller-lease.ts';
 import { ANNOTATION, LOCK_OUTCOME, REASON, type Reason } from '../names.ts';
 import type { ClusterVmmrq, Namespace, ResourceQuota, Vmmrq } from '../objects.ts';
 import * as z from '../../runtime/zod.ts';
@@ -11,7 +12,7 @@ const attemptSchema = z.looseObject({
   at: time,
   /** Failed attempts in a row. */
   failures: z.int().check(z.nonnegative()),
-  /** The failed attempts within WINDOW_MS, oldest first: when each ended, and for how long it locked the namespace. */
+  /** The failed attempts within WINDOW_MS, oldest first: when each ended, and for how long it locked the namespace; 0: free. */
   locked: shortList(z.object({ until: time, ms: z.number().check(z.nonnegative()) })),
   reason: z.string(),
   outcome: z.catch(z.enum(LOCK_OUTCOME), LOCK_OUTCOME.failed),
@@ -71,12 +72,19 @@ export interface NextAttempt {
   readonly fingerprint: string;
   /** Fingerprint of the sizes that it would be made for (sizesOf). */
   readonly sized: string;
+  /** When virt-controller renewed its Lease, milliseconds; left out: not known. */
+  readonly renewed?: number | undefined;
 }
 
 /** Whether the next attempt must wait (I7). The lock budget holds whatever changed. */
 export function backoffOf(last: Attempt | undefined, next: NextAttempt): Backoff | undefined {
   if (last === undefined) return undefined;
-  return budgetBackoff(last, next) ?? ownFailureBackoff(last, next) ?? failureBackoff(last, next);
+  return (
+    budgetBackoff(last, next) ??
+    awayBackoff(last, next) ??
+    ownFailureBackoff(last, next) ??
+    failureBackoff(last, next)
+  );
 }
 
 /** The next lock must fit in the budget with every lock that ended less than WINDOW_MS before it begins (docs/adr/0005). */
@@ -93,9 +101,28 @@ function budgetBackoff(last: Attempt, { now, lockSeconds }: NextAttempt): Backof
   };
 }
 
-function ownFailureBackoff({ at, outcome, reason }: Attempt, { now }: NextAttempt): Backoff | undefined {
+/** Whether KubeVirt may have been away while the last attempt locked the namespace. */
+export const mayLackKubeVirt = (last: Attempt | undefined): boolean =>
+  last?.outcome === LOCK_OUTCOME.ourFault || last?.outcome === LOCK_OUTCOME.notTried;
+
+/** Then the next lock waits for KubeVirt; not for ever, because its clock may be wrong. */
+function awayBackoff(last: Attempt, { now, renewed }: NextAttempt): Backoff | undefined {
+  const until = Date.parse(last.at) + WINDOW_MS;
+  if (renewed === undefined || !isSilent(renewed, now) || !mayLackKubeVirt(last) || now >= until)
+    return undefined;
+  // Without the Lease's time: a message that changes at each look would be a new report each time.
+  const message = 'virt-controller does not renew its Lease; the next attempt waits for it, at most';
+  return { reason: REASON.kubevirtAway, message, until };
+}
+
+function ownFailureBackoff(
+  { at, outcome, reason, locked }: Attempt,
+  { now }: NextAttempt,
+): Backoff | undefined {
   const until = Date.parse(at) + OUR_FAULT_MS;
-  if (outcome !== LOCK_OUTCOME.ourFault || now >= until) return undefined;
+  // A proof that was just missing would be missing again.
+  const isAtOnce = locked.at(-1)?.ms === 0 && reason !== REASON.noProof;
+  if (outcome !== LOCK_OUTCOME.ourFault || now >= until || isAtOnce) return undefined;
   const message = `the last attempt ended early with ${reason}, which is no failure of the migration; the next attempt waits`;
   return { reason: REASON.backOff, message, until };
 }
@@ -145,6 +172,19 @@ const lockedLately = ({ locked, at }: Attempt, now: number): Locked =>
 
 /** Milliseconds for which these attempts locked the namespace together. */
 export const totalMs = (locked: Locked): number => locked.reduce((sum, { ms }) => sum + ms, 0);
+
+/** Reasons that show that a part was away, or a migration slot gone: the guard, the Broker, a step, KubeVirt. */
+const AWAY: readonly Reason[] = [REASON.noProof, REASON.lockExpired, REASON.notTried, REASON.parallelLimit];
+
+/**
+ * Whether a lock that ended like this is free: it counts with 0 ms, and nothing delays the next one. Once in WINDOW_MS only, so
+ * that a part that stays away causes no freeze loop (docs/adr/0005). `now`: the API server's, milliseconds.
+ */
+export const isFree = (
+  last: Attempt | undefined,
+  { now, reason }: Pick<AttemptResult, 'now' | 'reason'>,
+): boolean =>
+  AWAY.includes(reason) && !(last !== undefined && lockedLately(last, now).some(({ ms }) => ms === 0));
 
 export interface AttemptResult {
   readonly now: number;

@@ -2,7 +2,7 @@ import { shown } from '../foreign-text.ts';
 import { ownVmmrqs } from '../policy/policy.ts';
 import { withAdvice } from '../advice.ts';
 import { percentOf } from '../quota/allowance.ts';
-import { lastAttemptOf, type Attempt } from './attempt.ts';
+import { lastAttemptOf, mayLackKubeVirt, type Attempt } from './attempt.ts';
 import { unusableKeys } from '../quota/charged.ts';
 import { grantOf } from '../quota/grant.ts';
 import { lockOf, type Reference } from '../lock.ts';
@@ -144,12 +144,13 @@ function attemptConditions({ status }: Vmmrq, snapshot: NamespaceSnapshot): Cond
 }
 
 /** The condition that is True after it; undefined: neither. unchanged: it raised nothing, so what failed before it still counts. */
-function conditionOf({ outcome, reason, failures, refused = [] }: Attempt): string | undefined {
+function conditionOf(last: Attempt): string | undefined {
+  const { outcome, reason, failures, refused = [] } = last;
   if (refused.length > 0) return CONDITION.conflict;
   if (outcome === LOCK_OUTCOME.admitted || reason === REASON.ended) return undefined;
   if (HINDRANCES.includes(reason)) return CONDITION.conflict;
   if (failures === 0) return undefined;
-  if (outcome === LOCK_OUTCOME.ourFault) return 'unchanged';
+  if (mayLackKubeVirt(last)) return 'unchanged';
   return outcome === LOCK_OUTCOME.failed ? CONDITION.raisedButNotAdmitted : undefined;
 }
 

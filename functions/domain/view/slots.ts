@@ -1,5 +1,5 @@
 import { byPriority, isPending, isRejectedByQuota, isRunning } from '../migration.ts';
-import type { Reference } from '../lock.ts';
+import type { BlockedMigration, Reference } from '../lock.ts';
 import { KUBEVIRT } from '../names.ts';
 import type { Migration } from '../objects.ts';
 import type { View } from '../view.ts';
@@ -65,6 +65,10 @@ export function isQueued({ nodes }: ClusterState, left: View['left'], { metadata
   const onNode = node === '' ? undefined : (left.nodes[node] ?? left.node);
   return left.cluster === 0 || onNode === 0;
 }
+
+/** Whether KubeVirt has no slot for any of a lock's migrations. `queued`: UIDs by the guard's view; one with its target is not among them. */
+export const allWaitForSlot = (migrations: readonly BlockedMigration[], queued: readonly string[]): boolean =>
+  migrations.length > 0 && migrations.every(({ uid, lacks }) => lacks === undefined && queued.includes(uid));
 
 /** Whether the namespace has a VMMRQ, or a cluster-wide one may select it. */
 export const isServed = ({ served }: ClusterState, namespace: string): boolean =>

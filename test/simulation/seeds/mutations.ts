@@ -417,9 +417,44 @@ export const MUTATIONS: readonly Mutation[] = [
       {
         file: 'functions/domain/verdict/attempt.ts',
         find: `  if (last === undefined) return undefined;
-  return budgetBackoff`,
+  return (
+    budgetBackoff`,
         replace: `  if (last === undefined || last.failures > 0) return undefined;
-  return budgetBackoff`,
+  return (
+    budgetBackoff`,
+      },
+    ],
+  },
+  {
+    name: 'every lock that a part was away from is free',
+    breaks: ['I7'],
+    edits: [
+      {
+        file: 'functions/domain/verdict/attempt.ts',
+        find: '  AWAY.includes(reason) && !(last !== undefined && lockedLately(last, now).some(({ ms }) => ms === 0));',
+        replace: '  AWAY.includes(reason) && (last === undefined || now > 0);',
+      },
+    ],
+  },
+  {
+    name: 'a raise that KubeVirt could not try is charged',
+    breaks: ['I7'],
+    edits: [
+      {
+        file: 'functions/lower/decide.ts',
+        find: '  if (!refusals.some(isOfPod) && (refusals.length > 0 || !werePresent(snapshot, since))) {',
+        replace: '  if (!refusals.some(isOfPod) && now < 0) {',
+      },
+    ],
+  },
+  {
+    name: 'an expired lock is charged',
+    breaks: ['I7'],
+    edits: [
+      {
+        file: 'functions/lower/decide.ts',
+        find: '  ended === undefined ? LOCK_OUTCOME.ourFault :',
+        replace: '  ended === undefined ? LOCK_OUTCOME.failed :',
       },
     ],
   },
