@@ -89,6 +89,13 @@ const leave = (reason: Reason, message: string): LeaveDecision => ({ kind: 'leav
 export const leaveBecauseOf = (vmmrq: string): LeaveDecision =>
   leave(REASON.totalReached, `other locks have all that the total of cvmmrq/${vmmrq} allows`);
 
+/** The decision not to lock, because the look took long, and the migration slots are gone. */
+export const leaveWithoutSlot = ({ migrations }: Lock): LeaveDecision =>
+  leave(
+    REASON.parallelLimit,
+    `KubeVirt has no migration slot left for ${migrations.map(({ name }) => name).join(', ')}`,
+  );
+
 /** A Warning for each migration of a lock that a policy refuses. */
 export const reportsOfRefusal = ({ migrations }: Lock, namespace: string, message: string): EventReport[] =>
   migrations.map((migration) => ({

@@ -5,6 +5,7 @@ import type { StepRequest } from '../eventing/step-request.ts';
 import { liveLock, type Lock } from '../domain/lock.ts';
 import { EVENT, LOCK_OUTCOME, REASON, type Reason } from '../domain/names.ts';
 import type { Namespace } from '../domain/objects.ts';
+import { allWaitForSlot } from '../domain/view/slots.ts';
 import type { Read } from '../kubernetes/cluster.ts';
 import {
   type ApiError,
@@ -23,6 +24,7 @@ import {
   continueWith,
   decide,
   leaveBecauseOf,
+  leaveWithoutSlot,
   reportsOfRefusal,
   type AcquireDecision,
   type LockDecision,
@@ -62,13 +64,26 @@ const OF_NAMESPACE: readonly Reason[] = [
 const mayBeStale = ({ kind, reason }: LockDecision): boolean =>
   (kind === 'leave' || kind === 'repair') && !OF_NAMESPACE.includes(reason);
 
+/** A look that took longer may have missed that others got the migration slots, milliseconds. */
+const OLD_MS = 1_000;
+
+/** Whether the guard's view has no slot left for the lock. If it does not answer, `raise` asks it again. */
+async function isSlotGone(namespace: string, { migrations }: Lock, { view }: StepContext): Promise<boolean> {
+  const seen = await view(namespace);
+  return seen !== undefined && allWaitForSlot(migrations, seen.open.queued);
+}
+
 /** Returns undefined after a conflict, or if the result of the write is unknown: the caller reads again. */
 async function attempt(request: StepRequest, context: StepContext): Promise<Outcome | undefined> {
+  const lookedAt = context.clock.elapsed();
   const decision = await decideFor(request, { mayLag: true }, context);
   if (decision === undefined) return GONE;
   if (decision.kind !== 'acquire') return answer(request, decision);
   const { namespace } = request;
   const { lock: acquired, orders } = decision;
+  const isOld = context.clock.elapsed() - lookedAt > OLD_MS;
+  if (isOld && (await isSlotGone(namespace, acquired, context)))
+    return answer(request, leaveWithoutSlot(acquired));
   // `raise` names the quotas that a dry run has raised. A forged name only costs a lock that raises nothing.
   const untried = decision.untried.filter((name) => request.quotas?.includes(name) !== true);
   if (untried.length > 0) return dryRunFirst(request, decision, untried);

@@ -100,6 +100,32 @@ describe('raised (F6)', () => {
   });
 });
 
+describe('the migration slots are gone', () => {
+  const two = aLock({
+    migrations: [...aLock().migrations, { name: 'mig1', uid: 'uid-of-mig1', vmi: 'uid-of-vm1' }],
+  });
+  const attached = aLock({
+    migrations: [{ name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0', lacks: 'attachment' }],
+  });
+
+  test.each<[string, Partial<RaiseSnapshot>, string]>([
+    ['of its migration: the lock ends', { slotless: ['uid-of-mig0'] }, 'end'],
+    ['of another migration', { slotless: ['uid-of-mig9'] }, 'raise'],
+    ['of one of two', { lock: two, slotless: ['uid-of-mig0'] }, 'raise'],
+    ['of both', { lock: two, slotless: ['uid-of-mig0', 'uid-of-mig1'] }, 'end'],
+    [
+      'of one that has its target, and lacks its attachment pod',
+      { lock: attached, slotless: ['uid-of-mig0'] },
+      'raise',
+    ],
+    ['and the guard does not say so', { slotless: undefined }, 'raise'],
+  ])('%s', (_, different, want) => {
+    const decision = decided(different);
+    expect(decision.kind).toBe(want);
+    if (decision.kind === 'end') expect(decision.reason).toBe(REASON.parallelLimit);
+  });
+});
+
 describe('raised again after a recount', () => {
   const undone = recounted()(RAISED);
 

@@ -8,6 +8,7 @@ import { ANNOTATION, isReserved, MAX_RAISES, REASON, type Reason } from '../doma
 import type { ResourceQuota, Vmmrq } from '../domain/objects.ts';
 import type { ProvenLock } from '../domain/proof.ts';
 import { givingToAll, inForce } from '../domain/policy/policy.ts';
+import { allWaitForSlot } from '../domain/view/slots.ts';
 import { unreserved } from '../domain/total/reservation.ts';
 
 /** The objects of a raise, read by the writers' rule: the quotas and VMMRQs first, then the proof. */
@@ -21,6 +22,8 @@ export interface RaiseSnapshot {
   /** The live lock of this token, as the proof carries it. */
   readonly lock: ProvenLock;
   readonly kubevirtNamespace: string;
+  /** UIDs of migrations that KubeVirt has no slot left for, by the guard's view; left out: not known. */
+  readonly slotless?: readonly string[] | undefined;
   /** The API server's clock, milliseconds. */
   readonly now: number;
 }
@@ -85,6 +88,8 @@ function blockerOf(snapshot: RaiseSnapshot): End | undefined {
   // A lock from before the incumbent came must still end: this write, and those of `lower` and `unlock`, are made beside it (I3).
   const incumbent = lock.incumbent ?? recordIn(snapshot.vmmrqs);
   if (incumbent !== undefined) return end(REASON.incumbentPresent, incumbent);
+  if (allWaitForSlot(lock.migrations, snapshot.slotless ?? []))
+    return end(REASON.parallelLimit, 'other migrations have taken the migration slots since the lock');
   if (snapshot.vmmrqs.length === 0 || giversOf(snapshot).length > 0) return undefined;
   const isReceiving = lock.migrations.some(({ receives }) => receives === true);
   return isReceiving

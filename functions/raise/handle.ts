@@ -149,6 +149,7 @@ async function gather(
   context: StepContext,
 ): Promise<RaiseSnapshot | Outcome | Retry> {
   const { cluster, settings } = context;
+  const asked = context.view(namespace);
   const [quotas, vmmrqs, apiServers] = await Promise.all([
     readEach(names.quotas, (name) => getQuota(cluster, { namespace, name })),
     readVmmrqs(namespace, names.vmmrqs, context),
@@ -167,7 +168,8 @@ async function gather(
     return quota?.metadata.uid === uid ? [quota] : [];
   });
   const { KUBEVIRT_NAMESPACE: kubevirtNamespace } = settings;
-  return { namespace, token, quotas: own, vmmrqs, lock, kubevirtNamespace, now };
+  const slotless = (await asked)?.open.slotless;
+  return { namespace, token, quotas: own, vmmrqs, lock, kubevirtNamespace, slotless, now };
 }
 
 /** Returns the proven live lock. Without a proof, ends the lock or asks for a retry. */

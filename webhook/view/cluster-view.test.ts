@@ -119,7 +119,7 @@ describe('the view', () => {
       served: false,
       clusterWide: false,
       migrations: [],
-      open: { queued: [], status: false },
+      open: { queued: [], slotless: [], status: false },
       kubevirt: { overheadRatio: '1', autoLimits: expect.any(Boolean), drainTaint: 'kubevirt.io/drain' },
     });
   });

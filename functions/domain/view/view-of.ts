@@ -66,6 +66,7 @@ export function viewOf(input: ViewInput, namespace: string): View {
     ...(own.length > MAX_MIGRATIONS_IN_VIEW ? {} : { migrations: own }),
     open: {
       queued: queuedAmong(own, state, left),
+      slotless: queuedAmong(own, state, slotsLeft({ ...state, held: [] }, namespace)),
       status: input.vmmrqs.some((vmmrq) => vmmrq.metadata.namespace === namespace && !hasReportedAll(vmmrq)),
     },
     kubevirt: { ...rulesInView(input.kubevirt), drainTaint: drainTaintOf(input.kubevirt) },
