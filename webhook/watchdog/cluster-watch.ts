@@ -130,6 +130,7 @@ export class ClusterWatch implements ViewSource {
       clusterVmmrqs: [...clusterVmmrqs.values()],
       migrations: open,
       unlocks: this.#unlocks,
+      incumbent: this.#view.incumbent(),
     };
   }
 }

@@ -58,10 +58,14 @@ interface Script {
   readonly post?: (event: OurEvent) => Promise<void>;
   readonly repair?: (namespace: string) => Promise<void>;
   readonly random?: () => number;
+  readonly incumbent?: string;
 }
 
 /** Runs `count` resyncs, with an interval of 30 s by the test's clock. */
-async function resyncs(count: number, { before, post, repair, random }: Script = {}): Promise<Resynced> {
+async function resyncs(
+  count: number,
+  { before, post, repair, random, incumbent }: Script = {},
+): Promise<Resynced> {
   const stop = new AbortController();
   const resynced: Resynced = { posted: [[]], repaired: [[]], logged: [] };
   before?.(1);
@@ -84,6 +88,7 @@ async function resyncs(count: number, { before, post, repair, random }: Script =
         clusterVmmrqs: cluster.all(CLUSTER_VMMRQS),
         migrations: cluster.all(MIGRATIONS).filter(isOpen),
         unlocks,
+        incumbent,
       }),
       hurry: () => hurry.signal,
       // The resync calls `random` once after each round, for the wait.
@@ -375,6 +380,11 @@ test('old records of namespaces are looked for at start and every hour, whether 
   });
   expect(cluster.asked.filter((what) => what === 'list namespaces')).toHaveLength(2);
   expect(logged).toEqual(new Array(2).fill('a resync failed: Error: too busy'));
+});
+
+test('beside the incumbent no record is looked for', async () => {
+  await resyncs(1, { incumbent: 'the incumbent is installed' });
+  expect(cluster.asked).not.toContain('list namespaces');
 });
 
 test('the wait is the configured number of seconds, plus or minus a fifth', async () => {

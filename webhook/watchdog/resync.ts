@@ -35,6 +35,8 @@ export interface SeenObjects {
   readonly migrations: readonly Migration[];
   /** A number for each namespace, which is new after each lock. */
   readonly unlocks: ReadonlyMap<string, number>;
+  /** What shows the incumbent; undefined: nothing. */
+  readonly incumbent: string | undefined;
 }
 
 /** The interval until the watches have listed every kind. */
@@ -82,12 +84,14 @@ export async function resync(seconds: number, options: ResyncOptions, signal: Ab
       const next = options.clock.elapsed() + LISTS_EVERY_MS;
       await resyncGrants(options).then(() => (grantsAt = next), failed);
     }
-    if (options.clock.elapsed() >= recordsAt) {
+    const seen = options.seen();
+    // Beside the incumbent nothing is written but what ends our own locks and grants.
+    if (options.clock.elapsed() >= recordsAt && seen !== undefined && seen.incumbent === undefined) {
       recordsAt = options.clock.elapsed() + LISTS_EVERY_MS;
       await removeOldRecords(options.cluster, options.log).catch(failed);
     }
     const betweenMs = seconds * 1_000 * (0.8 + 0.4 * options.random());
-    await pause(options.clock, options.seen() === undefined ? LISTING_MS : betweenMs, until);
+    await pause(options.clock, seen === undefined ? LISTING_MS : betweenMs, until);
   }
 }
 
