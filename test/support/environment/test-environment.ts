@@ -1,5 +1,5 @@
 import type { OurEvent } from '../../../functions/domain/events.ts';
-import { SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
+import { EVENT, SYSTEM_NAMESPACE } from '../../../functions/domain/names.ts';
 import { postEvent } from '../../../functions/eventing/post.ts';
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
 import { startLocalCluster, type LocalCluster, type LocalClusterOptions } from '../../cluster/cluster.ts';
@@ -35,7 +35,7 @@ export interface TestEnvironment {
   readonly hops: Recorded<Hop>;
   /** Watches a namespace until the environment stops. */
   readonly watch: (namespace: string) => Promise<History>;
-  /** Holds this namespace's events in the Broker until the caller calls the result. */
+  /** Holds this namespace's events in the Broker until the caller calls the result; never the dry run before a quota's first lock. */
   readonly hold: (namespace: string, ...triggers: readonly string[]) => () => void;
   /** Posts one of the project's events to the Broker, as any client in the cluster may; resolves when all resulting events are delivered. */
   readonly forge: (event: OurEvent) => Promise<void>;
@@ -87,7 +87,12 @@ export async function startTestEnvironment(options: LocalClusterOptions = {}): P
       return history;
     },
     hold: (namespace, ...triggers) =>
-      broker.hold(({ event, trigger }) => triggers.includes(trigger) && namespaceOf(event) === namespace),
+      broker.hold(
+        ({ event, trigger }) =>
+          triggers.includes(trigger) &&
+          namespaceOf(event) === namespace &&
+          event.attributes['type'] !== EVENT.quotaUntried,
+      ),
     forge: async (event) => {
       await postEvent({ url: sink }, event);
       await broker.idle();
