@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LIVE_CONDITION, LIVE_KIND, LIVE_REASON } from '../../../functions/domain/live/names.ts';
 import type { New } from '../../../functions/kubernetes/cluster.ts';
 import { DATA_VOLUMES, STORAGE_CLASSES, STORAGE_MAPS } from '../../../functions/kubernetes/live-resources.ts';
+import { LIMIT_RANGES } from '../../../functions/kubernetes/resources.ts';
 import { POPULATED, startCdi, type Cdi } from '../../cluster/cdi.ts';
 import { FULL_CLAIMS, FULL_MIGRATIONS } from '../../cluster/kubevirt/objects/objects.ts';
 import type { Vm } from '../../cluster/kubevirt/objects/types.ts';
@@ -80,6 +81,31 @@ test('a quota with room for a disk, and not for the second claim while CDI fills
     expect(conditionsOf(await crossing.untilEnded())).toContain('Succeeded');
     expect(await dataVolumesOf(crossing)).toEqual([`web-root Succeeded ${LIVE_KIND.vm.kind} web`]);
     expect(await claimsOf(crossing)).toEqual(['web-root gold']);
+  });
+});
+
+test('what a LimitRange refuses: the plan says it, and the run has the API server’s text', async () => {
+  await crossings.within('limited', async (crossing) => {
+    const { admin, namespace } = crossing.side('target');
+    // CDI's own pods are smaller.
+    const limits = [{ type: 'Pod', max: { memory: '1Gi' } }];
+    await admin.create(LIMIT_RANGES, { metadata: { namespace, name: 'core' }, spec: { limits } });
+    await crossing.createVm('web', { change: onDataVolumes });
+    await crossing.createPlan([{ name: 'web' }]);
+    await crossing.resync('Plan');
+    const { conditions = [] } = (await crossing.plan()).status ?? {};
+    const said = conditions.find(({ type }) => type === LIVE_CONDITION.limitRange);
+    expect(said?.items).toEqual([
+      expect.stringMatching(/web: LimitRange core: maximum memory usage per Pod is 1Gi, but request is \d+$/),
+    ]);
+
+    await crossing.createMigrationAs();
+    const waiting = await crossing.until('the refusal is shown', ({ status }) =>
+      JSON.stringify(status ?? {}).includes('the API server refuses the launcher on the target: pods'),
+    );
+    expect(JSON.stringify(waiting.status)).toContain('maximum memory usage per Pod is 1Gi');
+    await admin.delete(LIMIT_RANGES, { namespace, name: 'core' });
+    expect(conditionsOf(await crossing.untilEnded())).toContain('Succeeded');
   });
 });
 
