@@ -54,8 +54,8 @@ describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMod
     return Promise.all(answers);
   }
 
-  const refused = (text: RegExp): [string, number, unknown][] =>
-    Object.keys(attempts('', {})).map((what) => [what, 403, expect.stringMatching(text)]);
+  const refused = (text: RegExp, code = 403): [string, number, unknown][] =>
+    Object.keys(attempts('', {})).map((what) => [what, code, expect.stringMatching(text)]);
 
   test('a cycle admits no pod of the tenant, and leaves everything as before', async () => {
     const { tenant, resume } = await raised('released');
@@ -95,9 +95,9 @@ describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMod
     )();
   }
 
-  async function expectRefusedBy(tenant: Tenant, who: string): Promise<void> {
+  async function expectRefusedBy(tenant: Tenant, who: string, code?: number): Promise<void> {
     const answers = await refusals(tenant);
-    expect(answers).toEqual(refused(MUST_WAIT));
+    expect(answers).toEqual(refused(MUST_WAIT, code));
     for (const [, , message] of answers) expect(message).toContain(who);
   }
 
@@ -167,7 +167,7 @@ describe.each(ADMISSION_MODES)('installed with %s', (admissionMode: AdmissionMod
     await expectRefusedBy(tenant, `ValidatingAdmissionPolicy '${POLICY.locked}'`);
     if (admissionMode === 'both') {
       await deletePolicies(POLICY.locked);
-      await expectRefusedBy(tenant, `admission webhook "${WEBHOOK.locked}"`);
+      await expectRefusedBy(tenant, `admission webhook "${WEBHOOK.locked}"`, 429);
     }
     resume();
     await tenant.untilUnlocked();
