@@ -73,8 +73,8 @@ export async function holdNextUpdate(
     await stubWebhook.stop();
   });
   let isFirst = true;
-  stubWebhook.respondWith(async () => {
-    if (!isFirst) return ALLOWED;
+  stubWebhook.respondWith(async ({ dryRun }) => {
+    if (!isFirst || dryRun === true) return ALLOWED;
     isFirst = false;
     arrived.resolve(undefined);
     await opened.promise;
