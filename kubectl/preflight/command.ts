@@ -17,7 +17,7 @@ import {
 } from '../subcommand.ts';
 import { structured } from '../terminal/structured.ts';
 import { planReport, planTable } from './plan-report.ts';
-import { preflightWithDryRuns } from './dry-run.ts';
+import { withDryRuns } from './dry-run.ts';
 import { preflight, type Report } from './preflight.ts';
 import { readFacts, rightsFor, withUncharged } from './read.ts';
 import { table, structure } from './render.ts';
@@ -91,8 +91,10 @@ async function run(invocation: Invocation): Promise<ExitCode> {
   const task = taskOf(args, own, session.namespace);
   await requireRights(session.cluster, rightsFor(task));
   const read = await readFacts(session.cluster, task);
-  const facts = await withUncharged(session.cluster, read, preflight(task, read));
-  const report = await preflightWithDryRuns(task, facts, session);
+  const first = preflight(task, read);
+  const facts = await withUncharged(session.cluster, read, first);
+  const known = facts === read ? first : preflight(task, facts);
+  const report = await withDryRuns(known, { task, facts, session });
   if (suggest === true)
     return exitCodeOf(await printSuggestion(report, facts, { session, terminal, output }));
   if (output === 'json' || output === 'yaml') terminal.print(structured(output, structure(report)));

@@ -22,16 +22,18 @@ import type { Task } from './task.ts';
 /** Namespaces that are tried at once. */
 const AT_ONCE = 8;
 
+/** The task and the facts that a report is of. */
+interface Preflighted {
+  readonly task: Task;
+  readonly facts: ClusterFacts;
+  readonly session: Pick<Session, 'cluster' | 'as'>;
+}
+
 /**
  * The report, with what webhooks and policies of others would refuse: where a VM needs a raise, lock and raise are tried by dry runs as
  * our accounts. A user who may not impersonate these gets what the functions have recorded.
  */
-export async function preflightWithDryRuns(
-  task: Task,
-  facts: ClusterFacts,
-  session: Pick<Session, 'cluster' | 'as'>,
-): Promise<Report> {
-  const report = preflight(task, facts);
+export async function withDryRuns(report: Report, { task, facts, session }: Preflighted): Promise<Report> {
   const needed = new Set(report.vms.filter(needsRaise).map(({ namespace }) => namespace));
   if (needed.size === 0) return report;
   const as = await writersOf(session);
