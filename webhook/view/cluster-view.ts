@@ -101,9 +101,12 @@ export class ClusterView {
     this.#findNodes(migration);
   }
 
-  /** Keeps a move for as long as it is recent. `now`: milliseconds. */
+  /** Keeps a move for as long as it, or one that was set before it, is recent. `now`: milliseconds. */
   setMove(move: Migration, now: number): void {
-    for (const [uid, known] of this.moves) if (!isRecentMove(known, now)) this.moves.delete(uid);
+    for (const [uid, known] of this.moves) {
+      if (isRecentMove(known, now)) break;
+      this.moves.delete(uid);
+    }
     this.moves.set(move.metadata.uid, move);
   }
 
