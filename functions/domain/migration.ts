@@ -315,12 +315,13 @@ export function launchersInTheWay(migration: Migration, leftOver: readonly Pod[]
   return own.length > 1 ? own : [];
 }
 
-/** Time of the migration's end, milliseconds; NaN: not known. */
-const endOf = ({ status }: Migration): number =>
-  Date.parse(
-    status?.phaseTransitionTimestamps?.findLast(({ phase }) => phase === status.phase)
-      ?.phaseTransitionTimestamp ?? '',
-  );
+/** When the migration entered its phase, by virt-controller's clock (RFC 3339); undefined: not known. */
+export const enteredAt = ({ status }: Pick<Migration, 'status'>): string | undefined =>
+  status?.phaseTransitionTimestamps?.findLast(({ phase }) => phase === status.phase)
+    ?.phaseTransitionTimestamp;
+
+/** Time of the end of a migration that has ended, milliseconds; NaN: not known. */
+const endOf = (migration: Migration): number => Date.parse(enteredAt(migration) ?? '');
 
 /**
  * Whether a VM has two launchers, which are charged twice until the former one ends: their headroom returns by itself, unless they are

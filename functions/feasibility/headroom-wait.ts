@@ -1,5 +1,5 @@
 import type { Assessment } from '../domain/verdict/assessment.ts';
-import { candidatesAmong, overlaps } from '../domain/migration.ts';
+import { candidatesAmong, enteredAt, overlaps } from '../domain/migration.ts';
 import { KIND, REASON } from '../domain/names.ts';
 import type { Migration, Pod } from '../domain/objects.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
@@ -29,10 +29,9 @@ export function headroomDueWithin(snapshot: NamespaceSnapshot, { verdicts, migra
   return recent.length > 0 || isUncounted ? HEADROOM_WAIT_MS.recount : 0;
 }
 
-function hasJustSucceeded({ status }: Migration, now: number): boolean {
-  if (status?.phase !== 'Succeeded') return false;
-  const entered = status.phaseTransitionTimestamps?.findLast(({ phase }) => phase === 'Succeeded');
-  const age = now - Date.parse(entered?.phaseTransitionTimestamp ?? '');
+function hasJustSucceeded(migration: Migration, now: number): boolean {
+  if (migration.status?.phase !== 'Succeeded') return false;
+  const age = now - Date.parse(enteredAt(migration) ?? '');
   return age >= -RECENT_MS.ahead && age <= RECENT_MS.old;
 }
 

@@ -1,3 +1,4 @@
+import { enteredAt } from '../domain/migration.ts';
 import { KUBEVIRT } from '../domain/names.ts';
 import type { Migration } from '../domain/objects.ts';
 import { MAINTENANCE_KINDS, type Subject } from '../domain/progress/progress-object.ts';
@@ -16,11 +17,8 @@ export const isRecentMove = (migration: Migration, now: number): boolean =>
   now - endOfMove(migration) < SHOWN_MS;
 
 /** When the migration ended, by virt-controller's clock, in milliseconds. */
-export const endOfMove = ({ metadata, status }: Migration): number =>
-  Date.parse(
-    status?.phaseTransitionTimestamps?.findLast(({ phase }) => phase === status.phase)
-      ?.phaseTransitionTimestamp ?? metadata.creationTimestamp,
-  );
+export const endOfMove = (migration: Migration): number =>
+  Date.parse(enteredAt(migration) ?? migration.metadata.creationTimestamp);
 
 /** Whether it moved a VM off this node, or for an upgrade. */
 export const isMoveOf = (migration: Migration, subject: Subject): boolean =>

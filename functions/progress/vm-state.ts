@@ -1,6 +1,7 @@
 import { shown } from '../domain/foreign-text.ts';
 import {
   CLOCKS_APART_MS,
+  enteredAt,
   isFinal,
   isPending,
   isRejectedByQuota,
@@ -299,11 +300,9 @@ function whileRunning(migration: Migration, { now }: MaintenanceRules): VmState 
  * Time since which the target pod is not ready (RFC 3339); undefined: it is, or has not waited for long. Most often it finds no
  * node, but an image may be pulled, too (facts/kubevirt.md §1.1). `now`: milliseconds.
  */
-export function notReadySince({ metadata, status }: Migration, now: number): string | undefined {
-  if (status?.phase !== 'Scheduling') return undefined;
-  const since =
-    status.phaseTransitionTimestamps?.findLast(({ phase }) => phase === 'Scheduling')
-      ?.phaseTransitionTimestamp ?? metadata.creationTimestamp;
+export function notReadySince(migration: Migration, now: number): string | undefined {
+  if (migration.status?.phase !== 'Scheduling') return undefined;
+  const since = enteredAt(migration) ?? migration.metadata.creationTimestamp;
   return now - Date.parse(since) < WAITED_MS ? undefined : since;
 }
 

@@ -194,8 +194,8 @@ function isMigrating({ metadata }: VirtualMachineInstance, { migrations }: Maint
 /**
  * Running VMIs with KubeVirt's label, also those that are being deleted: they run on until their guests have stopped. KubeVirt's own
  * count leaves these out, and it corrects the label of VMIs in other phases as little, so a user may have set it
- * (facts/kubevirt.md §3.1). The result also has the VMIs that an upgrade migrates now: the label may be missing (test/recorded/README.md). Before
- * KubeVirt 1.7 a migration has no priority, so only the label counts.
+ * (facts/kubevirt.md §3.1). The result also has the VMIs that an upgrade migrates now: the label may be missing
+ * (test/recorded/README.md). Before KubeVirt 1.7 a migration has no priority, so only the label counts.
  */
 export function outdated(facts: Pick<MaintenanceFacts, 'vmis' | KnownOfVm>): VmLeft[] {
   const up = facts.vmis.filter(isUp);

@@ -1,7 +1,5 @@
-import { KUBEVIRT } from '../../functions/domain/names.ts';
-import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
+import { readControllerLease } from '../../functions/cluster/controller-lease.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
-import { LEASES } from '../../functions/kubernetes/resources.ts';
 import type { Clock } from '../../functions/runtime/clock.ts';
 
 export interface SettlingOptions {
@@ -71,10 +69,9 @@ export class Settling {
 
   /** Reads the renewTime; undefined: there is none, or the read failed. */
   async #renewTime(): Promise<string | undefined> {
-    const { cluster, kubevirtNamespace: namespace } = this.#options;
+    const { cluster, kubevirtNamespace } = this.#options;
     try {
-      const read = await ignoreNotFound(cluster.get(LEASES, { namespace, name: KUBEVIRT.controllerLease }));
-      return read?.object.spec?.renewTime;
+      return (await readControllerLease(cluster, kubevirtNamespace))?.spec?.renewTime;
     } catch {
       return undefined;
     }

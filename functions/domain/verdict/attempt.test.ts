@@ -433,7 +433,7 @@ describe('withoutOldRecords', () => {
   test.each([
     ['a lock', lockedBy(aLock())],
     ['an unreadable lock', labelled(LABEL.locked)],
-    ['nothing of ours', note],
+    ['no record', note],
   ])('a namespace with %s is left alone', (_, change) => {
     const attempted = change === note ? note : annotated(ANNOTATION.lastAttempt, '{');
     expect(withoutOldRecords(aNamespace(attempted, change), NOW)).toBeUndefined();

@@ -49,7 +49,7 @@ function killFunctions({ name }: Tenant): void {
 
 /** KubeVirt tries the pod, and the API server cannot ask the guard. */
 const untilTriedInVain = ({ history }: Tenant): Promise<void> =>
-  history.until('KubeVirt has tried in vain', () =>
+  history.until('KubeVirt has tried, and was refused', () =>
     history.of(EVENTS).some(({ message }) => rawText(message).includes('failed calling webhook')),
   );
 
