@@ -74,7 +74,7 @@ export async function holdNextUpdate(
   });
   let isFirst = true;
   stubWebhook.respondWith(async ({ dryRun }) => {
-    if (!isFirst || dryRun === true) return ALLOWED;
+    if (!isFirst || dryRun) return ALLOWED;
     isFirst = false;
     arrived.resolve(undefined);
     await opened.promise;
