@@ -34,7 +34,7 @@ import type { WatchdogOptions, WatchdogSettings } from './watchdog-options.ts';
 /** Times after which the watchdog sends an event again: the first one is lost, or its step is still starting (a cold start). */
 const RESEND_MS = { first: 2_000, next: 3_000 } as const;
 /** The longest time that a watch may miss changes without an error. */
-const LIST_EVERY_MS = 10_000;
+const LIST_EVERY_MS = 20_000;
 /** Waits between attempts that fail. */
 const nextMs = doubling(10_000);
 const STALL_AGAIN_MS = 2_000;
