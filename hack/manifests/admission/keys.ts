@@ -52,5 +52,9 @@ export const BREAK_GLASS_TOKEN = `${oldAnnotation(ANNOTATION.token)}.orValue(${t
  * The override right alone is not enough; the write must also set the break-glass key. So a controller with cluster-admin rights that
  * replaces a Namespace does not remove a lock by accident.
  */
-export const BREAKS_GLASS = `${GLASS_IS_SET} && ${GLASS} == optional.of(${BREAK_GLASS_TOKEN})
-  && authorizer.group('mtq.kubevirt.io').resource('locks').name(object.metadata.name).check('override').allowed()`;
+export const BREAKS_GLASS = `${GLASS_IS_SET} && ${GLASS} == optional.of(${BREAK_GLASS_TOKEN}) && ${mayOverride('object.metadata.name')}`;
+
+/** Whether the user has the override right, in the namespace whose name the CEL expression gives. */
+export function mayOverride(namespace: string): string {
+  return `authorizer.group('mtq.kubevirt.io').resource('locks').name(${namespace}).check('override').allowed()`;
+}

@@ -1,13 +1,19 @@
 import { ANNOTATION, LABEL, POLICY } from '../../../functions/domain/names.ts';
 import { REFUSAL } from '../../../webhook/admission/messages.ts';
 import { annotation, hole, label, namespaceLabel, REQUEST_HOLES, text, withHoles } from './cel.ts';
-import { AFTER, BEFORE, QUOTA_KEYS, QUOTA_KEYS_CHANGE } from './keys.ts';
+import { AFTER, BEFORE, mayOverride, QUOTA_KEYS, QUOTA_KEYS_CHANGE } from './keys.ts';
 import type { Policy } from './manifest.ts';
 import { QUOTA_RULES } from './quotas.ts';
 import { IS_OURS } from './users.ts';
 
 const IS_RAISED = `oldObject != null && (${label('oldObject', LABEL.raised)}.hasValue()
   || ${annotation('oldObject', ANNOTATION.grant)}.hasValue())`;
+
+/**
+ * A raise that is over, but for our keys: there is no lock, and the quota controller has set `status.hard` back. Without the guard and the
+ * functions only the user of the break-glass is left to remove them, and raised-pods refuses pods until then.
+ */
+const IS_LEFT_OVER = `!variables.isLocked && oldObject.?status.hard == oldObject.?spec.hard && ${mayOverride('request.namespace')}`;
 
 /**
  * Reserves our keys on a quota to our accounts. No other user may remove them while the quota is raised or its namespace locked
@@ -35,6 +41,7 @@ export const raisedQuotas: Policy = {
     },
     { name: 'isRaised', expression: IS_RAISED },
     { name: 'isLocked', expression: `${namespaceLabel(LABEL.locked)}.hasValue()` },
+    { name: 'isLeftOver', expression: IS_LEFT_OVER },
   ],
   validations: [
     {
@@ -43,7 +50,8 @@ export const raisedQuotas: Policy = {
       messageExpression: withHoles(REFUSAL.forgedKeys.text({ keys: hole("variables.forged.join(', ')") })),
     },
     {
-      expression: 'variables.removed.size() == 0 || !(variables.isRaised || variables.isLocked)',
+      expression:
+        'variables.removed.size() == 0 || !(variables.isRaised || variables.isLocked) || variables.isLeftOver',
       message: 'must wait for a live migration for a few seconds; try again then',
       messageExpression: withHoles(
         REFUSAL.removedKeys.text({

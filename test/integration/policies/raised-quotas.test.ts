@@ -6,19 +6,25 @@ import {
   deletionOfAll,
   replaceQuota,
 } from '../../support/policies/admission-requests.ts';
+import type { ResourceQuota } from '../../../functions/domain/objects.ts';
+import { isSame } from '../../../functions/domain/same.ts';
+import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import type { ApiRequest } from '../../support/environment/api-request.ts';
 import {
   changeOfQuota,
   FREE,
   held,
   newQuota,
+  ONE,
   quotaWith,
   RAISED,
+  raisedFor,
   FENCED,
   startPolicyTenants,
   STOLEN,
   UNLABELLED,
 } from '../../support/policies/policy-scene.ts';
+import { askUntil } from '../../support/eventually.ts';
 import type { PolicyWorld } from '../../support/policies/policy-world.ts';
 
 /** The policies alone on the real API server: none of our processes runs, no webhook is installed. Every request is a dry run. */
@@ -27,10 +33,26 @@ let world: PolicyWorld;
 
 /** Its quota is named in the lock, but not raised. */
 const LOCKED_FENCED = 'tenant-locked-released';
+/** Its lock was removed by a break-glass, and nobody has set the status of its quota back yet. */
+const UNLOCKED = 'tenant-unlocked';
 
 beforeAll(async () => {
   const fenced = { annotations: { [ANNOTATION.lastRelease]: 'x' } };
-  world = await startPolicyTenants([[LOCKED_FENCED, held, [quotaWith(fenced)]]]);
+  world = await startPolicyTenants([
+    [LOCKED_FENCED, held, [quotaWith(fenced)]],
+    [UNLOCKED, {}, [quotaWith(raisedFor(ONE))]],
+  ]);
+  const { admin } = world;
+  const inUnlocked = { namespace: UNLOCKED };
+  const [counted] = await askUntil(
+    'the quota is counted',
+    async () => (await admin.list<ResourceQuota>(RESOURCE_QUOTAS, inUnlocked)).items,
+    ([quota]) => isSame(quota?.status?.hard, quota?.spec.hard),
+  );
+  // The quota controller would set it back.
+  await world.pauseControllers();
+  const status = { ...counted?.status, hard: { ...counted?.spec.hard, pods: '99' } };
+  await admin.replace(RESOURCE_QUOTAS, { ...counted, status } as ResourceQuota, { subresource: 'status' });
 });
 
 afterAll(async () => {
@@ -49,7 +71,6 @@ describe(POLICY.raisedQuotas, () => {
     ['its label’s end by status', changeOfQuota(RAISED, withoutLabel, '/status')],
     ['its record’s end by status', changeOfQuota(RAISED, withoutGrant, '/status')],
     ['its migrations’ end', changeOfQuota(RAISED, { annotations: { [ANNOTATION.migrations]: null } })],
-    ['its replacement though the namespace is not locked', replaceQuota(STOLEN)],
     ['its replacement where it has the record alone', replaceQuota(UNLABELLED)],
     ['of one that is not raised, in a locked namespace', replaceQuota(LOCKED_FENCED)],
   ])('of a raised quota: %s is refused to every user, with the time to wait', async (_what, request) => {
@@ -62,6 +83,15 @@ describe(POLICY.raisedQuotas, () => {
         ),
       });
     }
+  });
+
+  test('what is left of a raise that is over may be removed with the override right: no lock, and status.hard as spec.hard', async () => {
+    for (const user of ['editor', 'kubevirt', 'repairer'])
+      expect([user, await world.ask(user, replaceQuota(STOLEN))]).toMatchObject([user, { by: raisedQuotas }]);
+    await world.breakGlass('repairer');
+    await world.eventually('repairer', replaceQuota(STOLEN), 'none');
+    for (const request of [replaceQuota(RAISED), replaceQuota(LOCKED_FENCED), replaceQuota(UNLOCKED)])
+      expect(await world.ask('repairer', request)).toMatchObject({ by: raisedQuotas, code: 403 });
   });
 
   test.each([
