@@ -114,7 +114,7 @@ export async function aroundDrain(admin: Cluster, setUp: () => Promise<void>): P
 
 const DRAIN: ScenarioRunner = {
   ...THROUGH,
-  deadlineMs: 90_000,
+  deadlineMs: 150_000,
   aroundSetUp: aroundDrain,
   async run(tenants, environment, signal) {
     const kubectl = drain(DRAINED_NODE, environment, signal);
@@ -128,7 +128,7 @@ const NEXT = releaseOf('v1.9.1', { moreOverhead: '20Mi' });
 
 const UPGRADE: ScenarioRunner = {
   ...THROUGH,
-  deadlineMs: 90_000,
+  deadlineMs: 150_000,
   async aroundSetUp(admin, setUp) {
     await deploy(admin, { workloadUpdateMethods: ['LiveMigrate'] }, RELEASE);
     await setUp();

@@ -97,11 +97,12 @@ function textOf({ type, kind }: StepTrigger): string {
 function whatCame(hops: readonly Hop[], lastWords = 'none'): string {
   if (hops.length === 0) return 'The Broker delivered no event of this namespace to it.';
   const failed = hops.filter(({ outcome }) => outcome !== 'ack' && outcome !== 'reply');
-  if (failed.length === 0) return `It ran ${String(hops.length)} times and found nothing to do.`;
+  const logged = `The last line of its log: ${lastWords}`;
+  if (failed.length === 0) return `It ran ${String(hops.length)} times. ${logged}`;
   const counts = new Map<string, number>();
   for (const text of failed.map(describeHop)) counts.set(text, (counts.get(text) ?? 0) + 1);
   const tries = [...counts].map(([text, count]) => (count === 1 ? text : `${text} × ${String(count)}`));
-  return `The Broker tried: ${tries.join(', ')}. The last line of its log: ${lastWords}`;
+  return `The Broker tried: ${tries.join(', ')}. ${logged}`;
 }
 
 const describeHop = ({ eventType, status, outcome }: Hop): string =>

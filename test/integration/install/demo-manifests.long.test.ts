@@ -25,8 +25,9 @@ const BREAKAGES: Record<string, Breakage> = {
       const { spec } = find<Trigger>(objects, 'Trigger', 'mtq-raise');
       spec.filters = [{ exact: { type: 'io.kubevirt.mtq.namespace.shut' } }];
     },
-    wantStep: 'raise',
-    wantMessage: /Trigger mtq-raise delivers io\.kubevirt\.mtq\.namespace\.locked, .* delivered no event/,
+    // Before a quota's first lock, `lock` asks `raise` for a dry run.
+    wantStep: 'lock',
+    wantMessage: /Trigger mtq-lock .* It ran 1 times\. .*a dry run shows first whether the raise of .* is refused/,
   },
   "a Service with another step's STEP": {
     change: (objects) => {

@@ -8,7 +8,7 @@ import { startMaintenanceScene, type MaintenanceScene } from '../../support/main
 
 const LEASE = { namespace: 'kubevirt', name: KUBEVIRT.controllerLease };
 
-/** As virt-controller's leader does every few seconds, until the work is done. */
+/** As the leader of the virt-controllers, which the scene has stopped, does every few seconds until the work is done. */
 async function withLeader<T>({ admin }: MaintenanceScene, work: () => Promise<T>): Promise<T> {
   const ended = new AbortController();
   const renewed = (async () => {
@@ -36,7 +36,6 @@ test('an upgrade is completed a minute after the last VM, while a virt-controlle
       releaseOf(version, { deploymentId: version }),
     ) as [Release, Release];
     await deploy(scene.admin, { workloadUpdateMethods: ['LiveMigrate'] }, before);
-    await scene.admin.create(LEASES, { metadata: LEASE, spec: {} });
     await announce(scene.admin, after);
     await scene.vm('tenant', 'vm0');
     await scene.patchVm('tenant', 'vm0', label(''));
