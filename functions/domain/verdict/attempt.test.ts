@@ -199,13 +199,12 @@ test('a failure of our own is retried after five seconds, whatever it was about'
 });
 
 test('a free lock is followed at once, and only one of ten minutes is free', () => {
-  const ended = { now: NOW, lockedMs: 0, reason: REASON.lockExpired, fingerprint: 'f' };
+  const next = { now: NOW, lockSeconds: 30, fingerprint: 'f', sized: 's' };
+  const ended = { now: NOW, lockedMs: 0, reason: REASON.noProof, fingerprint: 'f' };
   const free = afterUncounted(undefined, { ...ended, outcome: LOCK_OUTCOME.ourFault });
-  expect(backoffOf(free, { now: NOW, lockSeconds: 45, fingerprint: 'f', sized: 's' })).toBeUndefined();
-  const unproven = { ...free, reason: REASON.noProof };
-  expect(backoffOf(unproven, { now: NOW, lockSeconds: 45, fingerprint: 'f', sized: 's' })?.until).toBe(
-    NOW + 5_000,
-  );
+  expect(backoffOf(free, next)).toBeUndefined();
+  const second = afterUncounted(free, { ...ended, lockedMs: 1_000, outcome: LOCK_OUTCOME.ourFault });
+  expect(backoffOf(second, next)?.until).toBe(NOW + 5_000);
   expect(isFree(undefined, ended)).toBe(true);
   expect(isFree(anAttempt(), ended)).toBe(true);
   expect(isFree(free, { ...ended, now: NOW + WINDOW_MS - 1 })).toBe(false);

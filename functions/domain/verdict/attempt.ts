@@ -120,9 +120,8 @@ function ownFailureBackoff(
   { now }: NextAttempt,
 ): Backoff | undefined {
   const until = Date.parse(at) + OUR_FAULT_MS;
-  // A proof that was just missing would be missing again.
-  const isAtOnce = locked.at(-1)?.ms === 0 && reason !== REASON.noProof;
-  if (outcome !== LOCK_OUTCOME.ourFault || now >= until || isAtOnce) return undefined;
+  const wasFree = locked.at(-1)?.ms === 0;
+  if (outcome !== LOCK_OUTCOME.ourFault || now >= until || wasFree) return undefined;
   const message = `the last attempt ended early with ${reason}, which is no failure of the migration; the next attempt waits`;
   return { reason: REASON.backOff, message, until };
 }
