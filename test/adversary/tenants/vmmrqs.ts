@@ -42,7 +42,8 @@ const forgeStatus = (observed: ObservedState): Attempt => ({
   body: {
     status: {
       additionalMigrationResources: { pods: '99' },
-      migrationsToBlockingResourceQuotas: {},
+      // null, because an empty map of a merge patch keeps ours, which without conditions is the incumbent's record.
+      migrationsToBlockingResourceQuotas: null,
       conditions: [],
     },
   },
