@@ -7,6 +7,7 @@ import { parseQuantity } from '../../../functions/domain/quantity.ts';
 import { quotaCoversPod } from '../../../functions/domain/quota/scopes.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
 import type { Cluster } from '../../../functions/kubernetes/cluster.ts';
+import { CONFIG_MAPS } from '../../../functions/kubernetes/live-resources.ts';
 import { PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
 import { freshControlPlane } from '../environment/control-plane.ts';
@@ -118,6 +119,12 @@ export function testCharges(
     async (_, { spec, index }) => {
       const namespace = namespaceOf(index);
       await createNamespace(admin, namespace);
+      // Every namespace gets it; later it would count as a pod's charge for configmaps.
+      await until(
+        admin,
+        { type: CONFIG_MAPS, namespace, name: 'kube-root-ca.crt' },
+        (configMap) => configMap !== undefined,
+      );
       await admin.create(RESOURCE_QUOTAS, { metadata: { namespace, name: 'quota' }, spec });
       await until(
         admin,
