@@ -27,7 +27,8 @@ const BREAKAGES: Record<string, Breakage> = {
     },
     // Before a quota's first lock, `lock` asks `raise` for a dry run.
     wantStep: 'lock',
-    wantMessage: /Trigger mtq-lock .* It ran 1 times\. .*a dry run shows first whether the raise of .* is refused/,
+    wantMessage:
+      /Trigger mtq-lock .* It ran 1 times\. .*a dry run shows first whether the raise of .* is refused/,
   },
   "a Service with another step's STEP": {
     change: (objects) => {
