@@ -44,6 +44,8 @@ export interface KubeVirtOptions {
 export interface KubeVirtStandIn {
   /** As a crash or a change of the leader: afterwards the address is in the VMIs' own state too. */
   restartSynchronization(): Promise<void>;
+  /** As a lost lease without another replica: its synchronization controller does nothing until it is restarted. */
+  stopSynchronization(): Promise<void>;
   /** Resolves when its last request is answered. Objects stay as they are. */
   stop(): Promise<void>;
 }
@@ -58,6 +60,8 @@ export interface Assembly {
   begin(): Promise<void>;
   /** As a crash or a change of the leader: afterwards the address is in the VMIs' own state too. */
   restartSynchronization(): Promise<void>;
+  /** As a lost lease without another replica: its synchronization controller does nothing until it is restarted. */
+  stopSynchronization(): Promise<void>;
   /** Resolves when the last request is answered. */
   stop(): Promise<void>;
 }
@@ -80,13 +84,14 @@ export function assembleKubeVirt(
     new WorkloadUpdater(world, options.updateThrottleMs),
     ...(heartbeatMs === undefined ? [] : [new Heartbeats(world, heartbeatMs)]),
     new Nodes({ ...world, names, timings }),
-    new GuestTravel(world, { timings, transfers, keepsSides: acrossClusters?.keepsSides ?? false }),
+    new GuestTravel(world, { timings, transfers }),
     across,
   ];
   return {
     caches: [...across.caches, kubevirts, quotas, claims, nodes, pods, vms, vmis, migrations],
     begin: () => across.begin(),
     restartSynchronization: () => across.restart(),
+    stopSynchronization: () => across.pause(),
     async stop() {
       await Promise.all(actors.map((actor) => actor.stop()));
       await world.recorder.flush();
@@ -118,6 +123,7 @@ export async function startKubeVirt(options: KubeVirtOptions): Promise<KubeVirtS
     await election.start();
     return {
       restartSynchronization: () => assembly.restartSynchronization(),
+      stopSynchronization: () => assembly.stopSynchronization(),
       async stop() {
         watches.abort();
         await Promise.all(following.map(({ ended }) => ended));

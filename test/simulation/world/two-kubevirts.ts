@@ -52,7 +52,7 @@ export async function simulatePair(options: SimulatedPairOptions = {}): Promise<
   const time = new Time();
   const schedule = new Schedule({ time, random, pacing: options.pacing ?? AT_ONCE });
   schedule.isCalm = options.pacing === undefined;
-  const transfers = new Transfers();
+  const transfers = new Transfers({ keepsSides: options.keepsSides });
   const network = new SynchronizationNetwork(
     () => new Promise((resolve) => schedule.later('network', random.below(4), resolve)),
   );
@@ -120,7 +120,7 @@ interface SimulatedSide {
 }
 
 function simulateSide(name: Side, parts: Parts): SimulatedSide {
-  const { random, schedule, transfers, network, timings, keepsSides = false, hasVirtApi = false } = parts;
+  const { random, schedule, transfers, network, timings, hasVirtApi = false } = parts;
   let uids = 0;
   const { time } = schedule;
   // As long as real ones, so that one is never a part of another.
@@ -163,7 +163,7 @@ function simulateSide(name: Side, parts: Parts): SimulatedSide {
       };
     },
   });
-  const acrossClusters = { network, transfers, address, authority: authorityOf(name), keepsSides };
+  const acrossClusters = { network, transfers, address, authority: authorityOf(name) };
   const assembly = assembleKubeVirt(world, {
     nodes: [],
     acrossClusters,
@@ -191,6 +191,7 @@ function simulateSide(name: Side, parts: Parts): SimulatedSide {
       address,
       versions: versionsIn(store, namespace),
       restartSynchronization: () => assembly.restartSynchronization(),
+      stopSynchronization: () => assembly.stopSynchronization(),
     },
   };
 }

@@ -97,6 +97,10 @@ export const CROSS_LEFT_OUT: readonly LeftOut[] = [
     reason: "how the recorder's script knew which launcher was to die",
   },
   {
+    path: 'metadata.annotations.rig/clears-sides',
+    reason: "how the recorder's script knew which virt-handler to play",
+  },
+  {
     kind: 'VirtualMachine',
     path: 'status.startFailure',
     reason:
@@ -118,7 +122,7 @@ interface Transient {
 /** Values that count only where they are a line's last: they last as long as one look of a controller, which may miss them. */
 export const TRANSIENT: readonly Transient[] = [
   {
-    path: / VirtualMachine\S*> status\.printableStatus$/,
+    path: / VirtualMachine\S*( \d)?> status\.printableStatus$/,
     value: /^(Stopped|Starting)$/,
     reason: 'a version between two others, where the controller looked in between',
   },
@@ -128,7 +132,7 @@ export const TRANSIENT: readonly Transient[] = [
     reason: 'see printableStatus',
   },
   {
-    path: / VirtualMachine(Instance)?\S*> status\.conditions\.Ready\.status$/,
+    path: / VirtualMachine(Instance)?\S*( \d)?> status\.conditions\.Ready\.status$/,
     value: /^False$/,
     reason: 'see printableStatus; a VMI may be gone before',
   },
@@ -167,6 +171,8 @@ interface Exception {
   readonly reason: string;
 }
 
+const ON_A_NODE = /^target .*(nodeName|NodeName|activePods|(source|target)Node)/;
+
 export const EXCEPTIONS: readonly Exception[] = [
   {
     history: 'cancel-blocked-recovered',
@@ -177,6 +183,49 @@ export const EXCEPTIONS: readonly Exception[] = [
     history: 'source-fails',
     what: /<source send> (metadata\.(deletion|finalizers)|status\.migrationState)/,
     reason: 'how far it comes before its VMI is gone is chance: see untilGoneOrKept',
+  },
+  ...['next-crash-on-target', 'next-crash-after-local-migration'].flatMap((history) => [
+    {
+      history,
+      what: /^target .*(migrationState\.(mode|targetNodeAddress|targetDirectMigrationNodePorts)|<target local> status\.synchronizationAddresses)/,
+      reason: 'of a migration within the cluster, which history-* compare',
+    },
+    {
+      history,
+      what: ON_A_NODE,
+      reason: 'the nodes of the pods after the first: the model has one for each kind of launcher',
+    },
+  ]),
+  {
+    history: 'sides-cleared-next-crash',
+    what: ON_A_NODE,
+    reason: 'the nodes of the pods after the first: the model has one for each kind of launcher',
+  },
+  {
+    history: 'sides-cleared-next-crash',
+    what: /<target receive> status\.migrationState|^source .*Deleted virtual machine pod/,
+    reason:
+      'whether it is copied before virt-handler clears both sides, and whether a pod is deleted twice, is chance',
+  },
+  {
+    history: 'sync-controller-loses-lease-vmim-deleted',
+    what: /(DecentralizedLiveMigrationFailure|decentralizedMigrationBlocked)\.message/,
+    reason: 'whether the source calls once more after the restart is chance',
+  },
+  {
+    history: 'rerunonfailure-source-fails',
+    what: /<source send> status\.conditions\.migrationAbortRequested|^source .*FailedMigration/,
+    reason: 'whether KubeVirt looks at the VMIM before there is another VMI is chance: it is Failed then too',
+  },
+  {
+    history: 'rerunonfailure-target-away',
+    what: /^source VirtualMachineInstance <source VirtualMachineInstance 2> status\.(phase|conditions)/,
+    reason: 'the end of a guest whose VMI is deleted while it runs is not played',
+  },
+  {
+    history: 'sync-controller-loses-lease',
+    what: /DecentralizedLiveMigrationFailure|decentralizedMigrationBlocked|<source send> metadata\.deletion/,
+    reason: 'whether the source calls again, and frees its VMIM, before its VMI is gone is chance',
   },
 ];
 

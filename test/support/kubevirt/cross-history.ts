@@ -100,7 +100,9 @@ export function comparable(name: string, history: CrossHistory): Comparable {
       deleted.push(key);
       Reflect.deleteProperty(left, key);
     } else {
-      left[key] = fieldsOf(kind, named);
+      left[key] = Object.fromEntries(
+        Object.entries(fieldsOf(kind, named)).filter(([path]) => !isExcepted(`${key} ${path}`)),
+      );
       for (const [path, value] of Object.entries(left[key])) (timelines[`${key} ${path}`] ??= []).push(value);
     }
   };
@@ -114,7 +116,6 @@ export function comparable(name: string, history: CrossHistory): Comparable {
   return {
     timelines: Object.fromEntries(
       Object.entries(timelines)
-        .filter(([key]) => !isExcepted(key))
         .map(([key, line]) => [key, lasting(key, line, areLeft.has(key))] as const)
         .filter(([, line]) => line.length > 0),
     ),

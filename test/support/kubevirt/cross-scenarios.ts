@@ -14,7 +14,15 @@ import {
   type VmOptions,
 } from '../../cluster/kubevirt/objects/objects.ts';
 import { LABELS } from '../../cluster/kubevirt/objects/names.ts';
-import type { LauncherPod, RecordedEvent, Vm, Vmi, Vmim } from '../../cluster/kubevirt/objects/types.ts';
+import type {
+  LauncherPod,
+  RecordedEvent,
+  RunStrategy,
+  Vm,
+  Vmi,
+  Vmim,
+} from '../../cluster/kubevirt/objects/types.ts';
+import { CRASH_SCENARIOS } from './cross-crashes.ts';
 import { KEEPING_FINALIZER } from './cross-differences.ts';
 import { exchangeTrust, type KubeVirtPair, type PairSide } from './pair.ts';
 import { rawText } from '../raw-text.ts';
@@ -91,12 +99,12 @@ export class CrossRun {
   }
 
   /** The target VM until it waits: "target VM is created". */
-  async createReceiver(): Promise<void> {
+  async createReceiver(restoreRunStrategy: RunStrategy = 'Always'): Promise<void> {
     const { target } = this.pair;
     const vm = newVirtualMachine({
       ...this.#vmIn(target),
       runStrategy: 'WaitAsReceiver',
-      restoreRunStrategy: 'Always',
+      restoreRunStrategy,
     });
     await target.admin.create(VMS, vm);
     await this.until('the target VM waits', () => {
@@ -133,11 +141,15 @@ export class CrossRun {
   }
 
   /** Both VMs and VMIMs, as in every recording but two. */
-  async start(source: Partial<VmOptions> = {}, quota?: ResourceList): Promise<void> {
+  async start(
+    source: Partial<VmOptions> = {},
+    quota?: ResourceList,
+    restoreRunStrategy?: RunStrategy,
+  ): Promise<void> {
     await exchangeTrust(this.pair);
     if (quota !== undefined) await this.limit(quota);
     await this.begin(source);
-    await this.createReceiver();
+    await this.createReceiver(restoreRunStrategy);
     await this.receive();
     await this.untilReceiverIsBlocked();
     await this.send();
@@ -394,7 +406,7 @@ export class CrossRun {
     const { source } = this.pair;
     const isKept = (): boolean => {
       const { deletionTimestamp, finalizers = [] } = this.migration(source, name)?.metadata ?? {};
-      return deletionTimestamp !== undefined && finalizers.length === 1 && this.vmi(source) === undefined;
+      return deletionTimestamp !== undefined && finalizers.length > 0 && this.vmi(source) === undefined;
     };
     await this.until(
       `${name} is gone, or kept`,
@@ -433,6 +445,7 @@ async function failOnTheWay(run: CrossRun): Promise<void> {
 
 /** By the name of the recording without `cross-`. */
 export const CROSS_SCENARIOS: Readonly<Record<string, CrossScenario>> = {
+  ...CRASH_SCENARIOS,
   success: async (run) => {
     await run.arrive(() => run.start());
     await run.untilMoved();

@@ -23,6 +23,8 @@ export interface PairSide {
   /** Of its synchronization controller. */
   readonly address: string;
   restartSynchronization(): Promise<void>;
+  /** As a lost lease without another replica, until the restart. */
+  stopSynchronization(): Promise<void>;
 }
 
 /** On real API servers, or in virtual time. */

@@ -50,7 +50,7 @@ export async function startTwoKubeVirts(
   const clusters = await startClusters([...new Set(Object.values(homes))], freshControlPlane);
   const members = { source: clusters.members[homes.source], target: clusters.members[homes.target] };
   const network = new SynchronizationNetwork();
-  const transfers = new Transfers();
+  const transfers = new Transfers({ keepsSides });
   const authorities = { source: newAuthority(), target: newAuthority() };
   const standIns = new Map<Side, KubeVirtStandIn>();
   const stopKubeVirts = async (): Promise<void> => {
@@ -64,7 +64,7 @@ export async function startTwoKubeVirts(
   };
   const start = async (side: Side): Promise<void> => {
     const authority = authorities[side];
-    const acrossClusters = { network, transfers, address: ADDRESSES[side], authority, keepsSides };
+    const acrossClusters = { network, transfers, address: ADDRESSES[side], authority };
     const cluster = await installedIn(members[side], ADDRESSES[side]);
     // One, so that a second pod gets the same node, as in the recordings.
     const nodes = [`${side}-node1`];
@@ -78,6 +78,7 @@ export async function startTwoKubeVirts(
       versions,
       address: ADDRESSES[homes[side]],
       restartSynchronization: async () => standIns.get(homes[side])?.restartSynchronization(),
+      stopSynchronization: async () => standIns.get(homes[side])?.stopSynchronization(),
     });
     return {
       network,

@@ -14,8 +14,6 @@ export interface AcrossClusters {
   readonly address: string;
   /** PEM of the authority of this cluster's KubeVirt. */
   readonly authority: string;
-  /** See Handler; false when left out. */
-  readonly keepsSides?: boolean;
 }
 
 /** The part that only migrations between clusters need; nothing where there is no network to other clusters. */
@@ -24,19 +22,26 @@ export interface AcrossPart {
   /** Called when the caches are filled. */
   begin(): Promise<void>;
   restart(): Promise<void>;
+  /** Until the restart there is no synchronization controller. */
+  pause(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export function joinOthers(world: World, given: AcrossClusters | undefined): AcrossPart {
   const nothing = (): Promise<void> => Promise.resolve();
-  if (given === undefined) return { caches: [], begin: nothing, restart: nothing, stop: nothing };
+  if (given === undefined)
+    return { caches: [], begin: nothing, restart: nothing, pause: nothing, stop: nothing };
   const { network, address, authority } = given;
   const authorities = new Authorities({ ...world, own: authority });
   const self: Peer = { address, authority: () => authority, bundle: () => authorities.bundle };
   const start = (): SynchronizationController => new SynchronizationController(world, network, self);
   let controller: SynchronizationController | undefined;
-  const restart = async (): Promise<void> => {
+  const pause = async (): Promise<void> => {
     await controller?.stop();
+    controller = undefined;
+  };
+  const restart = async (): Promise<void> => {
+    await pause();
     controller = start();
     await controller.resume();
   };
@@ -47,8 +52,9 @@ export function joinOthers(world: World, given: AcrossClusters | undefined): Acr
       await restart();
     },
     restart,
+    pause,
     stop: async () => {
-      await controller?.stop();
+      await pause();
       await authorities.stop();
     },
   };

@@ -23,8 +23,6 @@ export interface TravelOptions {
   readonly timings: Timings;
   /** The same object in all clusters. */
   readonly transfers: Transfers;
-  /** See Handler. */
-  readonly keepsSides: boolean;
 }
 
 /** virt-handlers and launchers of one cluster, as far as guests leave for other clusters and come from them. */
@@ -88,13 +86,13 @@ export class GuestTravel {
   }
 
   async #patchVmi(step: CrossVmiStep, vmi: Vmi): Promise<void> {
-    const { transfers, keepsSides } = this.#options;
+    const { transfers } = this.#options;
     const id = transferIdOf(vmi);
     // libvirt first: a guest that has arrived cannot be called back.
     if (step === 'abort-sending' && !transfers.abort(id)) return;
     if (step === 'go-post-copy' && !transfers.goPostCopy(id)) return;
     const { cluster, vmis } = this.#world;
-    const merge = crossPatch(step, vmi, { now: this.#now(), keepsSides });
+    const merge = crossPatch(step, vmi, { now: this.#now(), keepsSides: transfers.keepsSides });
     // It may die meanwhile, and the transfer with it.
     const launcher = endOf(vmi, this.#launchersOf(vmi));
     vmis.put((await cluster.patch(FULL_VMIS, addressOf(vmi), { merge })).object);

@@ -82,11 +82,12 @@ export function endOf(vmi: Vmi, launchers: readonly LauncherPod[]): LauncherPod 
 
 const isAlive = (pod: LauncherPod | undefined): boolean => pod !== undefined && !isOver(pod);
 
+/** A launcher that fails ends the migration as failed, also once the guest is active there (recorded: cross-rerunonfailure-target-away). */
 function sourceStep({ vmi, launchers, transfer }: CrossView): CrossStep | undefined {
   const state = stateOf(vmi);
   const hasStarted = state.startTimestamp !== undefined;
   const launcher = endOf(vmi, launchers);
-  if (transfer === 'done') return isAlive(launcher) ? 'leave' : undefined;
+  if (transfer === 'done' && isAlive(launcher)) return 'leave';
   if (state.completed === true) return undefined;
   if (vmi.status?.phase === 'Failed') return hasStarted ? 'mark-lost' : undefined;
   return isAlive(launcher) ? sendingStep(state, transfer) : undefined;
@@ -139,7 +140,7 @@ interface Change {
 
 export interface Handler {
   readonly now: string;
-  /** Whether both sides of the state stay after a success, as before KubeVirt's main (virt-handler, finalCleanup) and in the recordings. */
+  /** Whether both sides of the state stay on the target's VMI after a success: releases differ (recorded: cross-sides-cleared-next-crash). */
   readonly keepsSides: boolean;
 }
 

@@ -60,7 +60,7 @@ export class SynchronizationController implements Synchronize {
     });
   }
 
-  /** After a start it writes its address into the VMI of each migration under way, on its own side. */
+  /** After a start it writes its address into the VMI of each migration under way, on its own side, and looks at every VMI. */
   async resume(): Promise<void> {
     for (const migration of this.#world.migrations.all()) {
       const vmi = this.#world.vmis.get(vmiKeyOf(migration));
@@ -72,6 +72,7 @@ export class SynchronizationController implements Synchronize {
       if (isKnown)
         await this.#patch(vmi, { status: { migrationState: { [state]: { syncAddress: address } } } });
     }
+    for (const vmi of this.#world.vmis.all()) this.#queue.add(keyOf(vmi));
   }
 
   async stop(): Promise<void> {
@@ -113,14 +114,18 @@ export class SynchronizationController implements Synchronize {
   async #reconcile(key: string): Promise<undefined> {
     const { migrations, vmis } = this.#world;
     const own = migrations.all().filter((migration) => vmiKeyOf(migration) === key);
-    for (const migration of own) await this.#hold(migration);
     const vmi = vmis.get(key);
     if (vmi === undefined) return;
     const migration = currentMigrationOf(vmi, own);
-    if (migration === undefined) await this.#report(vmi, undefined);
-    else await this.#relay(vmi, migration);
+    if (migration === undefined) return void (await this.#report(vmi, undefined));
+    await this.#hold(migration);
+    await this.#relay(vmi, migration);
   }
 
+  /**
+   * Adds or removes the finalizer of the VMIM that the VMI's state names. Nothing removes that of a VMIM whose VMI is gone, or replaced by
+   * another one (recorded: cross-rerunonfailure-source-fails).
+   */
   async #hold(migration: Vmim): Promise<void> {
     const finalizers = finalizersOf(migration);
     if (finalizers === undefined) return;

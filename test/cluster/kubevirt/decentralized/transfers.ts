@@ -17,10 +17,16 @@ const NEXT: Partial<Record<TransferState, Partial<Record<TransferState, Transfer
  * clusters share one object. By the UID of the target's VMIM.
  */
 export class Transfers {
+  /** See Handler. */
+  keepsSides: boolean;
   readonly #transfers = new Map<string, Transfer>();
   readonly #listeners: (() => void)[] = [];
   readonly #lost = new Set<string>();
   readonly #held = new Set<CrossStep>();
+
+  constructor({ keepsSides = false }: { readonly keepsSides?: boolean | undefined } = {}) {
+    this.keepsSides = keepsSides;
+  }
 
   /** Called after every change. */
   onChange(listener: () => void): void {

@@ -60,6 +60,8 @@ export function whenGuestHasLeft({ vmi, launchers, now }: VmiView): VmiDecision 
   const launcher = launcherOn(vmi, launchers);
   const isSource = phaseOf(vmi) === 'Running' && sideIn(vmi) === 'source';
   if (!isSource || launcher === undefined || !isOver(launcher)) return undefined;
+  // A launcher that failed is that of a VMI that failed, wherever its guest is (recorded: cross-rerunonfailure-target-away).
+  if (launcher.status?.phase === 'Failed') return undefined;
   if (isThrough(vmi, launcher)) return { do: 'patch', merge: { status: enter(vmi, 'Succeeded', now) } };
   // Where the restart of a synchronization controller made it forget, the VMI stays Running without a guest (C7.3).
   return readiness({ vmi, launchers, now }) ?? { do: 'wait' };

@@ -66,7 +66,9 @@ export class VmController {
   /** KubeVirt writes runStrategy beside `running` where a VM has the older form, which virt-api refuses. */
   async #halt(vm: Vm, vmi: Vmi | undefined): Promise<void> {
     const { cluster, vms, hasVirtApi } = this.#world;
-    const merge = { spec: { runStrategy: 'Halted' } };
+    // A PUT, as all of virt-controller's writes of a VM's spec.
+    const { resourceVersion } = vm.metadata;
+    const merge = { metadata: { resourceVersion }, spec: { runStrategy: 'Halted' } };
     const isRefused = hasVirtApi && vm.spec.running !== undefined;
     if (!isRefused) vms.put((await cluster.patch(VMS, addressOf(vm), { merge })).object);
     // Of a VMI that is over, whatever became of the VM (updateStatus in KubeVirt's watch/vm/vm.go).

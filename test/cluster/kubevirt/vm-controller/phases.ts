@@ -187,6 +187,8 @@ function forgetRequests({ vm, vmi }: VmView): VmDecision | undefined {
   const [first, ...rest] = requestsOf(vm);
   if (first === undefined) return undefined;
   const isOfVmi = vmi !== undefined && (first.uid ?? vmi.metadata.uid) === vmi.metadata.uid;
-  const isDone = first.action === 'Stop' ? !isOfVmi : vmi !== undefined;
-  return isDone ? patchStatus(vm, { ...vm.status, stateChangeRequests: rest }) : undefined;
+  const isDone = first.action === 'Stop' ? !isOfVmi : vmi !== undefined && !isDeleted(vmi);
+  if (!isDone) return undefined;
+  const { stateChangeRequests: _, ...status } = vm.status ?? {};
+  return patchStatus(vm, { ...status, ...(rest.length > 0 && { stateChangeRequests: rest }) });
 }

@@ -26,14 +26,28 @@ export function statusOf(vm: Vm, vmi: Vmi | undefined, now: string): VmStatus {
 }
 
 /** All conditions of the VMI, Ready in any case. Without a VMI the others stay. */
-function conditionsOf({ status }: Vm, vmi: Vmi | undefined, now: string): Condition[] {
-  const known = status?.conditions ?? [];
+function conditionsOf(vm: Vm, vmi: Vmi | undefined, now: string): Condition[] {
+  const known = vm.status?.conditions ?? [];
   const of = (vmi === undefined ? known : (vmi.status?.conditions ?? [])).filter(
     ({ type }) => type !== 'Ready',
   );
   const ready = vmi?.status?.conditions?.find(({ type }) => type === 'Ready');
-  return [ready ?? notReady(vmi, known, now), ...of];
+  return [ready ?? notReady(vmi, known, now), ...of, ...restartRequired(vm, vmi, now)];
 }
+
+/** Once a volume of the VM is not in its running VMI (recorded: cross-source-edited). More memory is plugged in instead. */
+function restartRequired({ spec, status }: Vm, vmi: Vmi | undefined, now: string): Condition[] {
+  if (vmi === undefined) return [];
+  const known = status?.conditions?.find(({ type }) => type === RESTART_REQUIRED);
+  if (known !== undefined) return [known];
+  const running = vmi.spec.volumes.map(({ name }) => name);
+  if (spec.template.spec.volumes.every(({ name }) => running.includes(name))) return [];
+  const message = 'a non-live-updatable field was changed in the template spec';
+  const times = { lastProbeTime: null, lastTransitionTime: now };
+  return [{ type: RESTART_REQUIRED, status: 'True', message, ...times }];
+}
+
+const RESTART_REQUIRED = 'RestartRequired';
 
 function notReady(vmi: Vmi | undefined, known: readonly Condition[], now: string): Condition {
   const reason = vmi === undefined ? 'VMINotExists' : 'VMIConditionMissing';
