@@ -2,7 +2,7 @@ import type { LiveWrite } from '../../../functions/live/run/decision.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects/objects.ts';
-import type { Vm } from '../../cluster/kubevirt/objects/types.ts';
+import type { Vm, Vmim } from '../../cluster/kubevirt/objects/types.ts';
 import { DATA_VOLUMES, NAME, type Clusters } from './world/clusters.ts';
 import { stepOf, type Hooks } from './world/hooks.ts';
 import type { Hub, ShownEnd } from './world/hub.ts';
@@ -52,6 +52,8 @@ type Ending = Omit<CheckedWrite, 'isStopped' | 'isForbidden' | 'isEndNews'>;
 /** An owner starts it again each time: the run does not do so at once, and does not end either. */
 const NOT_AT_ONCE_MS = 5_000;
 const NOT_OVER_MS = 300_000;
+/** A VMI says so long that its guest runs, after it has ended. */
+const VMI_LAGS_MS = 1_000;
 
 /** What a write of the run would break; undefined: nothing. Asked just before it is sent. */
 export function brokenBy(checked: CheckedWrite, write: LiveWrite): string | undefined {
@@ -197,12 +199,23 @@ function haltsAtOnce({ clusters, halts }: Checked): string | undefined {
   return isAtOnce ? 'L4: the source is halted again and again, as fast as its owner starts it' : undefined;
 }
 
+/** What a wait breaks that is shown. */
+export function brokenByWait(
+  { clusters, isTouched }: Checked,
+  reason: string | undefined,
+): string | undefined {
+  const isBlamed = reason === 'SourceStartedAgain' && !isTouched && clusters.startedOnSource < 2;
+  return isBlamed ? 'L4: it says that the source was started again, and nothing has started it' : undefined;
+}
+
 /** What an end breaks that is shown first, also one with something left over. */
 export function brokenByFirstEnd(checked: Ending, end: ShownEnd): string | undefined {
-  const { clusters, isGivenUp, isTouched, readSince } = checked;
+  const { clusters, isGivenUp, isTouched, readSince, lastOnTarget } = checked;
   const { as, reason, isOver } = end;
   if (reason === 'GivenUp' && !isGivenUp) return 'L4: it counts as given up, and no user has done so';
   if (hidesMove(checked, end)) return `L4: ${as} ${reason}, and the VM has moved`;
+  if (as === 'Succeeded' && lastOnTarget < readSince - VMI_LAGS_MS && !isTouched)
+    return 'L4: a success, and no guest runs on the target';
   const isExceeded = (clusters.overSince ?? Infinity) < readSince;
   return as === 'Succeeded' && isExceeded && !isOver && !isTouched
     ? 'L8: a success, and it is not shown that the namespace is over its quota'
@@ -278,14 +291,30 @@ const isOff = (clusters: Clusters, vm: Vm | undefined): boolean =>
 const isKeptDown = (clusters: Clusters): boolean =>
   clusters.vm('source')?.spec.running === true && clusters.vmi('source')?.status?.phase === 'Failed';
 
+const SIDES = ['source', 'target'] as const;
+
+/** It is over, and is being deleted: only its finalizers are left. */
+const isStuck = ({ metadata, status }: Vmim): boolean =>
+  metadata.deletionTimestamp !== undefined && ['Succeeded', 'Failed'].includes(status?.phase ?? '');
+
 /** What an end with leftovers breaks. */
 function leftWithoutNeed({ clusters, truth, isTouched }: Checked, { reason }: ShownEnd): string | undefined {
   if (reason === 'RestoringSource' && !isTouched && isKeptDown(clusters))
     return 'L4: it waits for a source VM that KubeVirt keeps down';
+  if (SIDES.some((side) => clusters.vmims(side).some(isStuck)))
+    return 'L4: it waits for a VMIM that is over, and that KubeVirt does not remove';
   if (reason === 'SourceNotVerified' && !isTouched && isOff(clusters, clusters.vm('source')))
     return 'L4: it waits for a VMIM of the source that KubeVirt looks at no more';
   // Past the cut-over the record may stay alone: it says of which target VM the source is the copy.
   return hasMade(clusters) || truth.hasMoved ? undefined : 'L4: nothing is left over but the record';
+}
+
+/** What is broken by what KubeVirt does while the VM moves, at any time. */
+export function brokenNow({ clusters, truth, isTouched }: Checked): string | undefined {
+  const isRestarted = truth.hasArrived && truth.runs('source') && truth.runs('target') && !isTouched;
+  return isRestarted && clusters.strategy === 'RerunOnFailure'
+    ? 'L1: KubeVirt starts the source again beside the target'
+    : undefined;
 }
 
 /** When nothing happens any more. `said`: what the last call said. */

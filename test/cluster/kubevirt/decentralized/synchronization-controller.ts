@@ -117,7 +117,10 @@ export class SynchronizationController implements Synchronize {
     const vmi = vmis.get(key);
     if (vmi === undefined) return;
     const migration = currentMigrationOf(vmi, own);
-    if (migration === undefined) return void (await this.#report(vmi, undefined));
+    if (migration === undefined) {
+      await this.#report(vmi, undefined);
+      return;
+    }
     await this.#hold(migration);
     await this.#relay(vmi, migration);
   }

@@ -1,5 +1,6 @@
 import { beforeAll, expect, jest, test } from '@jest/globals';
 import { crashAfter } from '../world/calls.ts';
+import { CRASH_HITS } from '../world/crashes.ts';
 import { DISTURBANCES, USERS } from '../world/disturbances.ts';
 import { FAILING_COPY_HITS } from '../world/failing-copies.ts';
 import { HOOK_HITS } from '../world/hooks.ts';
@@ -42,6 +43,7 @@ test('everything that can happen happens', () => {
     ...POST_COPY_HITS,
     ...SLOW_NODE_HITS,
     ...FAILING_COPY_HITS,
+    ...CRASH_HITS,
     ...Object.keys(DISTURBANCES),
     ...Object.keys(USERS),
   ];

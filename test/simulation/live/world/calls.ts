@@ -15,13 +15,14 @@ import {
   brokenByEnd,
   brokenByFirstEnd,
   brokenByJob,
+  brokenByWait,
   haltsSource,
   isRecorded,
   type Checked,
 } from '../checker.ts';
 import type { Clusters } from './clusters.ts';
 import { isStarted } from './hooks.ts';
-import { endIn, MIGRATION_AT, type Hub } from './hub.ts';
+import { endIn, waitIn, MIGRATION_AT, type Hub } from './hub.ts';
 import { contextOf } from './reach.ts';
 import type { Servers } from './servers.ts';
 
@@ -192,6 +193,7 @@ export class Calls {
     const { clusters, checked, onViolation, onNote } = this.#options;
     const { readSince } = call;
     const [known, end] = [endIn(before), endIn(after)];
+    onViolation(brokenByWait(checked(), waitIn(after)));
     if (end === undefined) return;
     const isEnding = known === undefined || known.leftovers.length > 0;
     if (isEnding && call.hadRecord) this.#ending = { call, readSince };

@@ -6,7 +6,7 @@ import type {
   Provider,
   VmStatus,
 } from '../../../../functions/domain/live/forklift.ts';
-import { has } from '../../../../functions/domain/live/conditions.ts';
+import { has, saysWait } from '../../../../functions/domain/live/conditions.ts';
 import {
   LIVE_ANNOTATION,
   LIVE_CONDITION,
@@ -229,6 +229,12 @@ function endOf(vm: VmStatus | undefined): ShownEnd | undefined {
   const isOver = has(vm, LIVE_CONDITION.restartWouldBeRefused);
   return { as, reason: rawText(shown?.reason), leftovers: (shown?.items ?? []).map(rawText), isOver };
 }
+
+/** The reason for which the VM waits, as the Migration shows it; undefined: it does not. */
+export const waitIn = (migration: PlanMigration | undefined): string | undefined => {
+  const shown = migration?.status?.vms?.[0]?.conditions?.find(saysWait);
+  return shown === undefined ? undefined : rawText(shown.reason);
+};
 
 const ENDS = [LIVE_CONDITION.succeeded, LIVE_CONDITION.canceled, LIVE_CONDITION.failed] as const;
 

@@ -1,7 +1,8 @@
 import { Random } from '../../engine/random.ts';
 import { Calls } from './calls.ts';
-import { brokenAtLast, type Checked } from '../checker.ts';
+import { brokenAtLast, brokenNow, type Checked } from '../checker.ts';
 import { startClusters, type Clusters } from './clusters.ts';
+import { Crashes } from './crashes.ts';
 import { calm, DISTURBANCES, USERS } from './disturbances.ts';
 import { Hooks } from './hooks.ts';
 import { Hub } from './hub.ts';
@@ -44,6 +45,7 @@ class Run {
   readonly #hooks: Hooks;
   readonly #hub: Hub;
   readonly #seldom: Seldom;
+  readonly #crashes: Crashes;
   readonly #servers: Servers;
   readonly #hubUsers: HubUsers;
   readonly #calls: Calls;
@@ -73,6 +75,8 @@ class Run {
     new PostCopy({ ...seldom, truth: this.#truth }).watch();
     new SlowNodes({ ...seldom, truth: this.#truth }).watch();
     new FailingCopies(seldom).watch();
+    this.#crashes = new Crashes(seldom);
+    this.#crashes.watch();
     this.#rates = {
       fault: random.pick([0, 0.002, 0.005, 0.01]),
       user: random.pick([0, 0, 0, 0.002, 0.005]),
@@ -124,6 +128,7 @@ class Run {
   async #pass(): Promise<void> {
     const { schedule } = this.#clusters.pair;
     this.#noteTarget();
+    this.#fail(brokenNow(this.#checked));
     if (!(await schedule.step()) && !(await schedule.skip(schedule.time.now + 500)))
       await schedule.advance(50);
   }
@@ -173,6 +178,7 @@ class Run {
   async #settle(): Promise<void> {
     this.#seldom.calm();
     this.#servers.calm();
+    this.#crashes.calm();
     await calm({ clusters: this.#clusters, hub: this.#hub, random: this.#random });
     this.#calls.isCalm = true;
     let [quiet, idle] = [0, 0];
