@@ -54,7 +54,7 @@ function openState(vmi: Vmi | undefined): MigrationState | undefined {
 const hasBegun = (state: MigrationState | undefined): boolean => (state?.startTimestamp ?? '') !== '';
 
 interface Pair {
-  readonly sent: Vmim;
+  readonly sent: Vmim | undefined;
   readonly received: Vmim | undefined;
 }
 
@@ -63,9 +63,7 @@ function abortPair(name: string, snapshot: RecordedRun): StepDecision {
   const [sent, received] = [source, target].map(({ vmims }) =>
     vmims.find(({ metadata }) => metadata.name === name),
   );
-  const freed = hasTargetPod(target)
-    ? undefined
-    : (freeStuckVmim('source', sent, source) ?? freeStuckVmim('target', received, target));
+  const freed = freeStuckPair({ sent, received }, snapshot);
   if (freed !== undefined) return freed;
   if (sent === undefined) return removeBoth(sent, received);
   const phase = sent.status?.phase ?? '';
@@ -73,7 +71,20 @@ function abortPair(name: string, snapshot: RecordedRun): StepDecision {
   return WAITING.includes(phase) ? abortWaiting({ sent, received }, snapshot) : remove('source', sent);
 }
 
-function abortWaiting({ sent, received }: Pair, snapshot: RecordedRun): StepDecision {
+/** Frees a VMIM that is over on the source always, and any other one unless a launcher on the target may still have the guest. */
+function freeStuckPair({ sent, received }: Pair, { source, target }: RecordedRun): StepDecision | undefined {
+  const isEmpty = !hasTargetPod(target);
+  const isSentOver = sent !== undefined && isFinal(sent);
+  return (
+    (isEmpty || isSentOver ? freeStuckVmim('source', sent, source) : undefined) ??
+    (isEmpty ? freeStuckVmim('target', received, target) : undefined)
+  );
+}
+
+function abortWaiting(
+  { sent, received }: Pair & { readonly sent: Vmim },
+  snapshot: RecordedRun,
+): StepDecision {
   const { source, target } = snapshot;
   if (hasBegun(openState(source.vmi))) return remove('source', sent);
   if (mayCopy(snapshot)) return isBeingDeleted(sent) ? waiting(sent) : COPY_BEGINS;
@@ -136,26 +147,31 @@ const isOverdue = ({ metadata }: Vmim, { now }: Pick<SourceSide, 'now'>): boolea
   now - timeOf(metadata.deletionTimestamp) > LIMIT_MS.stuckVmim;
 
 /**
- * Removes the finalizers of a VMIM whose VMI is gone: KubeVirt ignores it while it is being deleted, and the next VMI of that name could
- * not be migrated. Before the cut-over a launcher on the target may still have the guest.
+ * Removes the finalizers of a VMIM that is over, or whose VMI is gone. KubeVirt removes its own only while the VMI's state names the VMIM
+ * (recorded: cross-rerunonfailure-source-fails), and the next VMI of that name could not be migrated.
  */
 export const freeStuckVmim = (
   on: 'source' | 'target',
   vmim: Vmim | undefined,
   side: SourceSide | TargetSide,
 ): StepDecision | undefined =>
-  side.vmi === undefined && vmim !== undefined && isOverdue(vmim, side)
+  vmim !== undefined && isSpent(vmim, side) && isOverdue(vmim, side)
     ? clearVmimFinalizers(on, vmim)
     : undefined;
 
-/** Removes the finalizers of VMIMs that are over; done when no VMIM is left whose VMI is gone. */
+/** Whether KubeVirt has nothing left to do for the VMIM. */
+const isSpent = (vmim: Vmim, { vmi }: Pick<SourceSide, 'vmi'>): boolean => vmi === undefined || isFinal(vmim);
+
+/** Removes the finalizers of VMIMs that are being deleted; done when KubeVirt has something to do for each that is left. */
 export function freeStuckVmims({ source, target }: RecordedRun): StepDecision {
   const sides = [
     ['source', source],
     ['target', target],
   ] as const;
   const left = sides.flatMap(([on, side]) =>
-    side.vmi === undefined ? side.vmims.map((vmim) => freeStuckVmim(on, vmim, side) ?? waiting(vmim)) : [],
+    side.vmims
+      .filter((vmim) => side.vmi === undefined || (isFinal(vmim) && isBeingDeleted(vmim)))
+      .map((vmim) => freeStuckVmim(on, vmim, side) ?? waiting(vmim)),
   );
   return left.find(({ kind }) => kind === 'write') ?? left[0] ?? DONE;
 }

@@ -109,6 +109,30 @@ describe('the VMIMs are deleted, in the order that KubeVirt can follow', () => {
       `replace ${VMIM} on source`,
     ],
     [
+      // Recorded: cross-rerunonfailure-source-fails.
+      'the source’s is over, and another VMI is there that does not name it',
+      both('', '', {
+        source: { vmims: [going(-11)(sent('Failed'))] },
+        target: { vmims: [], pods: POD },
+      }),
+      `replace ${VMIM} on source`,
+    ],
+    [
+      'the source’s is over, and KubeVirt may still remove it',
+      both('', '', { source: { vmims: [going(-9)(sent('Failed'))] }, target: { vmims: [] } }),
+      'wait Aborting',
+    ],
+    [
+      'the target’s is over, and its VMI waits again',
+      both('', '', { source: { vmims: [] }, target: { vmims: [going(-11)(received('Failed'))] } }),
+      `replace ${VMIM} on target`,
+    ],
+    [
+      'the target’s is over, and its launcher is still there',
+      both('', '', { source: { vmims: [] }, target: { vmims: [going(-11)(received('Failed'))], pods: POD } }),
+      PROOF,
+    ],
+    [
       'the source’s VMI is gone, and a launcher is still there',
       both('', '', {
         source: { vmi: undefined, vmims: [going(-11)(sent('Running'))] },

@@ -210,14 +210,20 @@ export function brokenByWait(
 
 /** What an end breaks that is shown first, also one with something left over. */
 export function brokenByFirstEnd(checked: Ending, end: ShownEnd): string | undefined {
-  const { clusters, isGivenUp, isTouched, readSince, lastOnTarget } = checked;
-  const { as, reason, isOver } = end;
+  const { isGivenUp, isTouched } = checked;
+  const { as, reason } = end;
   if (reason === 'GivenUp' && !isGivenUp) return 'L4: it counts as given up, and no user has done so';
   if (hidesMove(checked, end)) return `L4: ${as} ${reason}, and the VM has moved`;
-  if (as === 'Succeeded' && lastOnTarget < readSince - VMI_LAGS_MS && !isTouched)
-    return 'L4: a success, and no guest runs on the target';
+  return as === 'Succeeded' && !isTouched ? brokenBySuccess(checked, end) : undefined;
+}
+
+function brokenBySuccess(
+  { clusters, readSince, lastOnTarget }: Ending,
+  { isOver }: ShownEnd,
+): string | undefined {
+  if (lastOnTarget < readSince - VMI_LAGS_MS) return 'L4: a success, and no guest runs on the target';
   const isExceeded = (clusters.overSince ?? Infinity) < readSince;
-  return as === 'Succeeded' && isExceeded && !isOver && !isTouched
+  return isExceeded && !isOver
     ? 'L8: a success, and it is not shown that the namespace is over its quota'
     : undefined;
 }
@@ -291,17 +297,22 @@ const isOff = (clusters: Clusters, vm: Vm | undefined): boolean =>
 const isKeptDown = (clusters: Clusters): boolean =>
   clusters.vm('source')?.spec.running === true && clusters.vmi('source')?.status?.phase === 'Failed';
 
+const UNDECIDED: readonly string[] = ['SourceDownUndecided', 'CutOverUndecided'];
 const SIDES = ['source', 'target'] as const;
 
 /** It is over, and is being deleted: only its finalizers are left. */
 const isStuck = ({ metadata, status }: Vmim): boolean =>
   metadata.deletionTimestamp !== undefined && ['Succeeded', 'Failed'].includes(status?.phase ?? '');
 
+/** As long as it is not decided where the guest is, everything stays. */
+const waitsForSpent = (clusters: Clusters, reason: string): boolean =>
+  !UNDECIDED.includes(reason) && SIDES.some((side) => clusters.vmims(side).some(isStuck));
+
 /** What an end with leftovers breaks. */
 function leftWithoutNeed({ clusters, truth, isTouched }: Checked, { reason }: ShownEnd): string | undefined {
   if (reason === 'RestoringSource' && !isTouched && isKeptDown(clusters))
     return 'L4: it waits for a source VM that KubeVirt keeps down';
-  if (SIDES.some((side) => clusters.vmims(side).some(isStuck)))
+  if (waitsForSpent(clusters, reason))
     return 'L4: it waits for a VMIM that is over, and that KubeVirt does not remove';
   if (reason === 'SourceNotVerified' && !isTouched && isOff(clusters, clusters.vm('source')))
     return 'L4: it waits for a VMIM of the source that KubeVirt looks at no more';

@@ -174,6 +174,15 @@ export const MUTATIONS: readonly LiveMutation[] = [
     edit(END_SOURCE, "return freeStuckVmim('source', sent, source) ?? waiting;", 'return waiting;'),
   ),
   mutation(
+    'a VMIM that is over is waited for as long as there is a VMI of its name',
+    ['L4'],
+    edit(
+      'functions/live/guest/abort.ts',
+      'vmi === undefined || isFinal(vmim);',
+      "vmi === undefined || (isFinal(vmim) && vmim.metadata.name === '');",
+    ),
+  ),
+  mutation(
     'an empty target is no end',
     ['L4'],
     edit(
