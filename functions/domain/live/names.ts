@@ -168,6 +168,8 @@ export const LIVE_REASON = {
   transferFailed: 'TransferFailed',
   /** The guest was seen on the target, and its migration did not succeed. */
   cutOverUndecided: 'CutOverUndecided',
+  /** The guest has arrived on the target, and does not run there. */
+  targetNotRunning: 'TargetNotRunning',
   /** The VM on the source is being turned off for good. */
   endingSource: 'EndingSource',
   /** The VM on the source was started again after its guest had left. */

@@ -20,6 +20,7 @@ describe('recorded migrations in which the guest never left the source', () => {
     'target-fails',
     'source-fails',
     'failed-then-source-crashes',
+    'rerunonfailure-source-fails',
     'unreachable',
   ])('%s: no mark, at no moment', (name) => {
     const moments = crossHistory(name);
@@ -35,6 +36,9 @@ describe('recorded migrations in which the guest moved', () => {
     'untrusted',
     'rerun',
     'rerunonfailure',
+    'source-edited',
+    'sync-controller-loses-lease',
+    'sync-controller-loses-lease-vmim-deleted',
     'source-running-true',
     'cancel-blocked-recovered',
     'leader-change-split',

@@ -1,20 +1,22 @@
 import { freeStuckVmim } from './abort.ts';
-import { runsOnTarget } from './cut-over.ts';
+import { adviceToEndSource } from './advice.ts';
 import { LIMIT_MS, timeOf } from '../run/deadlines.ts';
 import { DONE, wait, write, type LiveWrite, type StepDecision, type Wait } from '../run/decision.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
-import { LIVE_REASON } from '../../domain/live/names.ts';
+import { KUBEVIRT_MANAGER, LIVE_REASON } from '../../domain/live/names.ts';
+import { FIELD_MANAGER } from '../../domain/names.ts';
 import {
   isGoneOrFinal,
+  isOff,
   isStartRequested,
-  isUp,
-  receiverOf,
+  isTargetUp,
+  isWantedRunning,
   strategyOwners,
   vmimOf,
   writtenAt,
 } from './proofs.ts';
-import { strategyOf, withRecord, withStrategy } from '../run/record.ts';
-import type { RecordedRun, RunSnapshot } from '../run/snapshot.ts';
+import { LOST_VMI, withRecord, withStrategy } from '../run/record.ts';
+import type { RecordedRun } from '../run/snapshot.ts';
 import { describeName } from '../run/describe.ts';
 
 /**
@@ -28,8 +30,8 @@ export function endSource(snapshot: RecordedRun): StepDecision {
   if (vmi !== undefined && vmi.metadata.uid !== record.vmi && !isTargetUp(snapshot))
     return wait(
       LIVE_REASON.sourceStartedAgain,
-      `the VM ${describeName(vm)} was started again on the source, from disks that are out of date, and the one on the target does ` +
-        'not run: find out who started it, and stop one of them by hand',
+      `the VM ${describeName(vm)} was started again on the source, from disks that are out of date, and the one on the target, which has ` +
+        'the newest data, does not run: this run halts the one on the source once the one on the target runs',
     );
   if (vm.spec.running ?? vm.spec.runStrategy !== 'Halted') return halt(snapshot);
   return removeStartRequests(snapshot) ?? keepOff(snapshot);
@@ -65,25 +67,9 @@ function keepOff(snapshot: RecordedRun): StepDecision {
   return waiting.kind === 'done' ? decision : waiting;
 }
 
-/** Waits until no owner has started the VM again for a while; a start that is known is recorded. */
+/** Waits until the VM has not been started again for a while. */
 const waitUntilStaysOff = (snapshot: RecordedRun): StepDecision =>
-  recordRestart(snapshot) ?? waitForOwner(snapshot, LIMIT_MS.staysOff) ?? DONE;
-
-/**
- * Records a restart that left the VM halted. Since the run saw the VM on, it was halted, started and halted again: two writes of its spec
- * more than one halt.
- */
-function recordRestart(snapshot: RecordedRun): StepDecision | undefined {
-  const { source, record } = snapshot;
-  if (specWrites(snapshot) < 3) return undefined;
-  const generation = (source.vm.metadata.generation ?? 0) - 1;
-  const undone = { at: new Date(source.now).toISOString(), by: 'unknown' };
-  return write('recording that an owner has started the VM on the source again', {
-    verb: 'replace',
-    on: 'source',
-    object: withRecord(source.vm, { ...record, generation, undone }),
-  });
-}
+  waitForOwner(snapshot, LIMIT_MS.staysOff) ?? DONE;
 
 /** Halts the VM in one write with the record, so that a later change back is known as another writer's. */
 function halt(snapshot: RecordedRun): StepDecision {
@@ -91,11 +77,9 @@ function halt(snapshot: RecordedRun): StepDecision {
   const { vm } = source;
   const waiting = waitForOwner(snapshot, LIMIT_MS.haltAgain);
   if (waiting !== undefined) return waiting;
-  const by = strategyOwners(vm).join(', ') || 'unknown';
-  const undone = { at: new Date(source.now).toISOString(), by };
   const isUndone = isStartedAgain(snapshot);
-  const { generation } = vm.metadata;
-  const halted = { ...record, halted: true as const, generation, ...(isUndone && { undone }) };
+  const undone = { at: new Date(source.now).toISOString(), ...starterOf(snapshot) };
+  const halted = { ...record, halted: true as const, ...(isUndone && { undone }) };
   const removal = withoutStartRequests(vm);
   return write(
     `halting the VM ${describeName(vm)} on the source${isUndone ? ' again' : ''}`,
@@ -106,41 +90,35 @@ function halt(snapshot: RecordedRun): StepDecision {
 }
 
 /**
- * Whether an owner has started the VM again. KubeVirt mostly halts it first, so an owner may undo that before the run has halted it: two
- * writes of the spec.
+ * Whether the VM was started again: the run has halted it, or it has another VMI than the one whose guest has left, or is about to get one.
+ * KubeVirt halts a VM before it deletes that VMI. Edits of anything else, and KubeVirt's own writes, are no start.
  */
-const isStartedAgain = (snapshot: RecordedRun): boolean =>
-  snapshot.record.halted === true || specWrites(snapshot) >= 2;
+function isStartedAgain({ source, record }: RecordedRun): boolean {
+  const { vmi } = source;
+  if (record.halted === true) return true;
+  return vmi === undefined ? isWantedRunning(source) : ![vmi.metadata.uid, LOST_VMI].includes(record.vmi);
+}
 
-/**
- * Returns the present generation while the VM is on as the run knows it, else the recorded one. Otherwise two edits of something else
- * during the transfer would count as a start.
- */
-export function generationOn({ source: { vm, vmi }, record }: RecordedRun): number | undefined {
-  const isOn = strategyOf(vm) !== undefined && vmi?.metadata.uid === record.vmi && isUp(vmi);
-  return isOn ? vm.metadata.generation : record.generation;
+/** Names who started the VM again, if the run had halted it: the writer of its run strategy. KubeVirt itself only follows a request. */
+function starterOf({ source: { vm }, record }: RecordedRun): { readonly by?: string } {
+  if (record.halted !== true) return {};
+  const owners = strategyOwners(vm).filter((owner) => ![KUBEVIRT_MANAGER, FIELD_MANAGER].includes(owner));
+  return owners.length === 0 ? {} : { by: owners.join(', ') };
 }
 
 /**
- * Number of writes to the VM's spec since the run saw the VM on. Times in managedFields do not count them: any edit by the same manager
- * changes its time.
+ * Waits for so long after the VM was started again; undefined if it was not, or long ago. An owner that does so without end does not end the
+ * run, and is reported once. The run halts the VM again all the same, because two copies must not run.
  */
-const specWrites = ({ source: { vm }, record }: RecordedRun): number =>
-  (vm.metadata.generation ?? 0) - (record.generation ?? Infinity);
-
-/**
- * Waits for so long after an owner has started the VM again; undefined if none has, or long ago. An owner that does so without end does not
- * end the run, and is reported once. The run halts the VM again all the same, because two copies must not run.
- */
-function waitForOwner(
-  { source: { vm, now }, record: { undone } }: RecordedRun,
-  ms: number,
-): Wait | undefined {
+function waitForOwner(snapshot: RecordedRun, ms: number): Wait | undefined {
+  const { vm, now } = snapshot.source;
+  const { undone } = snapshot.record;
   if (undone === undefined || now - Math.max(timeOf(undone.at), writtenAt(vm)) >= ms) return undefined;
+  const by = undone.by === undefined ? '' : ` by the field manager ${undone.by}`;
   return wait(
     LIVE_REASON.sourceStartedAgain,
-    `an owner (field manager ${undone.by}) has started the VM ${describeName(vm)} on the source again, whose guest has left, and it was ` +
-      'halted again: set it to Halted there too, such as in the repository of a GitOps tool',
+    `the VM ${describeName(vm)} on the source, whose guest has left, was started again${by}, and this run has halted it again` +
+      adviceToEndSource(snapshot),
   );
 }
 
@@ -168,10 +146,6 @@ function removeVmim({ source, record, run }: RecordedRun): StepDecision {
   return freeStuckVmim('source', sent, source) ?? waiting;
 }
 
-/** Whether the guest runs on the target now. */
-export const isTargetUp = (snapshot: RunSnapshot): boolean =>
-  receiverOf(snapshot) !== undefined && runsOnTarget(snapshot.target);
-
 /**
  * Done when a user has done by hand what the message says: the VM on the target is gone, or it runs and the one on the source stays off.
  * Returns undefined if no user has.
@@ -185,7 +159,3 @@ export function settledByHand(run: RecordedRun): StepDecision | undefined {
   const isGone = target.vm === undefined && target.vmi === undefined && target.pods.length === 0;
   return isGone ? DONE : undefined;
 }
-
-/** Whether KubeVirt leaves the VM off, by its spec. */
-export const isOff = ({ spec }: VirtualMachine): boolean =>
-  spec.runStrategy === 'Halted' || spec.running === false;

@@ -1,7 +1,7 @@
 import { isDone, isFinal } from '../../domain/migration.ts';
 import { FIELD_MANAGER } from '../../domain/names.ts';
 import type { Pod } from '../../domain/objects.ts';
-import { isMigrationTarget, isReceiver, ownStateOf } from './cut-over.ts';
+import { isMigrationTarget, isReceiver, ownStateOf, runsOnTarget } from './cut-over.ts';
 import { timeOf } from '../run/deadlines.ts';
 import type { VirtualMachine, Vmi, Vmim } from '../../domain/live/kubevirt.ts';
 import { KUBEVIRT_MANAGER } from '../../domain/live/names.ts';
@@ -198,3 +198,11 @@ const isDown = ({ status }: VirtualMachine, vmi: Vmi | undefined): boolean =>
 /** Whether a start is requested: by a user, also as a part of a restart, or by KubeVirt itself. */
 export const isStartRequested = ({ status }: Pick<VirtualMachine, 'status'>): boolean =>
   (status?.stateChangeRequests ?? []).some(({ action }) => action === 'Start');
+
+/** Whether the guest runs on the target now. */
+export const isTargetUp = (snapshot: RunSnapshot): boolean =>
+  receiverOf(snapshot) !== undefined && runsOnTarget(snapshot.target);
+
+/** Whether KubeVirt leaves the VM off, by its spec. */
+export const isOff = ({ spec }: VirtualMachine): boolean =>
+  spec.runStrategy === 'Halted' || spec.running === false;

@@ -1,5 +1,4 @@
 import { hasArrived, marksOf } from './cut-over.ts';
-import { generationOn } from './end-source.ts';
 import { MARK } from '../../domain/live/names.ts';
 import { isReceivingVmi, receiverOf, vmimOf } from './proofs.ts';
 import { withMarks, type RunRecord } from '../run/record.ts';
@@ -19,7 +18,7 @@ export function withSeenMarks(run: RecordedRun): RunRecord | undefined {
   const { before } = record;
   const wasReady = record.marks.some(({ mark }) => mark === MARK.guestReady);
   return withMarks(
-    { ...record, generation: generationOn(run) },
+    record,
     {
       marks: marksOf({ source, target: seen, before }),
       hasArrived: hasArrived({

@@ -26,6 +26,8 @@ export const LIMIT_MS = {
   silence: MINUTE,
   /** The wait until a migration whose guest was seen on the target has ended. */
   undecided: 10 * MINUTE,
+  /** The wait until a guest that has arrived runs, such as after a crash: KubeVirt may start it again. */
+  targetRuns: 5 * MINUTE,
   /** The time for which a source VM must stay off, once an owner has started it again: tools that reconcile every few minutes are seen. */
   staysOff: 10 * MINUTE,
   /** The time between two halts of the source VM, so that two writers make no storm. */

@@ -5,6 +5,8 @@ import type { RunId } from './names.ts';
 import * as z from '../../runtime/zod.ts';
 
 const VERSION = 1;
+/** The VMI of a record that was made again: the one that was to move is not known any more. */
+export const LOST_VMI = 'lost';
 const text = z.string().check(z.minLength(1));
 const time = z.iso.datetime({ offset: true });
 
@@ -22,8 +24,6 @@ const recordSchema = z.object({
   /** The migration that the VMI had before the run (cut-over.ts). */
   before: z.optional(text),
   runStrategy: z.enum(STRATEGIES),
-  /** The generation of the VM when the run saw it on last: KubeVirt may halt it next, and an owner may undo that (end-source.ts). */
-  generation: z.optional(z.int()),
   target: z.object({ cluster: text, namespace: text, name: text }),
   startedAt: time,
   /** The limit of its transfer, in seconds. */
@@ -42,8 +42,8 @@ const recordSchema = z.object({
   arrivedAt: z.optional(time),
   /** The run has halted the source VM; if it is not Halted later, an owner has undone that. */
   halted: z.optional(z.literal(true)),
-  /** An owner has undone the halt: when that was seen last, by the clock of the source, and by which field manager. */
-  undone: z.optional(z.object({ at: time, by: text })),
+  /** The VM was started again: when that was seen last, by the clock of the source, and by which field manager if that is known. */
+  undone: z.optional(z.object({ at: time, by: z.optional(text) })),
   /** The end of the run for this VM; the run goes back from there unless the VM is past its cut-over. */
   end: z.optional(
     z.object({

@@ -21,9 +21,9 @@ import {
 } from '../../../test/support/builders/live-run.ts';
 import { aLauncher } from '../../../test/support/builders/kubevirt.ts';
 import { aHook, aRecord, aVm, itsVmi, RUN } from '../../../test/support/builders/live.ts';
-import { annotated, metadata, NOW, seconds, withUid } from '../../../test/support/builders/object.ts';
+import { annotated, metadata, NOW, seconds } from '../../../test/support/builders/object.ts';
 import type { VmStatus } from '../../domain/live/forklift.ts';
-import type { Job, VirtualMachine } from '../../domain/live/kubevirt.ts';
+import type { Job } from '../../domain/live/kubevirt.ts';
 import type { RunRecord } from '../run/record.ts';
 import { runLabels } from '../run/names.ts';
 import type { HookView, HubSide, RunSnapshot } from '../run/snapshot.ts';
@@ -35,11 +35,6 @@ const END = { as: 'Failed', reason: 'TransferFailed', message: 'it failed', at: 
 const MADE = { volumes: [aDataVolume('Succeeded')], unused: [] };
 const PROVED = { ...END, proved: true } as const;
 const HALTED = aVm((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Halted' } }));
-/** The VM after five writes since the run began. */
-const edited = (vm: VirtualMachine): VirtualMachine => ({
-  ...vm,
-  metadata: { ...vm.metadata, generation: 7 },
-});
 const OFF = { vm: HALTED, vmi: undefined, pods: [] };
 const THERE = {
   vm: aReceiver((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Always' } })),
@@ -342,32 +337,6 @@ describe('the cut-over', () => {
     expect(writtenRecord(decide(firstAttempt({ target: { ...THERE, vm } })) as never)?.marks).toEqual([]);
   });
 
-  const ITS_LAST = itsVmi((vmi) => ({ ...vmi, status: { ...vmi.status, phase: 'Succeeded' } }));
-
-  test.each<[string, NonNullable<Different['source']>, number]>([
-    ['as it is where the VM is on', { vm: edited(aVm()) }, 7],
-    ['as it was where the VM is halted', { vm: edited(HALTED) }, 2],
-    ['as it was where an owner may have undone a halt', { vm: edited(aVm()), vmi: ITS_LAST }, 2],
-    ['as it was where its VMI is going', { vm: edited(aVm()), vmi: going()(itsVmi()) }, 2],
-    [
-      'as it was where an owner has started the VM',
-      { vm: edited(aVm()), vmi: itsVmi(withUid('another')) },
-      2,
-    ],
-    ['as it was where the VM is off', { vm: edited(aVm()), vmi: undefined }, 2],
-  ])('the generation is recorded with it %s', (_what, source, generation) => {
-    const arriving = firstAttempt({ source, target: THERE }, { generation: 2 });
-    expect(writtenRecord(decide(arriving) as never)).toMatchObject({ arrivedAt: seconds(0), generation });
-  });
-
-  test('no edit of the VM during its transfer is a start by an owner', () => {
-    const arriving = firstAttempt({ source: { vm: edited(aVm()) }, target: THERE }, { generation: 2 });
-    const known = writtenRecord(decide(arriving) as never);
-    const halting = firstAttempt({ source: { vm: edited(aVm()) }, target: THERE }, known);
-    expect(decide(halting)).toMatchObject({ message: 'halting the VM vms/web on the source' });
-    expect(writtenRecord(decide(halting) as never)).not.toHaveProperty('undone');
-  });
-
   const off = { ...past(), halted: true as const };
 
   test.each<[string, RunSnapshot, string]>([
@@ -389,6 +358,31 @@ describe('the cut-over', () => {
       expect.stringMatching(/^delete VirtualMachineInstanceMigration/) as never,
     ],
     ['is done', firstAttempt({ source: OFF, target: { ...THERE, vmims: [] } }, off), 'Succeeded Succeeded'],
+    [
+      'is not done while the guest does not run on the target',
+      firstAttempt({ source: OFF, target: { ...THERE, vmi: undefined, vmims: [] } }, off),
+      'wait TargetNotRunning',
+    ],
+    [
+      'records that after a while',
+      firstAttempt(
+        {
+          source: OFF,
+          target: { ...THERE, vmi: undefined, vmims: [] },
+          hub: showing('TargetNotRunning', 300),
+        },
+        off,
+      ),
+      RECORD,
+    ],
+    [
+      'has failed then, with nothing left over',
+      firstAttempt(
+        { source: OFF, target: { ...THERE, vmi: undefined, vmims: [] } },
+        { ...off, end: { ...END, reason: 'TargetNotRunning' } },
+      ),
+      'Failed TargetNotRunning',
+    ],
     [
       'keeps the VM on the target when the PostHook fails',
       firstAttempt({ source: OFF, target: DONE_THERE, hub: GONE_HOOK }, { ...off, end: HOOK_FAILED }),
@@ -462,14 +456,6 @@ describe('the cut-over', () => {
       'removes the record if a user has started the VM on the target, and the source is off',
       firstAttempt({ source: OFF, target: STARTED_THERE }, { marks: MARKS, end: END }),
       'Failed CutOverUndecided',
-    ],
-    [
-      'records first that an owner started the VM on the source meanwhile, which was halted again',
-      firstAttempt(
-        { source: { ...OFF, vm: edited(HALTED) }, target: STARTED_THERE },
-        { marks: MARKS, end: END, generation: 2 },
-      ),
-      RECORD,
     ],
     [
       'keeps it for a while then: the owner may start it again',

@@ -15,10 +15,10 @@ import type { VmStatus } from '../../domain/live/forklift.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { isPostHookDue, suspendHooks } from './hook.ts';
 import { LIVE_CONDITION, LIVE_REASON, type LiveReason } from '../../domain/live/names.ts';
-import { isOff, settledByHand } from '../guest/end-source.ts';
+import { settledByHand } from '../guest/end-source.ts';
 import { madeObjects, madeReceiver } from '../guest/made-objects.ts';
 import { isOnTargetAlone } from '../guest/has-moved.ts';
-import { isWantedRunning } from '../guest/proofs.ts';
+import { isOff, isWantedRunning } from '../guest/proofs.ts';
 import {
   isPastCutOver,
   recordIn,
@@ -32,11 +32,19 @@ import type { RecordedRun, RunSnapshot } from '../run/snapshot.ts';
 import { hasNothingLeft } from '../run/state.ts';
 import { withSeenMarks } from '../guest/record-marks.ts';
 import { waitingSince } from '../run/waiting-since.ts';
-import { overruledEnd, finalOutcome } from '../run/outcome.ts';
+import { overruledEnd, finalOutcome, isLasting } from '../run/outcome.ts';
 import { describe } from '../run/describe.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import { rebuiltRecord } from './rebuild-record.ts';
-import { COMPLETED, FIRST_STEPS, POST_HOOK, STEPS_THERE, TRANSFER, type RunStep } from './itinerary.ts';
+import {
+  COMPLETED,
+  FIRST_STEPS,
+  POST_HOOK,
+  STEPS_THERE,
+  TARGET_RUNS,
+  TRANSFER,
+  type RunStep,
+} from './itinerary.ts';
 import { decide as undo } from './undo.ts';
 
 /** The next action of a VM's run. */
@@ -210,7 +218,10 @@ function beforeCutOver(run: RecordedRun): RunDecision {
 /** Continues past the cut-over. A run that has its end in the status only tidies up. */
 function pastCutOver(run: RecordedRun): RunDecision {
   const isOpen = finalOutcome(run.record) === undefined && run.hub.status?.completed === undefined;
-  return firstOpenStep(run, isOpen ? [TRANSFER, POST_HOOK, COMPLETED] : [TRANSFER, COMPLETED]) ?? finish(run);
+  return (
+    firstOpenStep(run, isOpen ? [TRANSFER, POST_HOOK, COMPLETED, TARGET_RUNS] : [TRANSFER, COMPLETED]) ??
+    finish(run)
+  );
 }
 
 /** Returns the decision of the first step that is not done; undefined if all are. */
@@ -226,9 +237,9 @@ function firstOpenStep(run: RecordedRun, steps: readonly RunStep[]): RunDecision
   return undefined;
 }
 
-/** Whether the failure becomes the run's end. A hook that failed replaces an end that came too late. */
+/** Whether the failure becomes the run's end. One that lasts replaces an end that came too late. */
 const isFirstEnd = (record: RunRecord, { reason }: Fail): boolean =>
-  record.end === undefined || (finalOutcome(record) === undefined && reason === LIVE_REASON.hookFailed);
+  record.end === undefined || (finalOutcome(record) === undefined && isLasting(reason));
 
 /** Fails instead of trying a write again that has been refused for long. */
 const unlessRefused = (decision: StepDecision, { refused }: RunSnapshot['hub']): StepDecision =>

@@ -9,6 +9,7 @@ import { decide as ensureResources } from './ensure-resources.ts';
 import { decide as postHook } from './post-hook.ts';
 import { decide as preHook } from './pre-hook.ts';
 import { decide as started } from './started.ts';
+import { decide as targetRuns } from './target-runs.ts';
 import { decide as validate } from './validate.ts';
 import { decide as waitForStateTransfer } from './wait-for-state-transfer.ts';
 import { decide as waitForTargetMigration } from './wait-for-target-migration.ts';
@@ -63,6 +64,9 @@ export const TRANSFER: RunStep = {
 export const POST_HOOK: RunStep = { name: 'PostHook', stage: 'PostHook', decide: postHook };
 
 export const COMPLETED: RunStep = { name: 'Completed', stage: 'PostHook', decide: completed };
+
+/** The proof that a success needs. It is no step of its own in the itinerary. */
+export const TARGET_RUNS: RunStep = { ...COMPLETED, decide: targetRuns };
 
 /** The whole itinerary in its order. */
 export const ITINERARY: readonly Named[] = [...FIRST_STEPS, ...STEPS_THERE, TRANSFER, POST_HOOK, COMPLETED];

@@ -2,7 +2,7 @@ import { has } from '../../domain/live/conditions.ts';
 import { LIVE_CONDITION, LIVE_KUBEVIRT, LIVE_REASON } from '../../domain/live/names.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { receiverOf } from '../guest/proofs.ts';
-import { strategyNamed, strategyOf, type RunRecord } from '../run/record.ts';
+import { LOST_VMI, strategyNamed, strategyOf, type RunRecord } from '../run/record.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
 
 /**
@@ -22,7 +22,7 @@ export function rebuiltRecord(snapshot: RunSnapshot, vm: VirtualMachine): RunRec
     migration: { namespace, name, uid },
     hub: hub.cluster,
     vm: vm.metadata.uid,
-    vmi: 'lost',
+    vmi: LOST_VMI,
     runStrategy: strategyOf(vm) ?? strategyNamed(restored) ?? 'Always',
     target: {
       cluster: target.cluster,

@@ -100,11 +100,6 @@ test('the record says whose it is, what moves, and how the VM ran', () => {
 
 test.each<[string, RunSnapshot, object]>([
   [
-    'the generation of the VM',
-    aRun({ source: { vm: aVm((vm) => ({ ...vm, metadata: { ...vm.metadata, generation: 7 } })) } }),
-    { generation: 7 },
-  ],
-  [
     'the migration that the VMI had before',
     aRun({ source: { vmi: itsVmi(migrated(OWN_STATE)) } }),
     { before: 'uid-of-sent' },

@@ -47,7 +47,6 @@ function newRecord({ hub, source, target }: RunSnapshot, { vm, vmi, runStrategy 
     vmi: vmi.metadata.uid,
     ...(before === undefined ? {} : { before }),
     runStrategy,
-    generation: vm.metadata.generation,
     target: {
       cluster: target.cluster,
       namespace: hub.plan.spec.targetNamespace,

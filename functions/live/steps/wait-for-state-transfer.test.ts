@@ -19,7 +19,7 @@ import type { VmStatus } from '../../domain/live/forklift.ts';
 import type { VirtualMachine, Vmim } from '../../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION, LIVE_KUBEVIRT } from '../../domain/live/names.ts';
 import { FIELD_MANAGER } from '../../domain/names.ts';
-import { recordOf, type RunRecord } from '../run/record.ts';
+import { LOST_VMI, recordOf, type RunRecord } from '../run/record.ts';
 import type { RecordedRun } from '../run/snapshot.ts';
 import type { Condition } from '../../domain/objects.ts';
 import { decide } from './wait-for-state-transfer.ts';
@@ -461,46 +461,43 @@ describe('the guest has arrived', () => {
     const run = there({ source: { vm, vmi: RESTARTED } }, { halted: true });
     expect(writtenRecord(decide(run))).toEqual({ ...run.record, undone: { at: seconds(0), by: 'argocd' } });
     expect(decide(undone(0, { vm, vmi: RESTARTED }))).toMatchObject({
-      message: expect.stringMatching(/field manager argocd.*set it to Halted there too/),
+      message: expect.stringMatching(/field manager argocd.*set the one on the source to Halted/),
     });
   });
 
-  /** The VM as its owner has it, whose entry is so many seconds newer than NOW: any edit of its own renews that. */
-  const owned = (generation: number, since = -3_600): VirtualMachine =>
+  /** Whatever the writers of the VM have done since, which managed fields and generations tell (recorded: cross-source-edited). */
+  const edited = (since: number, manager = 'argocd'): VirtualMachine =>
     aVm((one) => {
       const fieldsV1 = { 'f:spec': { 'f:runStrategy': {} } };
-      const managedFields = [{ manager: 'argocd', time: seconds(since), fieldsV1 }];
-      return { ...one, metadata: { ...one.metadata, generation, managedFields } };
+      const managedFields = [{ manager, time: seconds(since), fieldsV1 }];
+      return { ...one, metadata: { ...one.metadata, generation: 6, managedFields } };
     });
+  const ITS_OWN = itsVmi();
 
-  test.each<[string, number | undefined, VirtualMachine, string | undefined]>([
-    ['an owner that set it before the run', 2, owned(2), undefined],
-    ['one that has changed a label since', 2, owned(2, -1), undefined],
-    ['one that has changed something else of the spec', 2, owned(3, -1), undefined],
-    ['one that sets it again after KubeVirt has halted the VM', 2, owned(4, -1), 'argocd'],
-    ['nobody knows, because the record was removed', undefined, owned(4), undefined],
-  ])('whether the halt was undone before the first one of the run: %s', (...[, generation, vm, by]) => {
-    const run = there({ source: { vm } }, { generation });
-    const undoing = by === undefined ? {} : { undone: { at: seconds(0), by } };
-    const on = { generation: vm.metadata.generation, halted: true };
-    expect(writtenRecord(decide(run))).toEqual({ ...run.record, ...on, ...undoing });
+  test.each<[string, Partial<RecordedRun['source']>, Partial<RunRecord>, object | undefined]>([
+    ['its VMI is there', { vm: edited(-3_600), vmi: ITS_OWN }, {}, undefined],
+    ['the VM was edited meanwhile, several times', { vm: edited(-1), vmi: ITS_OWN }, {}, undefined],
+    ['it has another VMI, and who started it is not known', { vm: edited(-1), vmi: RESTARTED }, {}, {}],
+    ['it is about to get another VMI', { vm: edited(-1), vmi: undefined }, {}, {}],
+    ['the run had halted it', { vm: edited(-1), vmi: RESTARTED }, { halted: true }, { by: 'argocd' }],
+    [
+      'the run had halted it, and KubeVirt follows a start request',
+      { vm: edited(-1, 'virt-controller'), vmi: RESTARTED },
+      { halted: true },
+      {},
+    ],
+    ['which VMI was to move is not known', { vm: edited(-1), vmi: RESTARTED }, { vmi: LOST_VMI }, undefined],
+  ])('whether the VM was started again: %s', (_what, source, record, by) => {
+    const run = there({ source }, record);
+    const undone = by && { undone: { at: seconds(0), ...by } };
+    expect(writtenRecord(decide(run))).toEqual({ ...run.record, halted: true, ...undone });
   });
 
-  const haltedAt = (generation: number): RecordedRun => {
-    const vm = { ...HALTED, metadata: { ...HALTED.metadata, generation } };
-    return there({ source: { vm, vmi: undefined } }, { generation: 2 });
-  };
-
-  test.each([3, 4])('halted, at generation %i where it was on at 2: it is off', (generation) => {
-    expect(summary(decide(haltedAt(generation)))).toBe('done');
-  });
-
-  test('halted, started and halted again, before the run has seen it started: it has to stay off', () => {
-    const run = haltedAt(5);
-    const undoing = { generation: 4, undone: { at: seconds(0), by: 'unknown' } };
-    const record = { ...run.record, ...undoing };
-    expect(writtenRecord(decide(run))).toEqual(record);
-    expect(summary(decide({ ...run, record }))).toBe('wait SourceStartedAgain');
+  test('nobody is blamed who is not known', () => {
+    const run = there({ source: { vm: HALTED, vmi: RESTARTED } }, { undone: { at: seconds(0) } });
+    const waiting = decide({ ...run, source: { ...run.source, vmi: undefined } });
+    expect(waiting).toMatchObject({ reason: 'SourceStartedAgain' });
+    expect(JSON.stringify(waiting)).not.toMatch(/manager|unknown|virt-controller/);
   });
 
   /** A run whose VM is off, and was halted again by a call that has read the VM long before. */
@@ -541,7 +538,7 @@ describe('the guest has arrived', () => {
   ])(
     'a VM of strategy %s is halted, whatever KubeVirt does, and the record says that the run did it',
     (_name, vm) => {
-      const run = there({ source: { vm, vmi: undefined } });
+      const run = there({ source: { vm } });
       const decision = decide(run);
       const [write] = decision.kind === 'write' ? decision.writes : [];
       const written = write?.object as VirtualMachine;

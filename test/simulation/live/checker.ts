@@ -204,7 +204,7 @@ export function brokenByWait(
   { clusters, isTouched }: Checked,
   reason: string | undefined,
 ): string | undefined {
-  const isBlamed = reason === 'SourceStartedAgain' && !isTouched && clusters.startedOnSource < 2;
+  const isBlamed = reason === 'SourceStartedAgain' && !isTouched && clusters.startedOnSource === 0;
   return isBlamed ? 'L4: it says that the source was started again, and nothing has started it' : undefined;
 }
 
@@ -234,7 +234,7 @@ const hidesMove = ({ truth, isTouched }: Ending, { as, reason, leftovers }: Show
   !isTouched &&
   leftovers.length === 0 &&
   as !== 'Succeeded' &&
-  !['HookFailed', 'CutOverUndecided'].includes(reason);
+  !['HookFailed', 'CutOverUndecided', 'TargetNotRunning'].includes(reason);
 
 /** What an end with nothing left over breaks, when it is reached. What becomes of the VM afterwards is not the run's. */
 export function brokenByEnd(checked: Ending, { as }: ShownEnd): string | undefined {

@@ -150,9 +150,14 @@ export const MUTATIONS: readonly LiveMutation[] = [
     edit(DEADLINES, 'staysOff: 10 * MINUTE,', 'staysOff: 0,'),
   ),
   mutation(
-    'an owner whose start KubeVirt or the run undoes unseen is none',
+    'a start is known only of a VM that the run has halted',
     ['L1'],
-    edit(END_SOURCE, '(record.generation ?? Infinity)', 'Infinity'),
+    edit(END_SOURCE, 'if (record.halted === true) return true;', 'return record.halted === true;'),
+  ),
+  mutation(
+    'every source VM that is on after the arrival was started again',
+    ['L4'],
+    edit(END_SOURCE, 'if (record.halted === true) return true;', 'if (record.attempt > 0) return true;'),
   ),
   mutation(
     'a VM of the older form stays down',
@@ -181,6 +186,11 @@ export const MUTATIONS: readonly LiveMutation[] = [
       'vmi === undefined || isFinal(vmim);',
       "vmi === undefined || (isFinal(vmim) && vmim.metadata.name === '');",
     ),
+  ),
+  mutation(
+    'a success does not ask whether the guest runs on the target',
+    ['L4'],
+    edit(RUN, 'COMPLETED, TARGET_RUNS]', 'COMPLETED]'),
   ),
   mutation(
     'an empty target is no end',
@@ -327,12 +337,12 @@ export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'the PostHook runs before the source VM is off',
     ['L5'],
-    edit(RUN, '? [TRANSFER, POST_HOOK, COMPLETED]', '? [POST_HOOK, TRANSFER, COMPLETED]'),
+    edit(RUN, '? [TRANSFER, POST_HOOK, COMPLETED,', '? [POST_HOOK, TRANSFER, COMPLETED,'),
   ),
   mutation(
     'a success does not wait for the PostHook',
     ['L5'],
-    edit(RUN, '? [TRANSFER, POST_HOOK, COMPLETED]', '? [TRANSFER, COMPLETED]'),
+    edit(RUN, '? [TRANSFER, POST_HOOK, COMPLETED,', '? [TRANSFER, COMPLETED,'),
   ),
 ];
 

@@ -72,7 +72,7 @@ export class Clusters {
   /** Reads and writes there are not answered. */
   readonly away: Record<Server, boolean> = { source: false, target: false, hub: false };
   isFull = false;
-  /** How many VMIs the source VM has had. */
+  /** How often the source VM was about to run without the VMI that was to move. */
   startedOnSource = 0;
   /** Since when the target's namespace has been over its quota, milliseconds; undefined: it is not. */
   overSince: number | undefined;
@@ -91,7 +91,8 @@ export class Clusters {
         if (type === 'DELETED') this.#later(() => this.#collect(side, object));
       });
     pair.stores.source.onChange(({ type, object, before }) => {
-      if (type === 'ADDED' && object.kind === FULL_VMIS.kind) this.startedOnSource += 1;
+      const isGone = type === 'DELETED' && object.kind === FULL_VMIS.kind;
+      if (isGone && this.vm('source')?.spec.runStrategy !== 'Halted') this.startedOnSource += 1;
       if (type === 'MODIFIED' && object.kind === VMS.kind) this.#noteStrategy(object as Vm, before as Vm);
     });
   }

@@ -1,0 +1,63 @@
+import { expect, test } from '@jest/globals';
+import {
+  aReceiver,
+  aWaitingVmi,
+  arrived,
+  firstAttempt,
+  showing,
+  summary,
+  type Different,
+} from '../../../test/support/builders/live-run.ts';
+import { aVm } from '../../../test/support/builders/live.ts';
+import { seconds } from '../../../test/support/builders/object.ts';
+import { crossHistory } from '../../../test/support/live/cross-history.ts';
+import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import type { RecordedRun } from '../run/snapshot.ts';
+import { decide } from './target-runs.ts';
+
+const HALTED = aVm((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Halted' } }));
+const OFF = { vm: HALTED, vmi: undefined, pods: [] };
+const there = (runStrategy: 'Always' | 'Halted'): VirtualMachine =>
+  aReceiver((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy } }));
+const run = (target: NonNullable<Different['target']>, more: Different = {}): RecordedRun =>
+  firstAttempt({ source: OFF, ...more, target: { vmims: [], ...target } }, { arrivedAt: seconds(0) });
+const DOWN = { vm: there('Halted'), vmi: undefined };
+
+test.each<[string, RecordedRun, string]>([
+  ['the guest runs', run({ vm: there('Always'), vmi: aWaitingVmi(arrived) }), 'done'],
+  ['KubeVirt has halted the VM', run(DOWN), 'wait TargetNotRunning'],
+  [
+    'for less than five minutes',
+    run(DOWN, { hub: showing('TargetNotRunning', 299) }),
+    'wait TargetNotRunning',
+  ],
+  ['for five minutes', run(DOWN, { hub: showing('TargetNotRunning', 300) }), 'fail TargetNotRunning'],
+  ['the VM was deleted', run({ vm: undefined, vmi: undefined }), 'wait TargetNotRunning'],
+])('%s', (_what, snapshot, wanted) => {
+  expect(summary(decide(snapshot))).toBe(wanted);
+});
+
+test.each<[string, RecordedRun, RegExp | undefined]>([
+  ['off', run(DOWN), /newest data.*virtctl start web -n target/],
+  ['on, without a VMI', run({ vm: there('Always'), vmi: undefined }), /virtctl start web -n target/],
+  [
+    'on, with a VMI that starts',
+    run({ vm: there('Always'), vmi: aWaitingVmi() }),
+    /Events of its VMI target\/web/,
+  ],
+  ['off, and the source is on', run(DOWN, { source: { ...OFF, vm: aVm() } }), undefined],
+  ['deleted', run({ vm: undefined, vmi: undefined }), undefined],
+])('how to start the VM that is %s', (_what, snapshot, advice) => {
+  expect(decide(snapshot)).toMatchObject({
+    message:
+      advice === undefined ? expect.not.stringMatching(/virtctl|Events/) : expect.stringMatching(advice),
+  });
+});
+
+test('as recorded: the target fails just after its arrival, and nothing runs anywhere', () => {
+  const last = crossHistory('target-fails-after-arrival').at(-1);
+  expect(last?.source.vm?.spec.runStrategy).toBe('Halted');
+  const { vm, vmi } = last?.target ?? {};
+  const own = vm && { ...vm, metadata: { ...vm.metadata, labels: there('Halted').metadata.labels ?? {} } };
+  expect(summary(decide(run({ vm: own, vmi })))).toBe('wait TargetNotRunning');
+});
