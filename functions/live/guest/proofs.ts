@@ -6,7 +6,7 @@ import { timeOf } from '../run/deadlines.ts';
 import type { VirtualMachine, Vmi, Vmim } from '../../domain/live/kubevirt.ts';
 import { KUBEVIRT_MANAGER } from '../../domain/live/names.ts';
 import { isOfRun, vmimName, type RunId } from '../run/names.ts';
-import { strategyOf, type RunRecord } from '../run/record.ts';
+import { isHeld, strategyOf, type RunRecord } from '../run/record.ts';
 import type { RecordedRun, RunSnapshot, SourceSide, TargetSide } from '../run/snapshot.ts';
 
 /** The VMIM of an attempt on one side; undefined if there is none. */
@@ -69,11 +69,11 @@ export const isHaltedByMigration = (snapshot: RecordedRun): boolean =>
   isHaltedByKubeVirt(snapshot) && hasGivenUp(snapshot);
 
 /** Whether KubeVirt itself halted the source VM, which says nothing of where the guest is. The VM's managed fields name the writer. */
-export const isHaltedByKubeVirt = ({ source }: RecordedRun): boolean =>
+export const isHaltedByKubeVirt = ({ source, record }: RecordedRun): boolean =>
   source.vmims.every(isGoneOrFinal) &&
   (source.vmi === undefined
     ? isHaltedByManager(source.vm, KUBEVIRT_MANAGER)
-    : isKeptDown(source, source.vmi));
+    : isKeptDown(source, source.vmi, record));
 
 /** Whether KubeVirt has halted the VM, and its VMI is still there. Beside `running` the VMI may stay for good (isKeptDown). */
 export const isGoingDown = ({ vm, vmi }: RecordedRun['source']): boolean =>
@@ -83,12 +83,14 @@ export const isGoingDown = ({ vm, vmi }: RecordedRun['source']): boolean =>
  * Whether the VMI stays as it ended, so that KubeVirt neither halts the VM nor starts it again. KubeVirt cannot halt a VM of the older
  * form: a run strategy beside `running` is an error, which its webhook refuses (recorded: cross-source-running-true;
  * facts/cross-cluster.md §C7). After a migration that ended before it began, KubeVirt waits for the end of that migration (isUnfinished).
+ * The run itself keeps down a VM that it has set to Manual (hold.ts).
  * A VMI that has started since the run began counts too: a delayed call may create the source's VMIM for it.
  */
-function isKeptDown({ vm, others }: RecordedRun['source'], vmi: Vmi): boolean {
+function isKeptDown({ vm, others }: RecordedRun['source'], vmi: Vmi, record: RunRecord): boolean {
   const hasEnded = ['Succeeded', 'Failed'].includes(vmi.status?.phase ?? '');
   if (!hasEnded || vmi.metadata.deletionTimestamp !== undefined) return false;
   return (
+    isHeld(vm, record) ||
     (isOfOldForm(vm) && hasFailedState(vmi)) ||
     (isKeptRunning(vm) && isUnfinished(vmi) && others.every(isGoneOrFinal))
   );

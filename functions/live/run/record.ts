@@ -7,6 +7,8 @@ import * as z from '../../runtime/zod.ts';
 const VERSION = 1;
 /** The VMI of a record that was made again: the one that was to move is not known any more. */
 export const LOST_VMI = 'lost';
+/** The strategy that a VM must not have while it moves, and the one that it has meanwhile (hold.ts). */
+export const HELD = { from: 'RerunOnFailure', to: 'Manual' } as const;
 const text = z.string().check(z.minLength(1));
 const time = z.iso.datetime({ offset: true });
 
@@ -38,6 +40,8 @@ const recordSchema = z.object({
   hooks: z.array(z.enum(['PreHook', 'PostHook'])).check(z.maxLength(2)),
   /** Marks of the cut-over, each with the time when it was seen first. They are never removed. */
   marks: shortList(z.object({ mark: z.enum(Object.values(MARK)), at: time })),
+  /** The run has changed the strategy of the VM (HELD), which gets its own back when the record goes. */
+  held: z.optional(z.literal(true)),
   /** The guest has arrived: the source's disks are out of date for good. */
   arrivedAt: z.optional(time),
   /** The run has halted the source VM; if it is not Halted later, an owner has undone that. */
@@ -90,7 +94,8 @@ export function recordOf(vm: VirtualMachine, run: RunId): RecordState {
   const { namespace, name, uid } = record.migration;
   const message =
     `the VM is moved by the Migration ${namespace}/${name} of uid ${uid}: wait for its end. If it is gone, or has ended for long, ` +
-    howToRemove(vm);
+    howToRemove(vm) +
+    (isHeld(vm, record) ? `, and give it its runStrategy ${HELD.from} again` : '');
   return { kind: 'foreign', message };
 }
 
@@ -120,11 +125,17 @@ export const withRecord = (vm: VirtualMachine, record: RunRecord): VirtualMachin
   },
 });
 
-/** Returns the VM without a record: free for another run. */
+/** Returns the VM without a record: free for another run, and with its own strategy. */
 export function withoutRecord(vm: VirtualMachine): VirtualMachine {
-  const { [LIVE_ANNOTATION.run]: _record, ...annotations } = vm.metadata.annotations ?? {};
-  return { ...vm, metadata: { ...vm.metadata, annotations } };
+  const { [LIVE_ANNOTATION.run]: content = '', ...annotations } = vm.metadata.annotations ?? {};
+  const { data: record } = recordSchema.safeParse(parseJson(content));
+  const { spec } = record !== undefined && isHeld(vm, record) ? withStrategy(vm, HELD.from) : vm;
+  return { ...vm, metadata: { ...vm.metadata, annotations }, spec };
 }
+
+/** Whether the VM has the strategy that the run has given it. */
+export const isHeld = ({ spec }: VirtualMachine, { held }: Pick<RunRecord, 'held'>): boolean =>
+  held === true && spec.runStrategy === HELD.to;
 
 /**
  * Returns the record with the marks that are seen, or with the arrival; undefined if it has them already. One mark is enough, so later ones

@@ -2,6 +2,7 @@ import { hardwareProblem } from '../on-target/differences.ts';
 import { LIMIT_MS } from '../run/deadlines.ts';
 import { DONE, fail, wait, write, type Fail, type StepDecision } from '../run/decision.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
+import { hold } from '../guest/hold.ts';
 import { isStartRequested, vmimOf } from '../guest/proofs.ts';
 import { migrationIdOf, runLabels, vmimName } from '../run/names.ts';
 import type { RecordedRun } from '../run/snapshot.ts';
@@ -23,7 +24,8 @@ export function decide(snapshot: RecordedRun): StepDecision {
   if (held !== undefined) return held;
   // A volume or interface that was plugged in during the wait is not in the VMI of the target.
   const problem = hardwareProblem(source, snapshot.target.vmi);
-  return problem === undefined ? create(snapshot) : fail(LIVE_REASON.hardwareDiffers, problem);
+  if (problem !== undefined) return fail(LIVE_REASON.hardwareDiffers, problem);
+  return hold(snapshot) ?? create(snapshot);
 }
 
 /** Fails if the VMI that is to move does not run any more, or is about to stop; undefined if it runs. */

@@ -2,7 +2,7 @@ import { has } from '../../domain/live/conditions.ts';
 import { LIVE_CONDITION, LIVE_KUBEVIRT, LIVE_REASON } from '../../domain/live/names.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { receiverOf } from '../guest/proofs.ts';
-import { LOST_VMI, strategyNamed, strategyOf, type RunRecord } from '../run/record.ts';
+import { HELD, LOST_VMI, strategyNamed, strategyOf, type RunRecord } from '../run/record.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
 
 /**
@@ -23,7 +23,7 @@ export function rebuiltRecord(snapshot: RunSnapshot, vm: VirtualMachine): RunRec
     hub: hub.cluster,
     vm: vm.metadata.uid,
     vmi: LOST_VMI,
-    runStrategy: strategyOf(vm) ?? strategyNamed(restored) ?? 'Always',
+    ...strategiesOf(vm, restored),
     target: {
       cluster: target.cluster,
       namespace: hub.plan.spec.targetNamespace,
@@ -44,4 +44,14 @@ export function rebuiltRecord(snapshot: RunSnapshot, vm: VirtualMachine): RunRec
       at,
     },
   };
+}
+
+/** Returns the strategy that the VM had, or else the one that its copy on the target is to get, and whether the run holds it. */
+function strategiesOf(
+  vm: VirtualMachine,
+  restored: string | undefined,
+): Pick<RunRecord, 'runStrategy' | 'held'> {
+  const own = strategyOf(vm);
+  if (own === HELD.to && restored === HELD.from) return { runStrategy: HELD.from, held: true };
+  return { runStrategy: own ?? strategyNamed(restored) ?? 'Always' };
 }

@@ -15,7 +15,7 @@ import {
   neverHadLauncher,
   receiverOf,
 } from '../guest/proofs.ts';
-import { withRecord, withStrategy, type RunEnd } from '../run/record.ts';
+import { HELD, isHeld, withRecord, withStrategy, type RunEnd } from '../run/record.ts';
 import type { RecordedRun } from '../run/snapshot.ts';
 import { describe } from '../run/describe.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
@@ -64,13 +64,17 @@ const recordProof = ({ source: { vm }, record }: RecordedRun, end: RunEnd): Step
     object: withRecord(vm, { ...record, end: { ...end, proved: true } }),
   });
 
-const restore = ({ source: { vm, vmi }, record }: RecordedRun): StepDecision =>
-  write(
-    'starting the VM on the source again, which KubeVirt halted',
-    vmi === undefined
-      ? { verb: 'replace', on: 'source', object: withStrategy(vm, record.runStrategy) }
+function restore({ source: { vm, vmi }, record }: RecordedRun): StepDecision {
+  const { held: _held, ...others } = record;
+  const isOwnHold = isHeld(vm, record);
+  const running = withStrategy(vm, isOwnHold ? HELD.from : record.runStrategy);
+  return write(
+    'starting the VM on the source again, which is kept down',
+    vmi === undefined || isOwnHold
+      ? { verb: 'replace', on: 'source', object: withRecord(running, others) }
       : { verb: 'delete', on: 'source', object: vmi },
   );
+}
 
 function sourceDown(snapshot: RecordedRun, { at }: RunEnd): StepDecision {
   const isHalted = isHaltedByKubeVirt(snapshot);

@@ -13,6 +13,7 @@ import {
 import { endSource, removeStartRequests } from '../guest/end-source.ts';
 import type { Vmim } from '../../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION, LIVE_KUBEVIRT, LIVE_REASON } from '../../domain/live/names.ts';
+import { hold } from '../guest/hold.ts';
 import { hasTargetPod, isGoneOrFinal, vmimOf } from '../guest/proofs.ts';
 import { isPastCutOver, withRecord } from '../run/record.ts';
 import type { RecordedRun } from '../run/snapshot.ts';
@@ -28,6 +29,8 @@ import { stopRequested } from './create-source-migration.ts';
 export function decide(snapshot: RecordedRun): StepDecision {
   const { record } = snapshot;
   if (record.arrivedAt !== undefined) return arrived(snapshot, record.arrivedAt);
+  const held = hold(snapshot);
+  if (held !== undefined) return held;
   if (isPastCutOver(record)) return decideWhileMoving(snapshot);
   const { sent, received } = vmims(snapshot);
   const failed = [received, sent].find((vmim) => vmim?.status?.phase === 'Failed');

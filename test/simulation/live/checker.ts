@@ -182,6 +182,8 @@ function changesSource(checked: CheckedWrite, after: Vm): string | undefined {
     return truth.hasMoved
       ? (haltsAtOnce(checked) ?? endsSource(checked))
       : 'L3: the source is halted before its guest has moved';
+  // KubeVirt starts no VM that is Manual by itself, and its own strategy comes back at the end (isStrategyKept).
+  if (strategyIn(before) === 'RerunOnFailure' && strategyIn(after) === 'Manual') return undefined;
   if (hasLeft(truth, before)) return 'L1: the source is started though its guest has moved';
   // A record that was removed is made again with a strategy that a user has set since.
   return [clusters.strategy, ...clusters.strategiesOfUser].includes(strategyIn(after))
@@ -252,8 +254,12 @@ export function brokenByEnd(checked: Ending, { as }: ShownEnd): string | undefin
     : `L3: ${as}, and the source VM is ${strategyIn(vm)}`;
 }
 
+/** Its own strategy comes back with the removal of the record. */
+const isHeld = (clusters: Clusters): boolean =>
+  clusters.strategy === 'RerunOnFailure' && clusters.vm('source')?.spec.runStrategy === 'Manual';
+
 function isStrategyKept({ clusters, truth, isTouched, readSince }: Ending, vm: Vm): boolean {
-  if (isTouched || truth.isLost || strategyIn(vm) === clusters.strategy) return true;
+  if (isTouched || truth.isLost || strategyIn(vm) === clusters.strategy || isHeld(clusters)) return true;
   // After a failed attempt KubeVirt halts the VM where its launcher is lost, also a moment before the end is shown.
   return clusters.strategyBy === 'virt-controller' && clusters.strategyAt >= readSince;
 }
@@ -353,5 +359,6 @@ function brokenByRest(checked: Checked): string | undefined {
   if (truth.runs('source') && truth.runs('target') && !isTouched) return 'L1: two copies run at last';
   const left = truth.hasMoved ? [] : leftOnTarget(checked);
   if (left.length > 0) return `L3: at last the target has ${kindsOf(left)}`;
+  if (!isTouched && isHeld(clusters)) return 'L3: at last the source VM is Manual';
   return isRecorded(clusters.one('source', VMS, NAME)) ? 'L4: the record stays on the source VM' : undefined;
 }

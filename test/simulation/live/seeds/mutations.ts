@@ -103,11 +103,7 @@ export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'the source is started again with another strategy',
     ['L3'],
-    edit(
-      UNDO,
-      'object: withStrategy(vm, record.runStrategy)',
-      "object: withStrategy(vm, record.attempt > 99 ? record.runStrategy : 'Manual')",
-    ),
+    edit(UNDO, 'isOwnHold ? HELD.from : record.runStrategy', "isOwnHold ? HELD.from : 'Manual'"),
   ),
   mutation(
     'the VM on the target goes before the VMIMs',
@@ -191,6 +187,24 @@ export const MUTATIONS: readonly LiveMutation[] = [
     'a success does not ask whether the guest runs on the target',
     ['L4'],
     edit(RUN, 'COMPLETED, TARGET_RUNS]', 'COMPLETED]'),
+  ),
+  mutation(
+    'a source VM of RerunOnFailure keeps its strategy while it moves',
+    ['L1'],
+    edit(
+      'functions/live/guest/hold.ts',
+      'if (vm.spec.runStrategy !== HELD.from)',
+      'if (vm.spec.runStrategy !== HELD.to || record.held !== true)',
+    ),
+  ),
+  mutation(
+    'a source VM stays Manual that was set so while it moved',
+    ['L3'],
+    edit(
+      'functions/live/run/record.ts',
+      'isHeld(vm, record) ? withStrategy(vm, HELD.from) : vm;',
+      'isHeld(vm, record) ? withStrategy(vm, HELD.to) : vm;',
+    ),
   ),
   mutation(
     'an empty target is no end',

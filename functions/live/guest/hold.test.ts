@@ -1,0 +1,112 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  aLauncherPod,
+  aReceiver,
+  aRerunningVm,
+  firstAttempt,
+  received,
+  recorded,
+  sent,
+  summary,
+  writtenRecord,
+  type Different,
+} from '../../../test/support/builders/live-run.ts';
+import { aVm, itsVmi } from '../../../test/support/builders/live.ts';
+import { seconds } from '../../../test/support/builders/object.ts';
+import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import type { StepDecision } from '../run/decision.ts';
+import { recordOf, withoutRecord, withRecord, withStrategy, type RunRecord } from '../run/record.ts';
+import type { RecordedRun } from '../run/snapshot.ts';
+import { decide as createSourceMigration } from '../steps/create-source-migration.ts';
+import { rebuiltRecord } from '../steps/rebuild-record.ts';
+import { decide as undo } from '../steps/undo.ts';
+import { decide as waitForStateTransfer } from '../steps/wait-for-state-transfer.ts';
+
+const RERUN = aRerunningVm('Running');
+const MANUAL = withStrategy(RERUN, 'Manual');
+const strategyIn = (decision: StepDecision): string | undefined => {
+  const [one] = decision.kind === 'write' ? decision.writes : [];
+  return (one?.object as VirtualMachine | undefined)?.spec.runStrategy;
+};
+const run = (vm: VirtualMachine, record: Partial<RunRecord> = {}, more: Different = {}): RecordedRun =>
+  firstAttempt({ ...more, source: { vm, ...more.source } }, { runStrategy: 'RerunOnFailure', ...record });
+const COPYING: Different = { source: { vmims: [sent('Running')] }, target: { vmims: [received('Running')] } };
+
+describe('a source VM that KubeVirt starts again on failure', () => {
+  test('is Manual before the VMIM that sends is made, with the record in one write', () => {
+    const decision = createSourceMigration(run(RERUN));
+    expect(summary(decision)).toBe('replace VirtualMachine web on source');
+    expect(strategyIn(decision)).toBe('Manual');
+    expect(writtenRecord(decision)).toMatchObject({ held: true, runStrategy: 'RerunOnFailure' });
+    expect(summary(createSourceMigration(run(MANUAL, { held: true })))).toMatch(/^create .* on source$/);
+  });
+
+  test.each(['Always', 'Manual', 'Once', 'running'] as const)('is no VM of %s', (strategy) => {
+    expect(summary(createSourceMigration(run(withStrategy(aVm(), strategy))))).toMatch(
+      /^create .* on source$/,
+    );
+  });
+
+  test('is Manual again if a tool has put its strategy back in the copy', () => {
+    expect(strategyIn(waitForStateTransfer(run(RERUN, { held: true }, COPYING)))).toBe('Manual');
+    expect(summary(waitForStateTransfer(run(MANUAL, { held: true }, COPYING)))).toBe('wait Transferring');
+  });
+});
+
+describe('its strategy comes back', () => {
+  const held = (vm: VirtualMachine, record: Partial<RunRecord> = { held: true }): VirtualMachine =>
+    withoutRecord(withRecord(vm, recorded({ runStrategy: 'RerunOnFailure', ...record })));
+
+  test.each<[string, VirtualMachine, string | undefined]>([
+    ['with the removal of the record', held(MANUAL), 'RerunOnFailure'],
+    ['not to a VM that is off', held(withStrategy(MANUAL, 'Halted')), 'Halted'],
+    ['not to a VM that a user has set to another one', held(withStrategy(MANUAL, 'Always')), 'Always'],
+    ['not to a VM that was Manual', held(MANUAL, {}), 'Manual'],
+  ])('%s', (_what, vm, strategy) => {
+    expect(vm.spec.runStrategy).toBe(strategy);
+    expect(JSON.stringify(vm.metadata.annotations)).not.toContain('live.mtq.kubevirt.io/run');
+  });
+
+  const end = { as: 'Failed', reason: 'TransferFailed', message: 'it failed', at: seconds(0) } as const;
+  const FAILED = itsVmi((vmi) => ({ ...vmi, status: { ...vmi.status, phase: 'Failed' } }));
+  const down = (target: NonNullable<Different['target']>, record: Partial<RunRecord> = {}): RecordedRun =>
+    run(
+      MANUAL,
+      { held: true, ...record },
+      { source: { vmi: FAILED, pods: [], vmims: [sent('Failed')] }, target },
+    );
+
+  test('at once if its launcher has failed and the target has given up, so that KubeVirt starts it', () => {
+    const decision = undo(down({ vmims: [received('Failed')] }), end);
+    expect(strategyIn(decision)).toBe('RerunOnFailure');
+    expect(writtenRecord(decision)).not.toHaveProperty('held');
+  });
+
+  test('also once it is proved that the guest is not on the target', () => {
+    expect(strategyIn(undo(down({ vmims: [] }), { ...end, proved: true }))).toBe('RerunOnFailure');
+  });
+
+  test('not while the target may have the guest', () => {
+    expect(summary(undo(down({ vmims: [received('Running')], pods: [aLauncherPod('there')] }), end))).toBe(
+      'wait RestoringSource',
+    );
+  });
+
+  test('is known again after a user has removed the record', () => {
+    const receiver = aReceiver((vm) => ({
+      ...vm,
+      metadata: {
+        ...vm.metadata,
+        annotations: { ...vm.metadata.annotations, 'kubevirt.io/restore-run-strategy': 'RerunOnFailure' },
+      },
+    }));
+    const again = rebuiltRecord(run(MANUAL, {}, { target: { vm: receiver } }), MANUAL);
+    expect(again).toMatchObject({ runStrategy: 'RerunOnFailure', held: true });
+  });
+
+  test('is named where another run finds the record', () => {
+    const other = { plan: 'plan', migration: 'another', vm: MANUAL.metadata.uid };
+    const vm = withRecord(MANUAL, recorded({ held: true, vm: MANUAL.metadata.uid }));
+    expect(recordOf(vm, other)).toMatchObject({ message: expect.stringMatching(/RerunOnFailure again$/) });
+  });
+});
