@@ -64,7 +64,7 @@ const CHECKS: readonly Check[] = [
     type: LIVE_CONDITION.vmAlreadyExists,
     reason: 'NotUnique',
     message: 'Target VM already exists.',
-    suggestion: 'Delete it on the target, or set targetName in the plan.',
+    suggestion: 'Set targetName in the plan.',
     problemsOf: ({ targetName }, { targetCluster, plan }) => {
       const there = targetCluster?.vms.get(targetName);
       return when(there !== undefined && there.metadata.labels?.[LIVE_LABEL.plan] !== plan.metadata.uid);
@@ -98,7 +98,7 @@ const CHECKS: readonly Check[] = [
     type: LIVE_CONDITION.vmPowerState,
     reason: 'NotSupported',
     message: 'VM power state is incompatible with the selected migration type.',
-    suggestion: 'Start the VMs, but not those that a run moves.',
+    suggestion: 'Only a VM that runs can move. Those that a run has moved are out of date here.',
     // A run that has not ended with it may have left its newest data on the target.
     problemsOf: ({ vm, vmi }) => (vmi?.status?.phase === 'Running' ? [] : [movedBy(vm) ?? '']),
   },

@@ -4,7 +4,7 @@ import { LIMIT_MS, timeOf } from '../run/deadlines.ts';
 import type { MigrationState, Vmi, Vmim } from '../../domain/live/kubevirt.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
 import { hasTargetPod } from './proofs.ts';
-import type { RecordedRun, SourceSide, TargetSide } from '../run/snapshot.ts';
+import type { RecordedRun, RunSnapshot, SourceSide, TargetSide } from '../run/snapshot.ts';
 
 /** Phases of a source VMIM that has not met its target. KubeVirt removes it at once when it is deleted. */
 const APART: readonly string[] = ['', 'Synchronizing'];
@@ -163,7 +163,7 @@ export const freeStuckVmim = (
 const isSpent = (vmim: Vmim, { vmi }: Pick<SourceSide, 'vmi'>): boolean => vmi === undefined || isFinal(vmim);
 
 /** Removes the finalizers of VMIMs that are being deleted; done when KubeVirt has something to do for each that is left. */
-export function freeStuckVmims({ source, target }: RecordedRun): StepDecision {
+export function freeStuckVmims({ source, target }: Pick<RunSnapshot, 'source' | 'target'>): StepDecision {
   const sides = [
     ['source', source],
     ['target', target],

@@ -1,31 +1,33 @@
-import { hasTargetPod, isOff, isSourceAlive, isTargetUp, receiverOf } from './proofs.ts';
-import type { RecordedRun, RunSnapshot } from '../run/snapshot.ts';
+import { isOff, isTargetUp, receiverOf } from './proofs.ts';
+import type { RunSnapshot } from '../run/snapshot.ts';
 
 /*
  * All advice to start, stop or delete a VM that moves. A user who obeys it must not lose the only copy, or start a second one: each is empty
- * unless the snapshot proves the state of the other VM. No other message of `live` has such advice (test/contract/static/live-advice.test.ts).
+ * unless the snapshot proves the state of the other VM. Nothing proves that the one on the target may go once its guest may have been there:
+ * the VMI of the source may say Running without a guest. No other message of `live` has such advice (test/contract/static/live-advice.test.ts).
  */
 
-/** How to start the VM on the target: it has the newest data, and the one on the source is off. */
-export function adviceToStartTarget(run: RecordedRun): string {
-  const vm = receiverOf(run);
-  const { source, record } = run;
-  const isNeeded = record.arrivedAt !== undefined && vm !== undefined && !isTargetUp(run);
-  if (!isNeeded || !isOff(source.vm) || source.vmi !== undefined) return '';
+/** How to start the VM on the target: it has the newest data, and the one on the source is off or gone. */
+export function adviceToStartTarget(snapshot: RunSnapshot, hasArrived: boolean): string {
+  const vm = receiverOf(snapshot);
+  const { source, target } = snapshot;
+  if (!hasArrived || vm === undefined || isTargetUp(snapshot)) return '';
+  const mayRun = [source.vm, source.successor].some((one) => one !== undefined && !isOff(one));
+  if (mayRun || source.vmi !== undefined) return '';
   const { namespace = '', name } = vm.metadata;
-  return isOff(vm) || run.target.vmi === undefined
+  return isOff(vm) || target.vmi === undefined
     ? `: start it there (virtctl start ${name} -n ${namespace})`
     : `: see the Events of its VMI ${namespace}/${name}`;
 }
 
-/** How to end the VM on the source: the guest runs on the target. */
-export const adviceToEndSource = (snapshot: RunSnapshot): string =>
-  isTargetUp(snapshot)
+/** How to end the VM on the source: the guest has arrived on the target, and runs there. */
+export const adviceToEndSource = (snapshot: RunSnapshot, hasArrived: boolean): string =>
+  hasArrived && isTargetUp(snapshot)
     ? ': the VM runs on the target, so set the one on the source to Halted, also where a GitOps tool has it'
     : '';
 
-/** How to end the VM on the target: the guest never left the launcher of the source, which runs. */
-export const adviceToDeleteTarget = (run: RecordedRun): string =>
-  isSourceAlive(run) && run.source.vmi?.metadata.uid === run.record.vmi && !hasTargetPod(run.target)
-    ? ': the guest still runs on the source, so delete the VM on the target'
-    : '';
+/** How to start the VM on the source: the run has deleted all that it made on the target. */
+export const ADVICE_AFTER_UNDO = 'the VM does not run on the source: start it there if it shall';
+
+/** How to start a VM that KubeVirt keeps down after an attempt of which nothing is left on the target. */
+export const ADVICE_IF_KEPT_DOWN = ' If it is down already: delete its VMI, and start it.';

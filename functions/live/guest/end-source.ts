@@ -118,7 +118,7 @@ function waitForOwner(snapshot: RecordedRun, ms: number): Wait | undefined {
   return wait(
     LIVE_REASON.sourceStartedAgain,
     `the VM ${describeName(vm)} on the source, whose guest has left, was started again${by}, and this run has halted it again` +
-      adviceToEndSource(snapshot),
+      adviceToEndSource(snapshot, snapshot.record.arrivedAt !== undefined),
   );
 }
 

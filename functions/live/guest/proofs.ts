@@ -114,7 +114,8 @@ export const isDownByNextCrash = ({ vm, vmi, vmims, others }: SourceSide): boole
 
 /**
  * Whether the same applies to the VM on the target, once its guest is there. A KubeVirt that keeps both sides of the state treats it as a
- * VM whose guest has left (facts/cross-cluster.md §C7). KubeVirt's main clears them (virt-handler, finalCleanup).
+ * VM whose guest has left (facts/cross-cluster.md §C7). Releases differ in whether they clear them
+ * (recorded: cross-sides-cleared-next-crash).
  */
 export function isDownByNextCrashThere({ vm, vmi }: Pick<TargetSide, 'vm' | 'vmi'>): boolean {
   const { sourceState, targetState } = ownStateOf(vmi, undefined) ?? {};

@@ -47,7 +47,7 @@ export function abandonedEnd(
   { migration, plan, why }: Pick<Unknown, 'migration' | 'plan'> & { readonly why: string },
 ): Ended {
   if (shown.completed !== undefined) return ended(why, withPerhapsRecord(shown));
-  return ended(`${why}, and its guest was ${adviceOf(shown)}`, leftOf(shown, { migration, plan }));
+  return ended(`${why}, and its guest was ${lastSeen(shown)}`, leftOf(shown, { migration, plan }));
 }
 
 /** Adds the record to the leftovers: whether it was removed after the end was written cannot be read. */
@@ -61,11 +61,11 @@ const ended = (message: string, leftovers: readonly string[]): Ended => ({
   ...{ kind: 'ended', as: 'Failed', reason: LIVE_REASON.givenUp, message, leftovers, recordRemoval: [] },
 });
 
-/** Advice on which copy to keep, by the last that was seen. */
-const adviceOf = (shown: VmStatus): string =>
+/** Describes where the newest data may be, by the last that was seen. Nothing is proved, so there is no advice. */
+const lastSeen = (shown: VmStatus): string =>
   has(shown, LIVE_CONDITION.cutOver)
-    ? 'seen on the target: keep the VM there, and halt the one on the source before it runs a second time'
-    : 'not seen on the target: look at the VM on both clusters, before you start or delete one of them';
+    ? 'perhaps on the target: the VM there may have the newest data'
+    : 'not seen on the target, which proves nothing of what came after';
 
 /** Leftovers that may be there, and how to find them. */
 function leftOf(

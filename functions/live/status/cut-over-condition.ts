@@ -23,7 +23,7 @@ export function cutOverOf({ snapshot, decision }: Decided, record: RunRecord | u
   const isPast = record !== undefined && isPastCutOver(record);
   if (isPast && isBackOnSource(record, { snapshot, decision }))
     return { findings: [], stays: ({ type }) => type !== LIVE_CONDITION.cutOver };
-  const message = "The guest was seen on the target, so the VM's place is there.";
+  const message = "The guest is on the target, or may be, so the VM's place is there.";
   const finding: Finding = { type: LIVE_CONDITION.cutOver, category: 'Advisory', durable: true, message };
   const isAlone = snapshot !== undefined && isOnTargetAlone(snapshot);
   const isThere = isPast || isAlone || (decision.kind === 'ended' && decision.as === 'Succeeded');

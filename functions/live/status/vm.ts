@@ -2,6 +2,7 @@ import { has, nextConditions, saysWait, type Finding } from '../../domain/live/c
 import { withLeftovers } from '../run/leftovers.ts';
 import type { PlanVm, RunTimes, StageError, VmReference, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
+import { ADVICE_IF_KEPT_DOWN } from '../guest/advice.ts';
 import { isDownByNextCrash, isDownByNextCrashThere } from '../guest/proofs.ts';
 import { recordIn, type RunRecord } from '../run/record.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
@@ -130,7 +131,7 @@ function errorOf(
 function endFindings(decision: Ended, snapshot: RunSnapshot | undefined, record?: RunRecord): Finding[] {
   const isThere = decision.as === 'Succeeded' || record?.arrivedAt !== undefined;
   return [
-    ...(isThere ? [...overOf(snapshot), ...haltsThere(snapshot)] : haltsOf(snapshot)),
+    ...(isThere ? [...overOf(snapshot), ...haltsThere(snapshot)] : haltsOf(snapshot, decision)),
     endFinding(decision, snapshot, overruledEnd(record)),
   ];
 }
@@ -143,7 +144,7 @@ const overOf = (snapshot: RunSnapshot | undefined): Finding[] =>
 export const overFinding = (over: string): Finding => ({
   ...{ type: LIVE_CONDITION.restartWouldBeRefused, category: 'Warn', durable: true },
   message: `The namespace of the VM is over its quota, so that the VM would not start again: ${over}.`,
-  suggestion: 'Increase the quota, or stop what is not needed.',
+  suggestion: 'Increase the quota, or free some of it.',
 });
 
 const CLEARS = 'Migrate it once within its cluster (virtctl migrate), which clears that.';
@@ -155,11 +156,11 @@ const nextCrashFinding = (message: string, suggestion: string): Finding => ({
 });
 
 /** Findings that a failed attempt leaves on the source. */
-function haltsOf(snapshot: RunSnapshot | undefined): Finding[] {
+function haltsOf(snapshot: RunSnapshot | undefined, { leftovers }: Ended): Finding[] {
   if (snapshot === undefined || !isDownByNextCrash(snapshot.source)) return [];
   const message =
     'KubeVirt does not start the VM on the source again after its next crash or restart, because its last migration failed.';
-  return [nextCrashFinding(message, `${CLEARS} If it is down already: delete its VMI, and start it.`)];
+  return [nextCrashFinding(message, `${CLEARS}${leftovers.length === 0 ? ADVICE_IF_KEPT_DOWN : ''}`)];
 }
 
 /** Findings that a success leaves on the target. */

@@ -2,13 +2,13 @@ import { withoutFinalizers } from '../guest/abort.ts';
 import { LIMIT_MS, timeOf } from '../run/deadlines.ts';
 import { DONE, wait, write, type LiveWrite, type StepDecision } from '../run/decision.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
-import type { RecordedRun } from '../run/snapshot.ts';
+import type { RunSnapshot } from '../run/snapshot.ts';
 
 /**
  * Deletes the VMIMs that are left; the VM on the target, and the objects that it uses, stay. A VMIM that KubeVirt does not remove has
  * nothing to do any more: the guest has arrived, and the source VM is off.
  */
-export function decide({ source, target }: RecordedRun): StepDecision {
+export function decide({ source, target }: Pick<RunSnapshot, 'source' | 'target'>): StepDecision {
   const left = [
     ...source.vmims.map((object) => ({ on: 'source' as const, object })),
     ...target.vmims.map((object) => ({ on: 'target' as const, object })),

@@ -46,7 +46,7 @@ function lost({ run, target: { vm } }: RecordedRun): StepDecision {
     return fail(LIVE_REASON.targetGone, 'the VM on the target was deleted before its guest arrived');
   return fail(
     LIVE_REASON.vmAlreadyExists,
-    `a VM ${vm.metadata.name}, which this run did not make, is on the target: delete it, or set targetName in the plan`,
+    `a VM ${vm.metadata.name}, which this run did not make, is on the target: set targetName in the plan`,
   );
 }
 

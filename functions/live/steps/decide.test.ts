@@ -223,9 +223,9 @@ describe('a cancel', () => {
       RECORD,
     ],
     [
-      'comes too late while nobody knows',
+      'comes too late while KubeVirt completes the migration',
       firstAttempt({ hub: { stop: STOP }, source: { vmims: [sent('Running')] } }, { marks: MARKS }),
-      'wait CutOverUndecided',
+      'wait Transferring',
     ],
   ])('%s', (_what, snapshot, wanted) => {
     expect(summary(decide(snapshot))).toBe(wanted);
@@ -523,6 +523,9 @@ describe('what has been refused for long', () => {
 });
 
 describe('somebody deletes the source VM, or its record', () => {
+  const VMIM = sent('').kind ?? '';
+  const ACTIVE = aWaitingVmi(migrated({ ...OWN_STATE, targetNodeDomainReadyTimestamp: seconds(0) }));
+  const ENDED_THERE = aWaitingVmi(arrived, (vmi) => ({ ...vmi, status: { ...vmi.status, phase: 'Failed' } }));
   const gone = { vm: undefined, vmi: undefined, pods: [] };
   const replaced = { ...gone, successor: aVm() };
   const SUCCEEDED_JOB: Job = {
@@ -611,6 +614,53 @@ describe('somebody deletes the source VM, or its record', () => {
     ],
     ['when the run has ended', aRun({ source: gone, hub: shown('Canceled') }), 'Canceled Succeeded'],
     [
+      'when its guest is active on the target: the run waits for the only copy',
+      aRun({ source: gone, target: { vm: aReceiver(), vmi: ACTIVE, pods: [aLauncher()] } }),
+      'wait Transferring',
+    ],
+    [
+      'when its guest was active on the target, and never arrived: the VM there is listed, and stays',
+      aRun({
+        source: gone,
+        target: { vm: aReceiver(), vmi: ACTIVE },
+        hub: showing('Transferring', 600),
+      }),
+      'Failed SourceGone, left: VirtualMachine target/web',
+    ],
+    [
+      'when the guest has arrived, with both VMIMs left, which are listed',
+      aRun({
+        source: { ...gone, vmims: [sent('Running')] },
+        target: { ...THERE, vmims: [received('Succeeded')] },
+      }),
+      `Succeeded Succeeded, left: ${VMIM} target/${sent('').metadata.name}, ${VMIM} target/${sent('').metadata.name}`,
+    ],
+    [
+      'when that is shown: they are deleted',
+      aRun({
+        source: { ...gone, vmims: [sent('Running')] },
+        target: { ...THERE, vmims: [received('Succeeded')] },
+        hub: shown('Succeeded'),
+      }),
+      `delete ${VMIM} ${sent('').metadata.name} on source, delete ${VMIM} ${sent('').metadata.name} on target`,
+    ],
+    [
+      'when the guest has arrived, and does not run any more',
+      aRun({ source: gone, target: { vm: THERE.vm, vmi: undefined, vmims: [received('Succeeded')] } }),
+      'Failed SourceGone, left: VirtualMachineInstanceMigration target/' +
+        `${received('').metadata.name}, VirtualMachine target/web`,
+    ],
+    [
+      'when the guest had arrived, and its VMI ends',
+      aRun({ source: gone, target: { ...THERE, vmi: ENDED_THERE } }),
+      'wait TargetNotRunning',
+    ],
+    [
+      'when that has lasted',
+      aRun({ source: gone, target: { ...THERE, vmi: ENDED_THERE }, hub: showing('TargetNotRunning', 300) }),
+      'Failed TargetNotRunning',
+    ],
+    [
       'when the run has failed, and what it made is still there: it is listed until it is gone',
       aRun({ source: gone, target: { made: MADE }, hub: shown('Failed') }),
       'Failed Succeeded, left: DataVolume target/web-root',
@@ -659,7 +709,7 @@ describe('somebody deletes the source VM, or its record', () => {
     [
       'the source VM is down: nothing is deleted',
       { vm: HALTED, vmi: undefined, pods: [] },
-      /on both clusters.*Nothing is deleted/,
+      /nothing proves.*Nothing is deleted/,
     ],
   ])('a record that was removed, with nothing but volumes left; %s', (_what, source, wanted) => {
     const lost = aRun({ source, target: { made: MADE } });

@@ -1,24 +1,14 @@
 import { freeStuckVmims } from '../guest/abort.ts';
-import { has } from '../../domain/live/conditions.ts';
+import { ADVICE_AFTER_UNDO } from '../guest/advice.ts';
 import { migrationKnownBy } from '../guest/cut-over.ts';
 import { isUndoLate } from '../run/deadlines.ts';
-import {
-  DONE,
-  fail,
-  waitUntil,
-  type Fail,
-  type LiveWrite,
-  type StepDecision,
-  type Wait,
-} from '../run/decision.ts';
-import type { VmStatus } from '../../domain/live/forklift.ts';
+import { DONE, type Fail, type LiveWrite, type Wait } from '../run/decision.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
-import { isPostHookDue, suspendHooks } from './hook.ts';
-import { LIVE_CONDITION, LIVE_REASON, type LiveReason } from '../../domain/live/names.ts';
+import { suspendHooks } from './hook.ts';
+import { LIVE_REASON, type LiveReason } from '../../domain/live/names.ts';
 import { settledByHand } from '../guest/end-source.ts';
 import { madeObjects, madeReceiver } from '../guest/made-objects.ts';
-import { isOnTargetAlone } from '../guest/has-moved.ts';
-import { isOff, isWantedRunning } from '../guest/proofs.ts';
+import { isWantedRunning } from '../guest/proofs.ts';
 import {
   isPastCutOver,
   recordIn,
@@ -31,7 +21,6 @@ import {
 import type { RecordedRun, RunSnapshot } from '../run/snapshot.ts';
 import { hasNothingLeft } from '../run/state.ts';
 import { withSeenMarks } from '../guest/record-marks.ts';
-import { waitingSince } from '../run/waiting-since.ts';
 import { overruledEnd, finalOutcome, isLasting } from '../run/outcome.ts';
 import { describe } from '../run/describe.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
@@ -45,7 +34,9 @@ import {
   TRANSFER,
   type RunStep,
 } from './itinerary.ts';
+import { ended, shownEnd, unlessRefused } from './ends.ts';
 import { decide as undo } from './undo.ts';
+import { withoutSource } from './without-source.ts';
 
 /** The next action of a VM's run. */
 export type RunDecision =
@@ -134,63 +125,11 @@ function endUnbegun(
   return writeRecord(vm, record, `recording that the run ends: ${message}`);
 }
 
-/** Returns the end in the status: the run has ended, and the record is removed. */
-export function shownEnd(status: VmStatus | undefined): Ended {
-  const { succeeded, canceled } = LIVE_CONDITION;
-  const other = has(status, canceled) ? 'Canceled' : 'Failed';
-  return ended(has(status, succeeded) ? 'Succeeded' : other, {
-    reason: LIVE_REASON.succeeded,
-    message: '',
-  });
-}
-
-/** Decides about a VM whose source VM is gone, and with it the record. Nothing can start there, and nothing proves where the guest is. */
-function withoutSource(snapshot: RunSnapshot): RunDecision {
-  const { hub } = snapshot;
-  const before = hub.status?.completed === undefined ? undefined : shownEnd(hub.status);
-  if (before?.as === 'Succeeded') return before;
-  if (isOnTargetAlone(snapshot)) return before ?? arrivedWithoutSource(snapshot);
-  const left = madeObjects(snapshot).map(describe);
-  if (before !== undefined) return { ...before, leftovers: left };
-  const advice = left.length === 0 ? '' : ': look at the target, and delete by hand what is not needed';
-  const message = `the VM on the source was deleted before its guest was seen on the target${advice}`;
-  return ended('Failed', { reason: LIVE_REASON.sourceGone, message }, left);
-}
-
-/**
- * Decides the end of a VM that arrived before its source VM was deleted. A VM that replaced it, as GitOps tools do, is no part of the run:
- * only its owner can tell whether it is a second copy.
- */
-function arrivedWithoutSource(snapshot: RunSnapshot): RunDecision {
-  const { hub, source } = snapshot;
-  const { successor } = source;
-  if (successor === undefined || isOff(successor)) {
-    if (isPostHookDue(snapshot)) return ended('Failed', NO_POST_HOOK);
-    const message = 'the VM runs on the target; the one on the source was deleted';
-    return ended('Succeeded', { reason: LIVE_REASON.succeeded, message });
-  }
-  const waiting = {
-    reason: LIVE_REASON.sourceStartedAgain,
-    message:
-      `the VM ${describe(successor)} on the source, whose guest has left, was replaced by another one, which may run from disks that are ` +
-      'out of date: set it to Halted, or delete it',
-  };
-  const until = waitingSince(hub, waiting.reason) + hub.settings.sourceMs;
-  const decision = waitUntil({ now: hub.now, until }, waiting, LIVE_REASON.sourceNotVerified);
-  if (decision.kind === 'fail') return ended('Failed', decision);
-  return { step: TRANSFER.name, ...waiting, kind: 'wait' };
-}
-
-const NO_POST_HOOK = {
-  reason: LIVE_REASON.hookFailed,
-  message: 'the PostHook did not succeed before the VM on the source was deleted: run it by hand',
-};
-
 function recordMarks(run: RecordedRun): RunDecision | undefined {
   const next = withSeenMarks(run);
   return next === undefined
     ? undefined
-    : writeRecord(run.source.vm, next, 'recording that the guest was seen on the target');
+    : writeRecord(run.source.vm, next, 'recording that the guest may be on the target');
 }
 
 /** PUT of the source VM with another record. */
@@ -240,10 +179,6 @@ function firstOpenStep(run: RecordedRun, steps: readonly RunStep[]): RunDecision
 /** Whether the failure becomes the run's end. One that lasts replaces an end that came too late. */
 const isFirstEnd = (record: RunRecord, { reason }: Fail): boolean =>
   record.end === undefined || (finalOutcome(record) === undefined && isLasting(reason));
-
-/** Fails instead of trying a write again that has been refused for long. */
-const unlessRefused = (decision: StepDecision, { refused }: RunSnapshot['hub']): StepDecision =>
-  decision.kind === 'write' && refused !== undefined ? fail(LIVE_REASON.refused, refused) : decision;
 
 /** Records the end first, so that the way back goes on after a crash. */
 const recordEnd = (
@@ -296,9 +231,7 @@ function undoRun(run: RecordedRun, end: RunEnd): RunDecision {
   const decision = hasNothingToUndo(run) ? DONE : unlessRefused(undo(run, end), run.hub);
   if (decision.kind === 'done') {
     const needsNoHint = reason === LIVE_REASON.sourceStopped || isUp(run.source);
-    const text = needsNoHint
-      ? message
-      : `${message}; the VM does not run on the source: start it there if it shall`;
+    const text = needsNoHint ? message : `${message}; ${ADVICE_AFTER_UNDO}`;
     return {
       ...ended(as, { reason: reason as LiveReason, message: text }),
       recordRemoval: removalOf(run.source.vm),
@@ -326,9 +259,3 @@ const leftoversWithRecord = ({ source }: RecordedRun, made: readonly KubernetesO
 const removalOf = (vm: RecordedRun['source']['vm']): readonly LiveWrite[] => [
   { verb: 'replace', on: 'source', object: withoutRecord(vm) },
 ];
-
-const ended = (
-  as: Ended['as'],
-  { reason, message }: { readonly reason: LiveReason; readonly message: string },
-  leftovers: readonly string[] = [],
-): Ended => ({ kind: 'ended', as, reason, message, leftovers, recordRemoval: [] });

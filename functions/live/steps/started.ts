@@ -17,10 +17,7 @@ export function decide(snapshot: RunSnapshot): StepDecision {
   if (state.kind === 'ours') return state.record.attempt > 0 ? DONE : inNamespace(snapshot, state.record);
   const runStrategy = strategyOf(vm);
   if (runStrategy === undefined || vmi?.status?.phase !== 'Running')
-    return fail(
-      LIVE_REASON.sourceStopped,
-      'the VM does not run on the source: start it, and run the plan again',
-    );
+    return fail(LIVE_REASON.sourceStopped, 'the VM does not run on the source: only a VM that runs can move');
   const record = newRecord(snapshot, { vm, vmi, runStrategy });
   return write('recording the run on the VM', {
     verb: 'replace',

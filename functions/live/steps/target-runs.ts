@@ -22,4 +22,4 @@ const notRunning = (run: RecordedRun): string =>
   receiverOf(run) === undefined
     ? 'the VM on the target was deleted after its guest had arrived; the disks on the source are from before'
     : 'the guest has arrived on the target, and does not run there any more; the VM there has the newest data, and the one on the ' +
-      `source is off${adviceToStartTarget(run)}`;
+      `source is off${adviceToStartTarget(run, run.record.arrivedAt !== undefined)}`;

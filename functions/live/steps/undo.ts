@@ -86,8 +86,8 @@ function sourceDown(snapshot: RecordedRun, { at }: RunEnd): StepDecision {
     return wait(LIVE_REASON.restoringSource, 'waiting until the target has given the migration up');
   return fail(
     LIVE_REASON.sourceDownUndecided,
-    'the VM does not run on the source, and nothing proves that its guest did not leave: look at the VM on both clusters, and ' +
-      'start one of them by hand. Nothing is deleted',
+    'the VM does not run on the source, and nothing proves that its guest did not leave. Nothing is deleted on the target before the ' +
+      'VM runs on the source again without a sign of its guest there',
   );
 }
 

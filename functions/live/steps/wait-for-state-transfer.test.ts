@@ -281,7 +281,7 @@ describe('the guest was seen on the target, which has not said that it arrived',
   const seen = (different: Different): RecordedRun => firstAttempt(different, marked);
 
   test.each<[string, RecordedRun, string]>([
-    ['for a moment', seen({ source: { vmims: [sent('Running')] } }), 'wait CutOverUndecided'],
+    ['for a moment', seen({ source: { vmims: [sent('Running')] } }), 'wait Transferring'],
     [
       'and a restart is requested, which KubeVirt would carry out after the arrival',
       seen({ source: { vm: TO_RESTART, vmims: [sent('Running')] } }),
@@ -346,9 +346,29 @@ describe('the guest was seen on the target, which has not said that it arrived',
     expect(summary(decide(run))).toBe(wanted);
   });
 
+  test.each<[string, RecordedRun, RegExp]>([
+    [
+      'its node said so',
+      seen({ target: { vmims: [] } }),
+      /^the guest was active on the target, and its VMIM there is gone: nothing/,
+    ],
+    [
+      'KubeVirt alone said so (kubevirt#17261)',
+      firstAttempt(
+        { source: { vmims: [sent('Failed')] }, target: { vmims: [received('Failed')] } },
+        { marks: [{ mark: 'Received', at: seconds(0) }] },
+      ),
+      /^KubeVirt reports that the guest has left the source, and its VMIM there is Failed/,
+    ],
+  ])('what is said of the guest: %s', (_what, run, wanted) => {
+    expect(decide({ ...run, hub: { ...run.hub, now: NOW + 601_000 } })).toMatchObject({
+      message: expect.stringMatching(wanted),
+    });
+  });
+
   test.each([0, 3_600])('no advice ends it while it gets the rest of its memory, after %i s', (since) => {
     expect(decide(pulling(since))).toMatchObject({
-      message: expect.stringMatching(/stop neither VM before/),
+      message: expect.stringMatching(/both VMs are needed before/),
     });
   });
 });

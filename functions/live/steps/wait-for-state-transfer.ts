@@ -3,6 +3,7 @@ import { isPostCopy } from '../guest/cut-over.ts';
 import { LIMIT_MS, timeOf } from '../run/deadlines.ts';
 import {
   fail,
+  wait,
   waitUntil,
   write,
   type Deadline,
@@ -12,7 +13,7 @@ import {
 } from '../run/decision.ts';
 import { endSource, removeStartRequests } from '../guest/end-source.ts';
 import type { Vmim } from '../../domain/live/kubevirt.ts';
-import { LIVE_ANNOTATION, LIVE_KUBEVIRT, LIVE_REASON } from '../../domain/live/names.ts';
+import { LIVE_ANNOTATION, LIVE_KUBEVIRT, LIVE_REASON, MARK } from '../../domain/live/names.ts';
 import { hold } from '../guest/hold.ts';
 import { hasTargetPod, isGoneOrFinal, vmimOf } from '../guest/proofs.ts';
 import { isPastCutOver, withRecord } from '../run/record.ts';
@@ -59,35 +60,43 @@ function decideWhileMoving(snapshot: RecordedRun): StepDecision {
   return next.kind === 'wait' ? (removeStartRequests(snapshot) ?? next) : next;
 }
 
-/** Waits for the arrival of a guest that was seen on the target. */
+/** Waits for the arrival of a guest that may be on the target. The ordinary second between the two is no problem. */
 function undecided(snapshot: RecordedRun): StepDecision {
   const { sent, received } = vmims(snapshot);
   const { hub, source, target, record } = snapshot;
   const areOver = isGoneOrFinal(sent) && isGoneOrFinal(received);
-  if (areOver && received?.status?.phase !== 'Succeeded') return fail(UNDECIDED.reason, UNDECIDED.message);
+  if (areOver && phaseOf(received) !== 'Succeeded')
+    return fail(LIVE_REASON.cutOverUndecided, undecidedMessage(snapshot));
   const isPulling = !areOver && isPostCopy({ source, target, before: record.before });
-  const limitMs = isPulling
-    ? Math.max(LIMIT_MS.undecided, record.transferSeconds * 1_000)
-    : LIMIT_MS.undecided;
-  const deadline = { now: hub.now, until: timeOf(record.marks[0]?.at) + limitMs };
-  return waitUntil(deadline, isPulling ? PULLING : UNDECIDED, UNDECIDED.reason);
+  const limitMs = Math.max(LIMIT_MS.undecided, isPulling ? record.transferSeconds * 1_000 : 0);
+  if (hub.now >= timeOf(record.marks[0]?.at) + limitMs)
+    return fail(
+      LIVE_REASON.cutOverUndecided,
+      `too late: ${isPulling ? PULLING : undecidedMessage(snapshot)}`,
+    );
+  const completing = `${seenIn(record)}, and KubeVirt completes its migration`;
+  return wait(LIVE_REASON.transferring, isPulling ? PULLING : completing);
 }
 
-const BY_HAND =
-  'look at the VM on both clusters, and stop the one on the source, or delete the one on the target, by hand. Nothing is deleted';
-
-const UNDECIDED = {
-  reason: LIVE_REASON.cutOverUndecided,
-  message: `the guest was seen on the target, and its migration has not succeeded: ${BY_HAND}`,
-};
-
 /** A guest in post-copy is lost where either VM ends. */
-const PULLING = {
-  reason: LIVE_REASON.transferring,
-  message:
-    'the guest runs on the target, and the rest of its memory is still being copied: stop neither VM before both VMIMs are at their ' +
-    `end. If these fail, ${BY_HAND}`,
-};
+const PULLING =
+  'the guest runs on the target, and the rest of its memory is still being copied: both VMs are needed before both VMIMs are at their end';
+
+/** Describes what was seen, as far as it was: without its node's word KubeVirt may be wrong (kubevirt#17261). */
+const seenIn = ({ marks }: RecordedRun['record']): string =>
+  marks.some(({ mark }) => mark === MARK.guestReady || mark === MARK.postCopy)
+    ? 'the guest was active on the target'
+    : 'KubeVirt reports that the guest has left the source';
+
+/** Describes what is known. Nothing proves then that either VM may be stopped. */
+function undecidedMessage(snapshot: RecordedRun): string {
+  const { received } = vmims(snapshot);
+  const outcome =
+    received === undefined ? 'its VMIM there is gone' : `its VMIM there is ${phaseOf(received)}`;
+  return `${seenIn(snapshot.record)}, and ${outcome}: nothing proves which VM has the newest data, so both stay as they are`;
+}
+
+const phaseOf = (vmim: Vmim | undefined): string => vmim?.status?.phase || 'new';
 
 interface Vmims {
   readonly sent: Vmim | undefined;

@@ -31,6 +31,7 @@ const ROWS: readonly (readonly string[])[] = [
   [LIVE_REASON.succeeded, LIVE_REASON.hookFailed],
   [],
   [LIVE_REASON.sourceNotVerified, LIVE_REASON.refused],
+  [LIVE_REASON.targetNotRunning],
   [LIVE_REASON.cutOverUndecided],
   [LIVE_REASON.sourceDownUndecided],
   [LIVE_REASON.sourceGone],

@@ -201,6 +201,25 @@ function haltsAtOnce({ clusters, halts }: Checked): string | undefined {
   return isAtOnce ? 'L4: the source is halted again and again, as fast as its owner starts it' : undefined;
 }
 
+/** What each advice says, and what is true then. It is obeyed after it was read, so what has ended just before is no matter. */
+const ADVICE: readonly (readonly [RegExp, (checked: Ending) => boolean])[] = [
+  [
+    /set the one on the source to Halted/,
+    ({ truth, lastOnTarget, readSince }) => truth.hasMoved && lastOnTarget >= readSince - VMI_LAGS_MS,
+  ],
+  [/delete the VM on the target/, ({ truth }) => !truth.hasMoved],
+  [/virtctl start/, ({ truth }) => truth.hasMoved],
+  [/start it there if it shall|delete its VMI, and start it/, ({ truth }) => !truth.hasMoved],
+];
+
+/** What a text breaks that is shown first. */
+export function brokenByText(checked: Ending, text: string): string | undefined {
+  const wrong = checked.isTouched
+    ? undefined
+    : ADVICE.find(([says, holds]) => says.test(text) && !holds(checked));
+  return wrong === undefined ? undefined : `L2: it advises what loses a copy: ${String(wrong[0])}`;
+}
+
 /** What a wait breaks that is shown. */
 export function brokenByWait(
   { clusters, isTouched }: Checked,

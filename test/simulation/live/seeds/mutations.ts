@@ -207,6 +207,29 @@ export const MUTATIONS: readonly LiveMutation[] = [
     ),
   ),
   mutation(
+    'the source is to be ended, whatever runs on the target',
+    ['L2'],
+    edit(
+      'functions/live/guest/advice.ts',
+      'hasArrived && isTargetUp(snapshot)',
+      'hasArrived && snapshot.run.vm !== isTargetUp.name',
+    ),
+  ),
+  mutation(
+    'what KubeVirt has forgotten of a VM whose source was deleted is waited for',
+    ['L4'],
+    edit(
+      'functions/live/steps/without-source.ts',
+      'isThere ? removeVmims(snapshot) : freeStuckVmims(snapshot)',
+      'isThere ? removeVmims(snapshot) : DONE',
+    ),
+    edit(
+      'functions/live/steps/without-source.ts',
+      "import { wait } from '../run/decision.ts';",
+      "import { DONE, wait } from '../run/decision.ts';",
+    ),
+  ),
+  mutation(
     'an empty target is no end',
     ['L4'],
     edit(

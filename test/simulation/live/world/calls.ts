@@ -15,6 +15,7 @@ import {
   brokenByEnd,
   brokenByFirstEnd,
   brokenByJob,
+  brokenByText,
   brokenByWait,
   haltsSource,
   isRecorded,
@@ -22,7 +23,7 @@ import {
 } from '../checker.ts';
 import type { Clusters } from './clusters.ts';
 import { isStarted } from './hooks.ts';
-import { endIn, waitIn, MIGRATION_AT, type Hub } from './hub.ts';
+import { endIn, textIn, waitIn, MIGRATION_AT, type Hub } from './hub.ts';
 import { contextOf } from './reach.ts';
 import type { Servers } from './servers.ts';
 
@@ -189,11 +190,18 @@ export class Calls {
     };
   }
 
+  #said(readSince: number, before: PlanMigration | undefined, after: PlanMigration | undefined): void {
+    const { checked, onViolation } = this.#options;
+    onViolation(brokenByWait(checked(), waitIn(after)));
+    const text = textIn(after);
+    if (text !== textIn(before)) onViolation(brokenByText({ ...checked(), readSince }, text));
+  }
+
   #shown(call: Call, before: PlanMigration | undefined, after: PlanMigration | undefined): void {
     const { clusters, checked, onViolation, onNote } = this.#options;
     const { readSince } = call;
     const [known, end] = [endIn(before), endIn(after)];
-    onViolation(brokenByWait(checked(), waitIn(after)));
+    this.#said(readSince, before, after);
     if (end === undefined) return;
     const isEnding = known === undefined || known.leftovers.length > 0;
     if (isEnding && call.hadRecord) this.#ending = { call, readSince };

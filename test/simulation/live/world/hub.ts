@@ -230,6 +230,12 @@ function endOf(vm: VmStatus | undefined): ShownEnd | undefined {
   return { as, reason: rawText(shown?.reason), leftovers: (shown?.items ?? []).map(rawText), isOver };
 }
 
+/** All that the Migration says of its VM. */
+export const textIn = (migration: PlanMigration | undefined): string => {
+  const { conditions, error, pipeline } = migration?.status?.vms?.[0] ?? {};
+  return JSON.stringify([conditions, error, pipeline]);
+};
+
 /** The reason for which the VM waits, as the Migration shows it; undefined: it does not. */
 export const waitIn = (migration: PlanMigration | undefined): string | undefined => {
   const shown = migration?.status?.vms?.[0]?.conditions?.find(saysWait);

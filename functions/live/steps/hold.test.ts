@@ -17,10 +17,10 @@ import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import type { StepDecision } from '../run/decision.ts';
 import { recordOf, withoutRecord, withRecord, withStrategy, type RunRecord } from '../run/record.ts';
 import type { RecordedRun } from '../run/snapshot.ts';
-import { decide as createSourceMigration } from '../steps/create-source-migration.ts';
-import { rebuiltRecord } from '../steps/rebuild-record.ts';
-import { decide as undo } from '../steps/undo.ts';
-import { decide as waitForStateTransfer } from '../steps/wait-for-state-transfer.ts';
+import { decide as createSourceMigration } from './create-source-migration.ts';
+import { rebuiltRecord } from './rebuild-record.ts';
+import { decide as undo } from './undo.ts';
+import { decide as waitForStateTransfer } from './wait-for-state-transfer.ts';
 
 const RERUN = aRerunningVm('Running');
 const MANUAL = withStrategy(RERUN, 'Manual');
