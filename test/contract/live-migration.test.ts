@@ -75,6 +75,8 @@ test('adds these objects, and no CRD', () => {
     'ServiceAccount mtq-system/mtq-live-source',
     'ServiceAccount mtq-system/mtq-live-watcher',
     'Trigger mtq-system/mtq-live',
+    'ValidatingAdmissionPolicy /moved-vms.mtq.kubevirt.io',
+    'ValidatingAdmissionPolicyBinding /moved-vms.mtq.kubevirt.io',
   ]);
 });
 
@@ -145,6 +147,8 @@ describe('rights', () => {
       'ClusterRoleBinding /managed-tenant-quota-live-member',
       'ClusterRoleBinding /managed-tenant-quota-live-member-watch',
       `ServiceAccount ${SYSTEM_NAMESPACE}/${ACCOUNT}`,
+      'ValidatingAdmissionPolicy /moved-vms.mtq.kubevirt.io',
+      'ValidatingAdmissionPolicyBinding /moved-vms.mtq.kubevirt.io',
     ]);
     const verbs = member.flatMap(({ rules = [] }) => rules.flatMap((rule) => rule.verbs));
     expect(new Set(verbs)).toEqual(new Set(['get', 'list', 'watch', 'create', 'update', 'delete']));

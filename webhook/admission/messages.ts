@@ -1,4 +1,5 @@
 import { breakGlassPatch } from '../../functions/domain/break-glass.ts';
+import { LIVE_ANNOTATION } from '../../functions/domain/live/names.ts';
 import { CLUSTER_PREFIX, POLICY } from '../../functions/domain/names.ts';
 
 /**
@@ -152,6 +153,9 @@ export const LIVE_REFUSAL = {
     'link-local address; leave it empty for this cluster',
   foreignSecret: () =>
     'spec.secret must be in the namespace of the Provider: copy the Secret there, or leave its namespace out',
+  moved: ({ namespace, name, to }: Parts<'namespace'> & { readonly name: string; readonly to: string }) =>
+    `VirtualMachine ${name} of namespace ${namespace} has moved to another cluster (${to}), and its disks here are out of date: start ` +
+    `the one there. To start this one on purpose: kubectl annotate vm ${name} -n ${namespace} ${LIVE_ANNOTATION.movedTo}-`,
   unknown: ({ resource }: { readonly resource: string }) =>
     `the guard of managed-tenant-quota does not know ${resource}: correct the rules of its webhooks`,
 } as const;

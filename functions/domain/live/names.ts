@@ -30,6 +30,10 @@ export const LIVE_ANNOTATION = {
   requester: 'live.mtq.kubevirt.io/requester',
   /** VirtualMachine on the source: the run that moves it, with the record of that run (JSON, see record.ts). */
   run: 'live.mtq.kubevirt.io/run',
+  /** VirtualMachine on the source: it has moved, where to and when (JSON, see moved-to.ts). Without it the VM can be started again. */
+  movedTo: 'live.mtq.kubevirt.io/moved-to',
+  /** VirtualMachine on the target: KubeVirt halts it at its next crash, as long as its VMI has the state of its move. */
+  nextCrash: 'live.mtq.kubevirt.io/next-crash-halts',
   /** Migration: the source and the target when it began, by the uids of their namespaces kube-system. */
   clusters: 'live.mtq.kubevirt.io/clusters',
   /** Secret and the like on the target: the run that copied it there, by the uids of Migration and VM. */
@@ -41,6 +45,9 @@ export const LIVE_ANNOTATION = {
   /** Migration: its own uid says that its run is over. `live` writes it before it removes the first finalizer. */
   over: 'live.mtq.kubevirt.io/over',
 } as const;
+
+/** ValidatingAdmissionPolicy of every cluster of a move: no request starts a VM that has moved (LIVE_ANNOTATION.movedTo). */
+export const MOVED_POLICY = 'moved-vms.mtq.kubevirt.io';
 
 /** Finalizer of a Migration, its Plan, Providers and their Secrets during a run: a deletion cancels the run, and completes after it. */
 export const LIVE_FINALIZER = 'live.mtq.kubevirt.io/run';
@@ -176,6 +183,8 @@ export const LIVE_REASON = {
   sourceStartedAgain: 'SourceStartedAgain',
   /** The VM on the source is not proved off. */
   sourceNotVerified: 'SourceNotVerified',
+  /** The VM, which has moved, migrates once within the target. */
+  migratingLocally: 'MigratingOnTarget',
   /** The VMIMs are being deleted. */
   aborting: 'Aborting',
   /** The VM on the source is starting again. */
@@ -188,6 +197,9 @@ export const LIVE_REASON = {
   succeeded: 'Succeeded',
 } as const;
 export type LiveReason = (typeof LIVE_REASON)[keyof typeof LIVE_REASON];
+
+/** Reason of the conditions about VMs that have moved. */
+export const MOVED_REASON = 'Moved';
 
 /** The kinds that a run makes, changes or compares, beside those of KIND (functions/domain/names.ts). */
 export const LIVE_KIND = {
@@ -374,6 +386,12 @@ export const LIVE_CONDITION = {
   restartWouldBeRefused: 'RestartWouldBeRefused',
   /** VM of a run: its migration has left a state by which KubeVirt does not start it again after its next crash or restart. */
   nextCrashHalts: 'NextCrashHalts',
+  /** A VM was edited on the source during its move: the named fields of its copy on the target are as before. */
+  editsNotOnTarget: 'EditsNotOnTarget',
+  /** Plan: a VM that has moved runs on the source again, beside the one on the target. */
+  runsOnBoth: 'RunsOnBoth',
+  /** A VM of the plan has moved by another plan: its newest data is on another cluster. */
+  hasMoved: 'VMHasMoved',
   /** A GitOps tool applies a VM on the source: after the move its sync may start a second copy there. */
   syncMayStartSource: 'SyncMayStartSource',
 } as const;

@@ -17,7 +17,13 @@ import {
   aVm,
   itsVmi,
 } from '../../../test/support/builders/live.ts';
-import { labelled, metadata, seconds, type Change } from '../../../test/support/builders/object.ts';
+import {
+  annotated,
+  labelled,
+  metadata,
+  seconds,
+  type Change,
+} from '../../../test/support/builders/object.ts';
 import { nextConditions } from '../../domain/live/conditions.ts';
 import type { Plan, PlanVm, VmStatus } from '../../domain/live/forklift.ts';
 import type { VirtualMachine, Vmi, VmiSpec } from '../../domain/live/kubevirt.ts';
@@ -293,6 +299,11 @@ describe('VMs', () => {
       'it is stopped',
       view({ sourceCluster: aSource({ vms: [aVmView({ vmi: undefined })] }) }),
       ['VMPowerStateUnsupported NotSupported vms/web'],
+    ],
+    [
+      'it has moved, and was started here again',
+      vmWith(annotated('live.mtq.kubevirt.io/moved-to', '{"vm":"target/web"}')),
+      ['VMHasMoved NotSupported vms/web: {"vm":"target/web"}'],
     ],
     [
       'its storage cannot be migrated',

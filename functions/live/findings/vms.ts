@@ -3,9 +3,10 @@ import { DNS_LABEL } from '../../domain/dns-name.ts';
 import { differencesOf } from '../on-target/differences.ts';
 import { findingOf, type Finding, type Problem } from '../../domain/live/conditions.ts';
 import { cpuProblems } from './cpu.ts';
-import { LIVE_CONDITION, LIVE_LABEL } from '../../domain/live/names.ts';
+import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_LABEL } from '../../domain/live/names.ts';
 import type { PlanView } from './plan-view.ts';
 import { isNoSecret, resourceProblems, resourcesOf, TYPES_HIDDEN } from '../on-target/resources.ts';
+import { movedToOf } from '../guest/moved-to.ts';
 import { movedBy } from '../run/record.ts';
 import { podNetworks, unmappedNetworks } from '../on-target/standby-vm.ts';
 import { fixedDisks, neededVolumes, storageEntryOf } from '../on-target/volumes.ts';
@@ -101,6 +102,13 @@ const CHECKS: readonly Check[] = [
     suggestion: 'Only a VM that runs can move. Those that a run has moved are out of date here.',
     // A run that has not ended with it may have left its newest data on the target.
     problemsOf: ({ vm, vmi }) => (vmi?.status?.phase === 'Running' ? [] : [movedBy(vm) ?? '']),
+  },
+  {
+    type: LIVE_CONDITION.hasMoved,
+    reason: 'NotSupported',
+    message: 'VM has moved to another cluster, where its newest data is.',
+    suggestion: `If it was started here on purpose: kubectl annotate vm NAME -n NAMESPACE ${LIVE_ANNOTATION.movedTo}-`,
+    problemsOf: ({ vm }) => [movedToOf(vm) ?? []].flat(),
   },
   {
     type: LIVE_CONDITION.vmMigrationType,

@@ -63,6 +63,8 @@ test('what belongs to the source’s cluster, to Forklift, to a GitOps tool or t
         },
         annotations: {
           'live.mtq.kubevirt.io/run': '{}',
+          'live.mtq.kubevirt.io/moved-to': '{}',
+          'live.mtq.kubevirt.io/next-crash-halts': 'it would',
           'argocd.argoproj.io/tracking-id': 'shop:kubevirt.io/VirtualMachine:shop/web',
           'kubectl.kubernetes.io/last-applied-configuration': 'password',
           'kubevirt.io/latest-observed-api-version': 'v1',

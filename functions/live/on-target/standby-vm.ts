@@ -84,7 +84,13 @@ export const podNetworks = (vm: VirtualMachine, networks: NetworkMap): string[] 
     )
     .map(({ name }) => name);
 
-const BOUND: readonly string[] = [...BOUND_ANNOTATIONS, ...GITOPS.annotations, LIVE_ANNOTATION.run];
+const BOUND: readonly string[] = [
+  ...BOUND_ANNOTATIONS,
+  ...GITOPS.annotations,
+  LIVE_ANNOTATION.run,
+  LIVE_ANNOTATION.movedTo,
+  LIVE_ANNOTATION.nextCrash,
+];
 
 /** Annotations that are about the VM, and not about its cluster or its history there. */
 const portable = (annotations: Readonly<Record<string, string>> = {}): Record<string, string> =>

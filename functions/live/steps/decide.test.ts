@@ -167,6 +167,16 @@ describe('a run', () => {
     expect(decision).toMatchObject({ recordRemoval: [{ verb: 'replace', on: 'source', object: vm }] });
   });
 
+  test.each<[string, Partial<RunRecord>]>([
+    ['a success', past()],
+    ['a hook that failed', { ...past(), end: HOOK_FAILED }],
+  ])('after %s the VM says where it has moved in place of the record', (_what, record) => {
+    const decision = decide(aRecordedRun(recorded(record), { source: OFF, target: DONE_THERE }));
+    const removal = decision.kind === 'ended' ? decision.recordRemoval : [];
+    const annotations = removal.map(({ object }) => Object.keys(object.metadata.annotations ?? {}));
+    expect(annotations).toEqual([['live.mtq.kubevirt.io/moved-to']]);
+  });
+
   test.each([
     [
       'says so where nothing runs any more',

@@ -23,6 +23,7 @@ import { hasNothingLeft } from '../run/state.ts';
 import { withSeenMarks } from '../guest/record-marks.ts';
 import { overruledEnd, finalOutcome, isLasting } from '../run/outcome.ts';
 import { describe } from '../run/describe.ts';
+import { withMovedTo } from '../guest/moved-to.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import { rebuiltRecord } from './rebuild-record.ts';
 import {
@@ -196,13 +197,17 @@ const recordEnd = (
  * Ends the run. After a success the VM runs on the target, and the one on the source is off. A hook that failed then changes nothing of
  * that.
  */
-function finish({ record, source }: RecordedRun): RunDecision {
+function finish(run: RecordedRun): RunDecision {
+  const { record } = run;
   const { as, reason, message } = finalOutcome(record) ?? {
     as: 'Succeeded' as const,
     reason: LIVE_REASON.succeeded,
     message: ['the VM runs on the target', overruledEnd(record) ?? []].flat().join(': '),
   };
-  return { ...ended(as, { reason: reason as LiveReason, message }), recordRemoval: removalOf(source.vm) };
+  return {
+    ...ended(as, { reason: reason as LiveReason, message }),
+    recordRemoval: removalOf(withMovedTo(run)),
+  };
 }
 
 /**
@@ -218,7 +223,7 @@ function failPastCutOver(run: RecordedRun, failure: Fail): RunDecision {
   if (next.kind === 'fail')
     return ended('Failed', next, leftoversWithRecord(run, [...source.vmims, ...target.vmims]));
   return next.kind === 'done'
-    ? { ...ended('Failed', failure), recordRemoval: removalOf(source.vm) }
+    ? { ...ended('Failed', failure), recordRemoval: removalOf(withMovedTo(run)) }
     : { step: TRANSFER.name, ...next };
 }
 

@@ -9,6 +9,7 @@ import { raisedQuotas } from './raised-quotas.ts';
 import { reservedNamespaces } from './reserved-namespaces.ts';
 import { verdicts } from './verdicts.ts';
 import { liveWebhooks } from './live.ts';
+import { movedVms } from './moved-vms.ts';
 import { webhooks } from './webhooks.ts';
 
 /** Longer texts fold at this column. */
@@ -60,6 +61,12 @@ const FILES: readonly File[] = [
     source: 'live.ts',
     says: 'Who creates a Migration may do what it does; who writes an object is written on it; providers have URLs of other clusters.',
     objects: [liveWebhooks],
+  },
+  {
+    path: 'config/components/live-migration/member/moved-vms.yaml',
+    source: 'moved-vms.ts',
+    says: 'No request starts a VM that has moved, unless its annotation is removed first.',
+    objects: policyObjects(movedVms),
   },
 ];
 

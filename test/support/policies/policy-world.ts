@@ -72,7 +72,10 @@ const EVERYTHING = [
   { apiGroups: ['resource.k8s.io'], resources: ['resourceclaims'], verbs: ['*'] },
   {
     apiGroups: ['kubevirt.io'],
-    resources: ['virtualmachineinstancemigrations', 'virtualmachineinstances'],
+    resources: [
+      ...['virtualmachineinstancemigrations', 'virtualmachineinstances'],
+      ...['virtualmachines', 'virtualmachines/status'],
+    ],
     verbs: ['*'],
   },
 ];
