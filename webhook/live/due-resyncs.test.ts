@@ -31,6 +31,22 @@ const withConditions =
   (plan) => ({ ...plan, status: { conditions: types.map(condition) } });
 const ready = withConditions(LIVE_CONDITION.ready);
 
+/** All its VMs have moved, one of them with these conditions. */
+const moved =
+  (...types: string[]): Change<Plan> =>
+  (plan) => ({
+    ...plan,
+    status: {
+      conditions: [condition(LIVE_CONDITION.succeeded)],
+      migration: {
+        vms: [[], types].map((each) => ({
+          ...{ name: 'web', phase: 'Completed', pipeline: [] },
+          conditions: [...each, LIVE_CONDITION.succeeded].map(condition),
+        })),
+      },
+    },
+  });
+
 const named = { namespace: 'tenant', name: 'one' };
 const anEvent: MoveEvent = {
   ...{ id: 'one', type: MOVE_EVENT.succeeded, time: seconds(9), subject: 'tenant/migration/web' },
@@ -115,7 +131,29 @@ const CASES: Record<string, Case> = {
     plan: aPlan(withConditions(LIVE_CONDITION.ready, LIVE_CONDITION.overQuota)),
     planEvery: 600,
   },
-  'a plan whose VMs have all moved never': { plan: aPlan(withConditions(LIVE_CONDITION.succeeded)) },
+  'a plan whose VMs have all moved every hour': { plan: aPlan(moved()), planEvery: 3_600 },
+  'a plan some of whose VMs have moved every hour': {
+    plan: aPlan(moved(), (plan) => ({ ...plan, status: { ...plan.status, ...ready(plan).status } })),
+    planEvery: 3_600,
+  },
+  'a plan whose VM would not start again every ten minutes': {
+    plan: aPlan(moved(LIVE_CONDITION.restartWouldBeRefused)),
+    planEvery: 600,
+  },
+  'a plan whose VM halts at its next crash every ten minutes': {
+    plan: aPlan(moved(LIVE_CONDITION.nextCrashHalts)),
+    planEvery: 600,
+  },
+  'a plan whose VM runs on both clusters every ten minutes': {
+    plan: aPlan(moved(LIVE_CONDITION.runsOnBoth)),
+    planEvery: 600,
+  },
+  'a plan whose VMs have moved, and that is archived, never': {
+    plan: aPlan(moved(LIVE_CONDITION.runsOnBoth), (plan) => ({
+      ...plan,
+      spec: { ...plan.spec, archived: true },
+    })),
+  },
   'a plan that is deleted and has the finalizer every ten minutes': {
     plan: aPlan(ready, (plan) => ({
       ...plan,
@@ -136,7 +174,7 @@ test.each(Object.entries(CASES))('%s', (_, { plan = aPlan(ready), migrations = [
     plans: kept(LISTED_PLANS, [plan]),
     migrations: kept(LISTED_PLAN_MIGRATIONS, migrations),
   };
-  for (let second = 0; second <= 1_300; second += 2) {
+  for (let second = 0; second <= 7_800; second += 2) {
     const resyncs = resyncsDue({ ...view, resyncedAt, now: second * 1_000 });
     resyncedAt = resyncs.resyncedAt;
     for (const { kind } of resyncs.due) seconds[kind]?.push(second);

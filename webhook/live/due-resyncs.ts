@@ -5,6 +5,7 @@ import { hasOutbox } from '../../functions/live/run/outbox.ts';
 import { named } from '../../functions/domain/live/reference.ts';
 import {
   hasFinalizer,
+  hasMovedVms,
   isTerminating,
   isPlanBlocked,
   isOfOtherType,
@@ -26,6 +27,8 @@ export const EVERY_MS = {
    * may have no event, such as a quota of another cluster.
    */
   waiting: 600_000,
+  /** A plan whose VMs have moved: somebody may start one on the source, of which there is no event once no run is under way. */
+  moved: 3_600_000,
 } as const;
 
 export interface ResyncView {
@@ -57,8 +60,10 @@ export function resyncsDue({ migrations, plans, resyncedAt, now }: ResyncView): 
     const everyMs = intervalOf(migration);
     if (everyMs !== undefined) look(FORKLIFT_KIND.migration.kind, migration, everyMs);
   }
-  for (const plan of plans.filter((one) => isPlanBlocked(one) || isTerminating(one)))
-    look(FORKLIFT_KIND.plan.kind, plan, EVERY_MS.waiting);
+  for (const plan of plans) {
+    if (isPlanBlocked(plan) || isTerminating(plan)) look(FORKLIFT_KIND.plan.kind, plan, EVERY_MS.waiting);
+    else if (hasMovedVms(plan)) look(FORKLIFT_KIND.plan.kind, plan, EVERY_MS.moved);
+  }
   return { due, resyncedAt: next };
 }
 

@@ -19,6 +19,7 @@ import { networkMapFindings, storageMapFindings } from './maps.ts';
 import { quotaFindings } from './quota.ts';
 import { vmFindings } from './vms.ts';
 import { candidatesOf } from './candidates.ts';
+import { movedFindings } from './moved.ts';
 import { nextCrashFindings } from './next-crash.ts';
 
 /**
@@ -37,6 +38,7 @@ export function planFindings(view: PlanView): readonly Finding[] {
     ...clusterFindings(view),
     ...planHookFindings(view),
     ...(isExecuting ? [] : ofVms(view)),
+    ...movedFindings(plan.status?.migration?.vms),
   ];
   return withReady(findings, 'The migration plan is ready.');
 }

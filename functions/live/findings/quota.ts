@@ -1,6 +1,6 @@
 import { findingOf, type Finding } from '../../domain/live/conditions.ts';
 import { claimOfDataVolume, fillingOf, missingToFill } from '../on-target/filling.ts';
-import { hasMoved } from '../guest/has-moved.ts';
+import { hasMoved } from '../run/state.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import type { PlanView, TargetView } from './plan-view.ts';
 import { runSettings } from '../run/settings.ts';

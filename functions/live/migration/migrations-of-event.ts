@@ -11,7 +11,7 @@ import {
   isMigrationObserved,
   isOfPlan,
   canStillRun,
-  isOverQuota,
+  hasMovedVms,
   isRunningPlanObserved,
   isPlanObserved,
   needsCheck,
@@ -98,8 +98,14 @@ async function checkIdlePlan(plan: Plan, context: LiveContext): Promise<void> {
 /** Returns the check for a plan that has no run under way; undefined if there is none to do. */
 function checkOf(plan: Plan): ((plan: Plan, context: LiveContext) => Promise<unknown>) | undefined {
   if (isArchived(plan)) return writeArchived;
-  if (needsCheck(plan)) return checkPlan;
-  return isOverQuota(plan) ? checkMoved : undefined;
+  if (!needsCheck(plan)) return hasMovedVms(plan) ? checkMoved : undefined;
+  return hasMovedVms(plan) ? checkWithMoved : checkPlan;
+}
+
+/** Checks a plan some of whose VMs have moved. */
+async function checkWithMoved(plan: Plan, context: LiveContext): Promise<void> {
+  const { plan: checked } = await checkPlan(plan, context);
+  await checkMoved(checked, context);
 }
 
 /**

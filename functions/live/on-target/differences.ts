@@ -20,9 +20,9 @@ export function differencesOf({ spec, status }: VirtualMachine, vmi: Vmi): Diffe
   const { domain, volumes = [], networks = [] } = spec.template.spec;
   const running = vmi.spec;
   const paths = [
-    ...missing(domain, running.domain, 'domain'),
-    ...missing(volumes, running.volumes, 'volumes'),
-    ...missing(networks, running.networks, 'networks'),
+    ...missingPaths(domain, running.domain, 'domain'),
+    ...missingPaths(volumes, running.volumes, 'volumes'),
+    ...missingPaths(networks, running.networks, 'networks'),
   ];
   const changed = paths.map((path): Difference => ({
     kind: 'VMRestartRequired',
@@ -124,12 +124,12 @@ const unpersisted = (volumes: readonly Named[], running: readonly Named[]): Diff
   }));
 
 /** Returns the paths of `wanted` that `actual` lacks or has otherwise. Lists of named things are compared by name. */
-function missing(wanted: unknown, actual: unknown, path: string): string[] {
+export function missingPaths(wanted: unknown, actual: unknown, path: string): string[] {
   if (Array.isArray(wanted)) return missingInList(wanted, actual, path);
   if (typeof wanted !== 'object' || wanted === null) return wanted === actual ? [] : [path];
   const there = typeof actual === 'object' && actual !== null ? (actual as Record<string, unknown>) : {};
   if (isUnplugged(wanted)) return [];
-  return Object.entries(wanted).flatMap(([key, value]) => missing(value, there[key], `${path}.${key}`));
+  return Object.entries(wanted).flatMap(([key, value]) => missingPaths(value, there[key], `${path}.${key}`));
 }
 
 function missingInList(wanted: readonly unknown[], actual: unknown, path: string): string[] {
@@ -138,7 +138,7 @@ function missingInList(wanted: readonly unknown[], actual: unknown, path: string
     const name = nameOf(each);
     const other = name === undefined ? there[index] : there.find((one) => nameOf(one) === name);
     const at = `${path}[${name ?? String(index)}]`;
-    return other === undefined && !isUnplugged(each) ? [at] : missing(each, other, at);
+    return other === undefined && !isUnplugged(each) ? [at] : missingPaths(each, other, at);
   });
 }
 

@@ -1,66 +1,107 @@
 import { has } from '../../domain/live/conditions.ts';
 import type { Plan, VmStatus } from '../../domain/live/forklift.ts';
-import { LIVE_CONDITION } from '../../domain/live/names.ts';
+import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_LABEL } from '../../domain/live/names.ts';
 import { named } from '../../domain/live/reference.ts';
-import { overQuota } from '../on-target/quota.ts';
-import type { Reader } from '../../kubernetes/cluster.ts';
+import type { ApiServer } from '../../kubernetes/cluster.ts';
+import { describeError } from '../../kubernetes/errors.ts';
 import { PLANS, VIRTUAL_MACHINES } from '../../kubernetes/live-resources.ts';
-import { RESOURCE_QUOTAS } from '../../kubernetes/resources.ts';
-import { isHost } from '../findings/providers.ts';
-import { readUsable } from './check-referred.ts';
-import { reviewOf } from './requester-review.ts';
-import { rightsToLook, rightsToUse } from './rights-needed.ts';
-import { putStatus } from './write-findings.ts';
+import { withMovedFindings } from '../findings/moved.ts';
+import { hasMoved } from '../run/state.ts';
 import type { LiveContext } from '../context.ts';
-import { getOrUndefined } from '../read/get.ts';
-import { overFinding } from '../status/vm.ts';
+import { readMoved } from '../read/moved.ts';
+import { lookedAt, NEXT_CRASH_TEXT } from '../status/after-move.ts';
+import { timeText } from '../status/vm.ts';
+import { readUsable } from './check-referred.ts';
+import { hostsOf, reviewOf } from './requester-review.ts';
+import { rightsToLook, rightsToUse, type Hosts } from './rights-needed.ts';
+import { putStatus } from './write-findings.ts';
 
-/**
- * Writes for each VM that has moved, and was over its quota then, whether it still is, and by how much: as long as that is so it would not
- * start again (L8). The Migration's status keeps the amount at its end. Known amounts stay if the plan's requester may not see them any more.
- */
-export async function checkMoved(plan: Plan, context: LiveContext): Promise<void> {
-  const { metadata, spec, status } = plan;
-  const { namespace = '' } = metadata;
-  const review = await reviewOf(plan, context.hub);
-  if ((await review(rightsToUse(plan))) !== undefined) return;
-  const destination = await readUsable({ namespace, ...named(spec.provider.destination) }, context);
-  const shown = status?.migration;
-  if (destination?.cluster === undefined || shown === undefined) return;
-  const hosts = { isSource: false, isTarget: isHost(destination.provider) };
-  if ((await review(rightsToLook(plan, hosts))) !== undefined) return;
-  const vms = await readAgain(shown.vms ?? [], spec.targetNamespace, destination.cluster);
-  if (vms === undefined) return;
-  await putStatus(context.hub, PLANS, { object: plan, status: { ...status, migration: { ...shown, vms } } });
+interface Clusters {
+  readonly source: ApiServer | undefined;
+  readonly target: ApiServer | undefined;
 }
 
-/** Reads the quotas again; undefined if the cluster does not answer, so that the known amounts stay. */
-async function readAgain(
-  vms: readonly VmStatus[],
-  namespace: string,
-  cluster: Reader,
-): Promise<VmStatus[] | undefined> {
+/**
+ * Writes for each VM that has moved what is so of it now: whether it runs on both clusters, whether it would start again (L8), and what else
+ * lasts after its move. The Migration's status keeps what was so at its end. A condition stays if its VM cannot be read now, or if the plan's
+ * requester may not see it any more.
+ */
+export async function checkMoved(plan: Plan, context: LiveContext): Promise<void> {
+  const { status } = plan;
+  const shown = status?.migration;
+  const clusters = await readableClusters(plan, context);
+  if (clusters === undefined || shown === undefined) return;
+  const now = context.clock.now();
+  const time = timeText(now.getTime());
+  const vms = await Promise.all(
+    (shown.vms ?? []).map((vm) =>
+      hasMoved(vm) ? lookAt(vm, { plan, clusters, time }, context) : Promise.resolve(vm),
+    ),
+  );
+  const conditions = withMovedFindings(status?.conditions ?? [], vms, now.toISOString());
+  await putStatus(context.hub, PLANS, {
+    object: plan,
+    status: { ...status, conditions, migration: { ...shown, vms } },
+  });
+}
+
+/** Returns the clusters that the plan's requester may look at; undefined if the requester may not use the providers. */
+async function readableClusters(plan: Plan, context: LiveContext): Promise<Clusters | undefined> {
+  const { metadata, spec } = plan;
+  const { namespace = '' } = metadata;
+  const review = await reviewOf(plan, context.hub);
+  if ((await review(rightsToUse(plan))) !== undefined) return undefined;
+  const [source, destination] = await Promise.all([
+    readUsable({ namespace, ...named(spec.provider.source) }, context),
+    readUsable({ namespace, ...named(spec.provider.destination) }, context),
+  ]);
+  const { isSource, isTarget } = hostsOf({ source, destination });
+  const mayLook = async (hosts: Hosts): Promise<boolean> =>
+    (await review(rightsToLook(plan, hosts))) === undefined;
+  return {
+    source: (await mayLook({ isSource, isTarget: false })) ? source?.cluster : undefined,
+    target: (await mayLook({ isSource: false, isTarget })) ? destination?.cluster : undefined,
+  };
+}
+
+interface Look {
+  readonly plan: Plan;
+  readonly clusters: Clusters;
+  readonly time: string;
+}
+
+/** Reads the VM, and returns its status. The VM on the target is annotated first: its condition brings the next look, if that fails. */
+async function lookAt(
+  vm: VmStatus,
+  { plan, clusters, time }: Look,
+  { log }: Pick<LiveContext, 'log'>,
+): Promise<VmStatus> {
+  const seen = await readMoved(vm, plan, clusters);
+  const next = lookedAt(vm, seen, { plan, time });
+  const copy = seen.target?.vm;
+  if (copy === undefined || clusters.target === undefined) return next;
   try {
-    const over = overQuota((await cluster.list(RESOURCE_QUOTAS, { namespace })).items);
-    return await Promise.all(
-      vms.map(async (vm) => {
-        if (!has(vm, LIVE_CONDITION.restartWouldBeRefused)) return vm;
-        const { name = '', newName = name } = vm;
-        const isThere =
-          (await getOrUndefined(cluster.get(VIRTUAL_MACHINES, { namespace, name: newName }))) !== undefined;
-        return withOver(vm, isThere ? over : '');
-      }),
-    );
-  } catch {
-    return undefined;
+    await annotate(copy, { plan, halts: has(next, LIVE_CONDITION.nextCrashHalts) }, clusters.target);
+    return next;
+  } catch (error) {
+    log('warn', `the VM on the target is not annotated: ${describeError(error)}`, { vm: vm.name });
+    return vm;
   }
 }
 
-/** Returns the status with this amount; if it is empty, the VM is no longer over its quota. */
-const withOver = (vm: VmStatus, over: string): VmStatus => ({
-  ...vm,
-  conditions: (vm.conditions ?? []).flatMap((condition) => {
-    if (condition.type !== LIVE_CONDITION.restartWouldBeRefused) return condition;
-    return over === '' ? [] : { ...condition, ...overFinding(over) };
-  }),
-});
+/**
+ * Writes on a VM that a run of the plan made that KubeVirt halts it at its next crash, or takes that off: once KubeVirt has halted the VM,
+ * nothing else on that cluster says why.
+ */
+async function annotate(
+  vm: VirtualMachine,
+  { plan, halts }: { readonly plan: Plan; readonly halts: boolean },
+  target: ApiServer,
+): Promise<void> {
+  const { [LIVE_ANNOTATION.nextCrash]: before, ...others } = vm.metadata.annotations ?? {};
+  const isMade = vm.metadata.labels?.[LIVE_LABEL.plan] === plan.metadata.uid;
+  if (!isMade || halts === (before !== undefined)) return;
+  const annotations = halts ? { ...others, [LIVE_ANNOTATION.nextCrash]: NEXT_CRASH_TEXT } : others;
+  await target.replace(VIRTUAL_MACHINES, { ...vm, metadata: { ...vm.metadata, annotations } });
+}

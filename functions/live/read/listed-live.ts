@@ -1,7 +1,6 @@
-import { has } from '../../domain/live/conditions.ts';
 import type { LiveCondition, Plan, PlanMigration } from '../../domain/live/forklift.ts';
-import { LIVE_ANNOTATION, LIVE_CONDITION } from '../../domain/live/names.ts';
-import { vmsUnderWay } from '../run/state.ts';
+import { LIVE_ANNOTATION } from '../../domain/live/names.ts';
+import { hasMoved, isAwaited, vmsUnderWay } from '../run/state.ts';
 import type { ListedType } from '../../kubernetes/cluster.ts';
 import { PLAN_MIGRATIONS, PLANS } from '../../kubernetes/live-resources.ts';
 import { trimmed, type Keep } from '../../kubernetes/trim.ts';
@@ -67,13 +66,14 @@ const PLAN: Keep<Plan> = {
   },
 };
 
-/** Plans with their conditions, and with those of their VMs that are over their quota. */
+/** Plans with their conditions, and with a VM that has moved, or all such VMs of which something is awaited. */
 export const LISTED_PLANS: ListedType<Plan> = {
   ...PLANS,
   trim: (whole) => {
     const { status } = whole;
-    const { restartWouldBeRefused } = LIVE_CONDITION;
-    const vms = (status?.migration?.vms ?? []).filter((vm) => has(vm, restartWouldBeRefused));
+    const moved = (status?.migration?.vms ?? []).filter(hasMoved);
+    const awaited = moved.filter(isAwaited);
+    const vms = awaited.length > 0 ? awaited : moved.slice(0, 1);
     const migration = { ...status?.migration, vms };
     return trimmed(PLAN, { ...whole, status: { ...status, migration } }, MAX_BYTES);
   },

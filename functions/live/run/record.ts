@@ -36,6 +36,10 @@ const recordSchema = z.object({
   receiver: z.optional(text),
   /** The attempt was withdrawn: its VMIMs are deleted, and another one follows. */
   withdrawn: z.optional(z.literal(true)),
+  /** The VM's labels and spec as the run began (edits.ts). */
+  fingerprint: z.optional(text),
+  /** A migration within the target was tried (local-migration.ts). */
+  local: z.optional(z.literal(true)),
   /** Hooks that have succeeded. */
   hooks: z.array(z.enum(['PreHook', 'PostHook'])).check(z.maxLength(2)),
   /** Marks of the cut-over, each with the time when it was seen first. They are never removed. */

@@ -130,19 +130,34 @@ export const livePlanOf = (migration: PlanMigration, plans: readonly Plan[]): Pl
 export const isTerminating = (object: KubernetesObject): boolean =>
   hasFinalizer(object) && object.metadata.deletionTimestamp !== undefined;
 
-/** Whether the plan is for live migrations, and could not run at the last check, or not with all its VMs; or see isOverQuota. */
+/**
+ * Whether the place of the VM is the target, however its run ended: the guest was seen there. The VM on the source must neither be started
+ * nor moved again, because its disks are out of date, or may be.
+ */
+export const hasMoved = (shown: Pick<VmStatus, 'conditions'>): boolean =>
+  has(shown, LIVE_CONDITION.succeeded) || has(shown, LIVE_CONDITION.cutOver);
+
+/** Whether VMs of an idle plan have moved: what lasts of that is looked at until the plan is archived. */
+export const hasMovedVms = (plan: Plan): boolean =>
+  isIdle(plan) && plan.spec.archived !== true && (plan.status?.migration?.vms ?? []).some(hasMoved);
+
+/** Whether the VM has moved, and has a condition that may end without an event. */
+export const isAwaited = (vm: VmStatus): boolean => hasMoved(vm) && AFTER_MOVE.some((type) => has(vm, type));
+
+const AFTER_MOVE: readonly LiveConditionType[] = [
+  LIVE_CONDITION.restartWouldBeRefused,
+  LIVE_CONDITION.nextCrashHalts,
+  LIVE_CONDITION.runsOnBoth,
+];
+
+/** Whether the plan is for live migrations, and could not run at the last check, or not with all its VMs; or awaits something of them. */
 export const isPlanBlocked = (plan: Plan): boolean => {
   const { spec, status } = plan;
   if (spec.type !== 'live' || spec.archived === true) return false;
-  if (has(status, LIVE_CONDITION.succeeded)) return isOverQuota(plan);
+  if (isIdle(plan) && (status?.migration?.vms ?? []).some(isAwaited)) return true;
+  if (has(status, LIVE_CONDITION.succeeded)) return false;
   return !has(status, LIVE_CONDITION.ready) || ABOUT_VMS.some((type) => has(status, type));
 };
-
-/** Whether the plan's VMs have moved, and the status has one of them over its quota, which stays so until there is room. */
-export const isOverQuota = (plan: Plan): boolean =>
-  isIdle(plan) &&
-  has(plan.status, LIVE_CONDITION.succeeded) &&
-  (plan.status?.migration?.vms ?? []).some((vm) => has(vm, LIVE_CONDITION.restartWouldBeRefused));
 
 /** Conditions of a plan that block the VMs that they are about, and not the others. */
 export const BLOCKS_VMS: readonly LiveConditionType[] = [
@@ -159,5 +174,6 @@ export const ABOUT_VMS: readonly LiveConditionType[] = [
   ...BLOCKS_VMS,
   LIVE_CONDITION.restartWouldBeRefused,
   LIVE_CONDITION.nextCrashHalts,
+  LIVE_CONDITION.runsOnBoth,
   LIVE_CONDITION.syncMayStartSource,
 ];

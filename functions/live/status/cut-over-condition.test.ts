@@ -9,7 +9,7 @@ import {
 } from '../../../test/support/builders/live-run.ts';
 import { NOW, seconds } from '../../../test/support/builders/object.ts';
 import type { VmStatus } from '../../domain/live/forklift.ts';
-import { hasMoved } from '../guest/has-moved.ts';
+import { hasMoved } from '../run/state.ts';
 import type { RunRecord } from '../run/record.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
 import type { RunDecision } from '../steps/decide.ts';

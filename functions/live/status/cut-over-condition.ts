@@ -1,6 +1,7 @@
 import { nextConditions, type Finding } from '../../domain/live/conditions.ts';
 import type { LiveCondition, VmStatus } from '../../domain/live/forklift.ts';
-import { hasMoved, isOnTargetAlone } from '../guest/has-moved.ts';
+import { isOnTargetAlone } from '../guest/has-moved.ts';
+import { hasMoved } from '../run/state.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import { isPastCutOver, type RunRecord } from '../run/record.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';

@@ -2,7 +2,7 @@ import { shown } from '../../domain/foreign-text.ts';
 import { has, saysWait } from '../../domain/live/conditions.ts';
 import { leftoversOf } from '../run/leftovers.ts';
 import type { PlanMigration, RunProgress, VmStatus } from '../../domain/live/forklift.ts';
-import { hasMoved } from '../guest/has-moved.ts';
+import { hasMoved } from '../run/state.ts';
 import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
 import type { Ended } from '../steps/decide.ts';
 import { percentOf } from './pipeline.ts';

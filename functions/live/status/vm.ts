@@ -3,6 +3,7 @@ import { withLeftovers } from '../run/leftovers.ts';
 import type { PlanVm, RunTimes, StageError, VmReference, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
 import { ADVICE_IF_KEPT_DOWN } from '../guest/advice.ts';
+import { editsNotOnTarget } from '../on-target/edits.ts';
 import { isDownByNextCrash, isDownByNextCrashThere } from '../guest/proofs.ts';
 import { recordIn, type RunRecord } from '../run/record.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
@@ -13,6 +14,7 @@ import { TRANSFER } from '../steps/itinerary.ts';
 import { defined } from './defined.ts';
 import { doneIn, pipelineAt, stepsOf } from './pipeline.ts';
 import { cutOverOf, withCutOver } from './cut-over-condition.ts';
+import { editsFinding, NEXT_CRASH_THERE, overFinding } from './after-move.ts';
 import { waitingFinding } from './waiting.ts';
 
 /** A VM of a run, with the present decision. */
@@ -131,7 +133,9 @@ function errorOf(
 function endFindings(decision: Ended, snapshot: RunSnapshot | undefined, record?: RunRecord): Finding[] {
   const isThere = decision.as === 'Succeeded' || record?.arrivedAt !== undefined;
   return [
-    ...(isThere ? [...overOf(snapshot), ...haltsThere(snapshot)] : haltsOf(snapshot, decision)),
+    ...(isThere
+      ? [...overOf(snapshot), ...haltsThere(snapshot), ...editsOf(snapshot)]
+      : haltsOf(snapshot, decision)),
     endFinding(decision, snapshot, overruledEnd(record)),
   ];
 }
@@ -140,36 +144,27 @@ function endFindings(decision: Ended, snapshot: RunSnapshot | undefined, record?
 const overOf = (snapshot: RunSnapshot | undefined): Finding[] =>
   [snapshot?.target.over ?? ''].filter((over) => over !== '').map(overFinding);
 
-/** The finding of a VM that is over its quota; `over`: the amounts. */
-export const overFinding = (over: string): Finding => ({
-  ...{ type: LIVE_CONDITION.restartWouldBeRefused, category: 'Warn', durable: true },
-  message: `The namespace of the VM is over its quota, so that the VM would not start again: ${over}.`,
-  suggestion: 'Increase the quota, or free some of it.',
-});
-
-const CLEARS = 'Migrate it once within its cluster (virtctl migrate), which clears that.';
-
-const nextCrashFinding = (message: string, suggestion: string): Finding => ({
-  ...{ type: LIVE_CONDITION.nextCrashHalts, category: 'Warn', durable: true },
-  message,
-  suggestion,
-});
-
-/** Findings that a failed attempt leaves on the source. */
+/** The finding that a failed attempt leaves on the source. */
 function haltsOf(snapshot: RunSnapshot | undefined, { leftovers }: Ended): Finding[] {
   if (snapshot === undefined || !isDownByNextCrash(snapshot.source)) return [];
-  const message =
-    'KubeVirt does not start the VM on the source again after its next crash or restart, because its last migration failed.';
-  return [nextCrashFinding(message, `${CLEARS}${leftovers.length === 0 ? ADVICE_IF_KEPT_DOWN : ''}`)];
+  const suggestion = 'Migrate it once within its cluster (virtctl migrate), which clears that.';
+  return [
+    {
+      ...{ type: LIVE_CONDITION.nextCrashHalts, category: 'Warn', durable: true },
+      message:
+        'KubeVirt does not start the VM on the source again after its next crash or restart, because its last migration failed.',
+      suggestion: `${suggestion}${leftovers.length === 0 ? ADVICE_IF_KEPT_DOWN : ''}`,
+    },
+  ];
 }
 
-/** Findings that a success leaves on the target. */
-function haltsThere(snapshot: RunSnapshot | undefined): Finding[] {
-  if (snapshot === undefined || !isDownByNextCrashThere(snapshot.target)) return [];
-  const message =
-    'KubeVirt halts the VM on the target at its next crash or restart, because its VMI still has the state of this migration.';
-  return [nextCrashFinding(message, CLEARS)];
-}
+/** The finding that a success leaves on the target. */
+const haltsThere = (snapshot: RunSnapshot | undefined): Finding[] =>
+  snapshot !== undefined && isDownByNextCrashThere(snapshot.target) ? [NEXT_CRASH_THERE] : [];
+
+/** The finding of edits of the source VM that are not on the target. */
+const editsOf = (snapshot: RunSnapshot | undefined): Finding[] =>
+  snapshot === undefined ? [] : editsFinding(editsNotOnTarget(snapshot));
 
 function waitFindings(decision: RunDecision, { started, conditions = [] }: VmStatus, now: number): Finding[] {
   const mayTakeLong = started === undefined;

@@ -13,6 +13,7 @@ import {
 } from '../../../test/support/builders/live-run.ts';
 import { aPlan, aRecord, aVm, itsVmi, RUN } from '../../../test/support/builders/live.ts';
 import { metadata, seconds } from '../../../test/support/builders/object.ts';
+import { fingerprintOf } from '../on-target/edits.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
 import type { Namespace } from '../../domain/objects.ts';
 import { decide } from './started.ts';
@@ -86,6 +87,7 @@ test('the record says whose it is, what moves, and how the VM ran', () => {
     v: 1,
     migration: { namespace: 'tenant', name: 'migration', uid: RUN.migration },
     hub: 'hub',
+    fingerprint: fingerprintOf(aVm()),
     vm: RUN.vm,
     vmi: 'uid-of-source-vmi',
     runStrategy: 'Always',
@@ -111,7 +113,7 @@ test.each<[string, RunSnapshot, object]>([
   ],
   [
     'a transfer deadline of the provider’s',
-    aRun({ hub: { settings: { transferMs: 60_000, sourceMs: 1, allowOverQuota: false }, plan: aPlan() } }),
+    aRun({ hub: { settings: { ...aRun().hub.settings, transferMs: 60_000 }, plan: aPlan() } }),
     { transferSeconds: 60 },
   ],
 ])('the record has %s', (_what, run, wanted) => {

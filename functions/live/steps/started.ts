@@ -3,6 +3,7 @@ import { LIMIT_MS, transferSeconds } from '../run/deadlines.ts';
 import { DONE, fail, waitUntil, write, type StepDecision, type Wait } from '../run/decision.ts';
 import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import { LIVE_KIND, LIVE_LABEL, LIVE_REASON } from '../../domain/live/names.ts';
+import { fingerprintOf } from '../on-target/edits.ts';
 import { TYPES_HIDDEN } from '../on-target/resources.ts';
 import { recordOf, strategyOf, withRecord, type RunRecord } from '../run/record.ts';
 import type { RunSnapshot, SourceSetup } from '../run/snapshot.ts';
@@ -55,6 +56,7 @@ function newRecord({ hub, source, target }: RunSnapshot, { vm, vmi, runStrategy 
         ? transferSeconds(vmi, [...(source.setup?.claims.values() ?? [])])
         : transferMs / 1_000,
     attempt: 0,
+    fingerprint: fingerprintOf(vm),
     hooks: [],
     marks: [],
   };

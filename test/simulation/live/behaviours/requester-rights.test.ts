@@ -202,9 +202,10 @@ test('a plan whose VMs have moved keeps the known amounts where its requester ma
   const run = await prepareIdle();
   const condition = { status: 'True', category: 'Advisory', lastTransitionTime: '2026-11-21T05:00:00Z' };
   const over = { ...condition, type: 'RestartWouldBeRefused', message: 'as it was' };
-  const vms = [{ name: 'web', phase: 'Completed', pipeline: [], conditions: [over] }];
+  const succeeded = { ...condition, type: 'Succeeded', durable: true };
+  const vms = [{ name: 'web', phase: 'Completed', pipeline: [], conditions: [over, succeeded] }];
   const status = {
-    conditions: [{ ...condition, type: 'Succeeded', durable: true }],
+    conditions: [succeeded],
     migration: { vms },
   };
   await run.hub.patch(PLANS, at('plan'), { merge: { status }, subresource: 'status' });
@@ -213,5 +214,5 @@ test('a plan whose VMs have moved keeps the known amounts where its requester ma
   expect((await run.plan()).status?.migration?.vms).toEqual(vms);
   run.forbids = () => false;
   await run.resync('Plan');
-  expect((await run.plan()).status?.migration?.vms?.[0]?.conditions).toEqual([]);
+  expect((await run.plan()).status?.migration?.vms?.[0]?.conditions).toEqual([succeeded]);
 });
