@@ -22,7 +22,7 @@ function aCluster(error?: Error): { readonly cluster: Cluster; readonly calls: u
 }
 
 const VM = aVm();
-const CREATE: LiveWrite = { verb: 'create', on: 'target', object: VM };
+const CREATE = { verb: 'create', on: 'target', object: VM } as const satisfies LiveWrite;
 const REPLACE: LiveWrite = { verb: 'replace', on: 'target', object: VM };
 const DELETE: LiveWrite = { verb: 'delete', on: 'target', object: VM, asRead: true };
 
@@ -42,6 +42,7 @@ describe('apply', () => {
     ],
     ['a create where its namespace or kind is not there', [CREATE, refused(404)], 'refused'],
     ['a create that a webhook refuses', [CREATE, refused(403)], 'refused'],
+    ['a create that may be refused', [{ ...CREATE, isOptional: true }, refused(403)], 'written'],
     ['a replace of an old version', [REPLACE, refused(409, 'Conflict')], 'changed'],
     ['a replace of what is gone', [REPLACE, refused(404)], 'changed'],
     ['a replace that a webhook refuses', [REPLACE, refused(422)], 'refused'],

@@ -48,7 +48,7 @@ export async function apply(
 ): Promise<Applied> {
   for (const write of writes) {
     const problem = await attempt(write, clusters[write.on]);
-    const isSkipped = problem?.kind === 'refused' && write.verb === 'replace' && write.isOptional === true;
+    const isSkipped = problem?.kind === 'refused' && write.verb !== 'delete' && write.isOptional === true;
     if (problem !== undefined && !isSkipped) return problem;
   }
   return { kind: 'written' };

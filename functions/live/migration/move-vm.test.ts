@@ -165,7 +165,7 @@ async function moved(given: Given): Promise<unknown[]> {
     migration,
     storage: aStorageMap(),
     networks: aNetworkMap(),
-    settings: { transferMs: undefined, sourceMs: 3_600_000, allowOverQuota: false },
+    settings: { transferMs: undefined, sourceMs: 3_600_000, allowOverQuota: false, localMigration: false },
     blockers: [],
     hosts: { isSource: false, isTarget: false, ...hosts },
     ids: { source: 'source', target: 'target' },

@@ -53,7 +53,7 @@ export async function readTargetSide(
 ): Promise<TargetSide> {
   const { run, at, record } = request;
   const { namespace: name } = at;
-  const [system, namespace, vm, vmi, { vmims, taken }] = await Promise.all([
+  const [system, namespace, vm, vmi, { vmims, taken, local }] = await Promise.all([
     reader.get(NAMESPACES, { name: 'kube-system' }),
     getOrUndefined(reader.get(NAMESPACES, { name })),
     getOrUndefined(reader.get(VIRTUAL_MACHINES, at)),
@@ -69,7 +69,7 @@ export async function readTargetSide(
   const core: TargetCore = {
     now: system.date.getTime(),
     cluster: system.object.metadata.uid,
-    ...{ namespace, vm, vmi, vmims, taken },
+    ...{ namespace, vm, vmi, vmims, taken, local },
     pods: launchers.filter((pod) => vmiNamesOf(pod).includes(at.name)),
   };
   const launching =

@@ -1,5 +1,5 @@
 import { LIVE_LABEL } from '../../domain/live/names.ts';
-import { isVmimOf, vmimName, type RunId } from '../run/names.ts';
+import { isVmimOf, localVmimName, vmimName, type RunId } from '../run/names.ts';
 import type { RunRecord } from '../run/record.ts';
 import type { OwnVmims } from '../run/snapshot.ts';
 import type { Reader } from '../../kubernetes/cluster.ts';
@@ -27,7 +27,8 @@ export async function readVmims(
   const all = present === undefined ? items : [...items, present];
   const vmims = all.filter((vmim) => isVmimOf(run, vmi, vmim));
   const taken = all.find((vmim) => attempt > 0 && vmim.metadata.name === name && !vmims.includes(vmim));
-  return { vmims, taken };
+  const local = all.find((vmim) => vmim.metadata.name === localVmimName(run) && vmim.spec.vmiName === vmi);
+  return { vmims, taken, local };
 }
 export interface VmAt {
   readonly namespace: string;

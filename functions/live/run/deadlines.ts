@@ -32,6 +32,8 @@ export const LIMIT_MS = {
   staysOff: 10 * MINUTE,
   /** The time between two halts of the source VM, so that two writers make no storm. */
   haltAgain: 10_000,
+  /** The wait until a migration within the target begins to copy. */
+  local: 15 * MINUTE,
   /** The wait until all is undone; then the leftovers are listed. */
   undo: 10 * MINUTE,
   /** The wait until a write is not refused any more. */

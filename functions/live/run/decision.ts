@@ -13,7 +13,13 @@ export type NewObject<T extends KubernetesObject = KubernetesObject> = Omit<T, '
 /** A request that can be repeated: a second one finds the first, or fails its precondition. */
 export type LiveWrite =
   /** Create. After AlreadyExists the next reading decides whether the object is this run's. */
-  | { readonly verb: 'create'; readonly on: Side; readonly object: NewObject }
+  | {
+      readonly verb: 'create';
+      readonly on: Side;
+      readonly object: NewObject;
+      /** Whether the writes after it go on if this one is refused. */
+      readonly isOptional?: true;
+    }
   /** PUT of an object as it was read, with its resourceVersion. */
   | {
       readonly verb: 'replace';

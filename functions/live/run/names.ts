@@ -42,6 +42,9 @@ const nameOf = ({ migration, vm }: RunId, last: string): string =>
 /** The name of the VMIM of an attempt, on either side. */
 export const vmimName = (run: RunId, attempt: number): string => nameOf(run, String(attempt));
 
+/** The name of the VMIM that migrates the VM within the target, once it has moved. */
+export const localVmimName = (run: RunId): string => nameOf(run, 'local');
+
 /** The id by which the two VMIMs of an attempt find each other: unique in both clusters. */
 export const migrationIdOf = ({ migration, vm }: RunId, attempt: number): string =>
   `${migration}-${vm}-${String(attempt)}`;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { runSettings, settingProblems } from './settings.ts';
 
-const DEFAULT = { transferMs: undefined, sourceMs: 86_400_000, allowOverQuota: false };
+const DEFAULT = { transferMs: undefined, sourceMs: 86_400_000, allowOverQuota: false, localMigration: false };
 
 type Input = Parameters<typeof runSettings>[0];
 
@@ -18,6 +18,8 @@ describe('runSettings', () => {
     ['no duration', { source: {}, destination: { transferDeadline: '-1h', sourceDeadline: '1 day' } }, {}],
     ['over its quota', { source: {}, destination: { allowOverQuota: 'true' } }, { allowOverQuota: true }],
     ['over a quota that is not the source’s', { source: { allowOverQuota: 'true' }, destination: {} }, {}],
+    ['once more there', { source: {}, destination: { localMigration: 'true' } }, { localMigration: true }],
+    ['once more, by the source’s', { source: { localMigration: 'true' }, destination: {} }, {}],
   ])('%s', (_, input, want) => {
     expect(runSettings(input)).toEqual({ ...DEFAULT, ...want });
   });
@@ -29,8 +31,12 @@ test.each<[Record<string, string> | undefined, string[]]>([
   [{ vddkInitImage: 'for other types of plans' }, []],
   [{ transferDeadline: '2 hours' }, ['transferDeadline is a time such as 90s, 30m or 2h']],
   [
-    { sourceDeadline: '', allowOverQuota: 'yes' },
-    ['sourceDeadline is a time such as 90s, 30m or 2h', 'allowOverQuota is "true" or "false"'],
+    { sourceDeadline: '', allowOverQuota: 'yes', localMigration: 'once' },
+    [
+      'sourceDeadline is a time such as 90s, 30m or 2h',
+      'allowOverQuota is "true" or "false"',
+      'localMigration is "true" or "false"',
+    ],
   ],
   [
     { submariner: 'true' },

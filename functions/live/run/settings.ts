@@ -24,6 +24,7 @@ const SETTINGS: Readonly<
   transferDeadline: { isGood: isDuration, wanted: 'is a time such as 90s, 30m or 2h' },
   sourceDeadline: { isGood: isDuration, wanted: 'is a time such as 90s, 30m or 2h' },
   allowOverQuota: { isGood: isSwitch, wanted: 'is "true" or "false"' },
+  localMigration: { isGood: isSwitch, wanted: 'is "true" or "false"' },
   submariner: {
     isGood: (text) => text !== 'true',
     wanted: 'is not supported: the synchronization controllers must reach each other without it',
@@ -50,5 +51,6 @@ export function runSettings({
     transferMs: durationOf(settings['transferDeadline']),
     sourceMs: durationOf(settings['sourceDeadline']) ?? SOURCE_MS,
     allowOverQuota: destination['allowOverQuota'] === 'true',
+    localMigration: destination['localMigration'] === 'true',
   };
 }

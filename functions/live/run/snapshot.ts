@@ -66,6 +66,8 @@ export interface RunSettings {
   readonly sourceMs: number;
   /** Whether a VM moves although it fits in its quota only while a VMMRQ lets it in. */
   readonly allowOverQuota: boolean;
+  /** Whether a VM that has moved migrates once more within the target, where its next crash would halt it. */
+  readonly localMigration: boolean;
 }
 
 export interface Stop {
@@ -87,6 +89,8 @@ export interface OwnVmims {
   readonly vmims: readonly Vmim[];
   /** A VMIM with the name of the attempt's that is not of this run. */
   readonly taken?: Vmim | undefined;
+  /** The VMIM that migrates the VM within the target. */
+  readonly local?: Vmim | undefined;
 }
 
 export interface SourceSide extends OneSide, OwnVmims {

@@ -19,6 +19,7 @@ const SLOW: readonly LiveReason[] = [
   LIVE_REASON.volumesPending,
   LIVE_REASON.transferring,
   LIVE_REASON.targetBusy,
+  LIVE_REASON.migratingLocally,
 ];
 /** Milliseconds within which every other reason goes away by itself. */
 const USUAL_MS = 60_000;

@@ -39,7 +39,12 @@ const BEHIND: Different = {
   },
   target: { launched: new Set() },
 };
-const SETTINGS: RunSettings = { transferMs: undefined, sourceMs: 1, allowOverQuota: true };
+const SETTINGS: RunSettings = {
+  transferMs: undefined,
+  sourceMs: 1,
+  allowOverQuota: true,
+  localMigration: false,
+};
 const full = (isLetIn: boolean, more: Different = {}): RecordedRun => {
   const vmims = [received('WaitingForSync')];
   return firstAttempt({

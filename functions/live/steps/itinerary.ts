@@ -6,6 +6,7 @@ import { decide as createSourceMigration } from './create-source-migration.ts';
 import { decide as createStandbyVm } from './create-standby-vm.ts';
 import { decide as createTargetMigration } from './create-target-migration.ts';
 import { decide as ensureResources } from './ensure-resources.ts';
+import { decide as localMigration } from './local-migration.ts';
 import { decide as postHook } from './post-hook.ts';
 import { decide as preHook } from './pre-hook.ts';
 import { decide as started } from './started.ts';
@@ -63,7 +64,15 @@ export const TRANSFER: RunStep = {
 
 export const POST_HOOK: RunStep = { name: 'PostHook', stage: 'PostHook', decide: postHook };
 
-export const COMPLETED: RunStep = { name: 'Completed', stage: 'PostHook', decide: completed };
+/** The end: the VMIMs of the move go, then the VM migrates within the target where that is wanted. */
+export const COMPLETED: RunStep = {
+  name: 'Completed',
+  stage: 'PostHook',
+  decide: (run) => {
+    const decision = completed(run);
+    return decision.kind === 'done' ? localMigration(run) : decision;
+  },
+};
 
 /** The proof that a success needs. It is no step of its own in the itinerary. */
 export const TARGET_RUNS: RunStep = { ...COMPLETED, decide: targetRuns };

@@ -4,6 +4,7 @@ import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects/objects.ts';
 import type { Vm, Vmim } from '../../cluster/kubevirt/objects/types.ts';
 import { DATA_VOLUMES, NAME, type Clusters } from './world/clusters.ts';
+import { brokenByWhatLasts } from './after-move.ts';
 import { stepOf, type Hooks } from './world/hooks.ts';
 import type { Hub, ShownEnd } from './world/hub.ts';
 import type { Truth } from './world/truth.ts';
@@ -358,7 +359,7 @@ export function brokenAtLast(checked: Checked, hub: Hub, said: string): string |
   const { end, isReleased } = hub;
   if (isReleased && hub.going.length > 0) return `L4: the deleted ${kindsOf(hub.going)} does not go`;
   if (end !== undefined && end.leftovers.length > 0) return brokenByLeftovers(checked, end, isReleased);
-  if (isReleased) return brokenByRest(checked);
+  if (isReleased) return brokenByRest(checked) ?? brokenByWhatLasts(checked);
   return end === undefined
     ? `L4: the run does not end: ${said}`
     : `L4: nothing is left over, and the Migration is held: ${said}`;

@@ -187,7 +187,12 @@ const HUB: HubSide = {
   storage: aStorageMap(),
   networks: aNetworkMap(),
   hooks: [],
-  settings: { transferMs: undefined, sourceMs: 86_400_000, allowOverQuota: false },
+  settings: {
+    transferMs: undefined,
+    sourceMs: 86_400_000,
+    allowOverQuota: false,
+    localMigration: false,
+  },
   stop: undefined,
   status: undefined,
   blockers: [],

@@ -37,11 +37,13 @@ export interface PairOptions {
   /** "one cluster" is the source and the target, each with namespaces of its own. */
   readonly of?: 'two clusters' | 'one cluster';
   readonly keepsSides?: boolean;
+  /** How many nodes each cluster has; one when left out, so that a second pod gets the same node, as in the recordings. */
+  readonly nodes?: number;
 }
 
 export async function startTwoKubeVirts(
   timings: KubeVirtOptions['timings'] = {},
-  { of = 'two clusters', keepsSides = false }: PairOptions = {},
+  { of = 'two clusters', keepsSides = false, nodes: count = 1 }: PairOptions = {},
 ): Promise<TwoKubeVirts> {
   const homes: Readonly<Record<Side, Side>> = {
     source: 'source',
@@ -66,8 +68,7 @@ export async function startTwoKubeVirts(
     const authority = authorities[side];
     const acrossClusters = { network, transfers, address: ADDRESSES[side], authority };
     const cluster = await installedIn(members[side], ADDRESSES[side]);
-    // One, so that a second pod gets the same node, as in the recordings.
-    const nodes = [`${side}-node1`];
+    const nodes = Array.from({ length: count }, (_, index) => `${side}-node${String(index + 1)}`);
     standIns.set(side, await startKubeVirt({ cluster, nodes, acrossClusters, timings }));
   };
   try {

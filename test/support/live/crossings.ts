@@ -2,7 +2,7 @@ import type { Side } from '../../cluster/kubevirt/decentralized/sides.ts';
 import { exchangeTrust } from '../kubevirt/pair.ts';
 import type { MemberCluster } from '../../cluster/several-clusters.ts';
 import { REVIEWS } from '../../../functions/kubernetes/live-resources.ts';
-import { startTwoKubeVirts, type TwoKubeVirts } from '../kubevirt/two-kubevirts.ts';
+import { startTwoKubeVirts, type PairOptions, type TwoKubeVirts } from '../kubevirt/two-kubevirts.ts';
 import {
   Crossing,
   installForkliftKinds,
@@ -33,8 +33,9 @@ export interface Crossings {
 /** `of`: "one cluster" is both of them, which trusts itself. */
 export async function startCrossings(
   of: 'two clusters' | 'one cluster' = 'two clusters',
+  options: Pick<PairOptions, 'keepsSides' | 'nodes'> = {},
 ): Promise<Crossings> {
-  const clusters = await startTwoKubeVirts({ runMs: 100, migrationMs: 500 }, { of });
+  const clusters = await startTwoKubeVirts({ runMs: 100, migrationMs: 500 }, { of, ...options });
   const { members } = clusters;
   const kubeconfigOf = new Map<MemberCluster, string>();
   for (const member of new Set(Object.values(members))) {

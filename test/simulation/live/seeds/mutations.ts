@@ -14,6 +14,9 @@ const CUT_OVER = 'functions/live/guest/cut-over.ts';
 const END_SOURCE = 'functions/live/guest/end-source.ts';
 const UNDO = 'functions/live/steps/undo.ts';
 const RUN = 'functions/live/steps/decide.ts';
+const MOVED_TO = 'functions/live/guest/moved-to.ts';
+const LOCAL = 'functions/live/steps/local-migration.ts';
+const VM_STATUS = 'functions/live/status/vm.ts';
 const MOVE = 'functions/live/migration/move-vm.ts';
 const SKIP_ENDED = 'functions/live/migration/skip-ended-vm.ts';
 const RECONCILE = 'functions/live/migration/reconcile.ts';
@@ -380,6 +383,26 @@ export const MUTATIONS: readonly LiveMutation[] = [
     'a success does not wait for the PostHook',
     ['L5'],
     edit(RUN, '? [TRANSFER, POST_HOOK, COMPLETED,', '? [TRANSFER, COMPLETED,'),
+  ),
+  mutation(
+    'a VM that has moved does not say so',
+    ['L1'],
+    edit(MOVED_TO, 'if (!isThere) return vm;', "if (vm.kind !== '') return vm;"),
+  ),
+  mutation(
+    'a migration within the target is not recorded',
+    ['L4'],
+    edit(LOCAL, 'withRecord(vm, { ...record, local: true })', 'withRecord(vm, record)'),
+  ),
+  mutation(
+    'a success does not show that the next crash halts the VM',
+    ['L8'],
+    edit(VM_STATUS, '...haltsThere(snapshot), ', ''),
+  ),
+  mutation(
+    'a success does not show which edits are not on the target',
+    ['L8'],
+    edit(VM_STATUS, ', ...editsOf(snapshot)]', ']'),
   ),
 ];
 

@@ -21,6 +21,7 @@ import {
   isRecorded,
   type Checked,
 } from '../checker.ts';
+import { hiddenBySuccess } from '../after-move.ts';
 import type { Clusters } from './clusters.ts';
 import { isStarted } from './hooks.ts';
 import { endIn, textIn, waitIn, MIGRATION_AT, type Hub } from './hub.ts';
@@ -210,6 +211,7 @@ export class Calls {
       this.outcome = `${as} ${reason}${leftovers.map((one) => ` ${one.split(' ')[0] ?? ''}`).join('')}`;
       onNote(`    ends: ${as} ${reason} ${leftovers.join(', ')}`);
       onViolation(brokenByFirstEnd({ ...checked(), readSince }, end));
+      onViolation(hiddenBySuccess({ ...checked(), readSince }, end));
     }
     if (leftovers.length > 0 || (known !== undefined && known.leftovers.length === 0)) return;
     this.#endedAt = clusters.now;

@@ -76,6 +76,8 @@ export class Clusters {
   startedOnSource = 0;
   /** Since when the target's namespace has been over its quota, milliseconds; undefined: it is not. */
   overSince: number | undefined;
+  /** When a user has edited the source VM, milliseconds; Infinity: nobody has. */
+  editedAt = Infinity;
   #writes = 0;
 
   constructor(pair: SimulatedPair, strategy: Strategy) {
@@ -271,7 +273,8 @@ const withFinalizer = (object: KubernetesObject): KubernetesObject =>
 
 export async function startClusters(random: Random): Promise<Clusters> {
   const seed = random.below(2 ** 31);
-  const keepsSides = seed % 4 === 0;
+  // As the recorded KubeVirt does; a later one clears them (facts/cross-cluster.md §C7).
+  const keepsSides = seed % 4 !== 0;
   const pair = await simulatePair({ seed, keepsSides, hasVirtApi: random.chance(0.5) });
   const clusters = new Clusters(pair, random.pick(STRATEGIES));
   await pair.run(() => clusters.begin());

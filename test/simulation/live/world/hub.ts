@@ -55,6 +55,10 @@ export interface ShownEnd {
   readonly leftovers: readonly string[];
   /** It shows that the VM would not start again, because its namespace is over its quota. */
   readonly isOver: boolean;
+  /** It shows that KubeVirt halts the VM at its next crash. */
+  readonly haltsNext: boolean;
+  /** The fields that it shows as edited on the source, and not on the target. */
+  readonly edited: readonly string[];
 }
 
 /** The cluster of the Plan and its Migration, whose run has begun: `live` holds both, and has written nothing yet elsewhere. */
@@ -71,8 +75,12 @@ export class Hub {
   /** The Migration as it was last, also once it is gone. */
   #last: PlanMigration | undefined;
 
-  /** `hooks`: the steps of the VM that have one. */
-  constructor(clusters: Clusters, hooks: readonly HookReference['step'][] = []) {
+  /** `hooks`: the steps of the VM that have one; `settings`: those of the providers. */
+  constructor(
+    clusters: Clusters,
+    hooks: readonly HookReference['step'][] = [],
+    settings: Readonly<Record<string, string>> = {},
+  ) {
     let uids = 0;
     const { now } = clusters.pair.schedule.time;
     const newUid = (): string => `c0000000-0000-4000-8000-${String((uids += 1)).padStart(12, '0')}`;
@@ -91,6 +99,8 @@ export class Hub {
       vm: clusters.vm('source')?.metadata.uid ?? '',
     };
     this.#fill(clusters, new Date(now).toISOString(), hooks);
+    for (const provider of this.providers)
+      this.store.put({ ...provider, spec: { ...provider.spec, settings } } as KubernetesObject);
     this.#collectGarbage();
     this.store.onChange(() => {
       this.#last = this.migration ?? this.#last;
@@ -226,8 +236,14 @@ function endOf(vm: VmStatus | undefined): ShownEnd | undefined {
   if (vm?.completed === undefined) return undefined;
   const [as = 'Failed'] = ENDS.filter((type) => has(vm, type));
   const shown = vm.conditions?.find(({ type }: LiveCondition) => type === as);
-  const isOver = has(vm, LIVE_CONDITION.restartWouldBeRefused);
-  return { as, reason: rawText(shown?.reason), leftovers: (shown?.items ?? []).map(rawText), isOver };
+  return {
+    as,
+    reason: rawText(shown?.reason),
+    leftovers: itemsOf(vm, as),
+    isOver: has(vm, LIVE_CONDITION.restartWouldBeRefused),
+    haltsNext: has(vm, LIVE_CONDITION.nextCrashHalts),
+    edited: itemsOf(vm, LIVE_CONDITION.editsNotOnTarget),
+  };
 }
 
 /** All that the Migration says of its VM. */
@@ -243,6 +259,9 @@ export const waitIn = (migration: PlanMigration | undefined): string | undefined
 };
 
 const ENDS = [LIVE_CONDITION.succeeded, LIVE_CONDITION.canceled, LIVE_CONDITION.failed] as const;
+
+const itemsOf = ({ conditions = [] }: VmStatus, wanted: string): string[] =>
+  (conditions.find(({ type }) => type === wanted)?.items ?? []).map(rawText);
 
 /** Whose API server a URL is. */
 export const sideAt = (url: string): Side =>

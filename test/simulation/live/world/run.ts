@@ -66,7 +66,9 @@ class Run {
     this.#clusters = clusters;
     this.#truth = new Truth(clusters);
     this.#hooks = new Hooks({ seed, clusters, onHit: (what) => this.#happens(what) });
-    this.#hub = new Hub(clusters, this.#hooks.steps);
+    // Some plans let the VM migrate once more within the target.
+    const settings = seed % 8 < 4 ? { localMigration: 'true' } : {};
+    this.#hub = new Hub(clusters, this.#hooks.steps, settings);
     this.#hooks.watch(this.#hub);
     const seldom = { seed, clusters, hub: this.#hub, onHit: (what: string) => this.#happens(what) };
     this.#seldom = new Seldom(seldom);

@@ -14,6 +14,9 @@ const LAST_STEP = 200;
 /** For so long a process stands still between two requests, milliseconds: others may end the run meanwhile. */
 const STALLS = [300, 3_000, 30_000];
 const STALL = 'a call stands still';
+export const EDIT = 'source VM is edited';
+/** The label that it gets. */
+export const EDIT_LABEL = 'tier';
 
 export interface SeldomOptions {
   readonly seed: number;
@@ -32,6 +35,8 @@ export class Seldom {
   readonly #reactsAfter: number;
   /** Turn of the run; undefined: never. */
   readonly #namespaceGoesAt: number | undefined;
+  /** Turn of the run; undefined: never. */
+  readonly #editedAt: number | undefined;
   readonly #random: Random;
   /** Before each request. */
   #stallRate: number;
@@ -45,6 +50,9 @@ export class Seldom {
     this.#namespaceGoesAt = random.chance(0.1) ? random.below(LAST_STEP) : undefined;
     this.#stallRate = random.pick([0, 0, 0, 0.01]);
     this.#random = random;
+    // Of numbers of its own again.
+    const edits = new Random(options.seed + 2 ** 48);
+    this.#editedAt = edits.chance(0.2) ? edits.below(LAST_STEP) : undefined;
     options.clusters.pair.stores.source.onChange(({ type, object }) => {
       if (type === 'MODIFIED' && object.kind === VMS.kind) this.#seen(object as Vm);
     });
@@ -58,6 +66,7 @@ export class Seldom {
   }
 
   step(turn: number): void {
+    if (turn === this.#editedAt) this.#edit();
     if (turn !== this.#namespaceGoesAt) return;
     this.#options.hub.isNamespaceGoing = true;
     this.#options.onHit(NAMESPACE);
@@ -67,6 +76,19 @@ export class Seldom {
   calm(): void {
     this.#isOwned = false;
     this.#stallRate = 0;
+  }
+
+  #edit(): void {
+    const { clusters, onHit } = this.#options;
+    const vm = clusters.vm('source');
+    if (vm === undefined) return;
+    const labels = { ...vm.metadata.labels, [EDIT_LABEL]: 'true' };
+    onHit(EDIT);
+    clusters.try(
+      clusters.replace('source', { ...vm, metadata: { ...vm.metadata, labels } }, 'kubectl').then(() => {
+        clusters.editedAt = clusters.now;
+      }),
+    );
   }
 
   #seen({ spec }: Vm): void {

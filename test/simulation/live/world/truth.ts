@@ -1,7 +1,7 @@
 import type { TransferState } from '../../../cluster/kubevirt/decentralized/node-steps.ts';
 import type { Side } from '../../../cluster/kubevirt/decentralized/sides.ts';
 import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../../cluster/kubevirt/objects/objects.ts';
-import type { LauncherPod, Vmi } from '../../../cluster/kubevirt/objects/types.ts';
+import type { LauncherPod, Vmi, Vmim } from '../../../cluster/kubevirt/objects/types.ts';
 import type { LiveWrite } from '../../../../functions/live/run/decision.ts';
 import type { ResourceType } from '../../../../functions/kubernetes/cluster.ts';
 import { DATA_VOLUMES, type Clusters } from './clusters.ts';
@@ -19,7 +19,7 @@ export class Truth {
   splitSince = Infinity;
   /** Launchers whose guest has left. */
   readonly #left = new Set<string>();
-  /** Launchers to which the guest has come within the source. */
+  /** Launchers to which the guest has come within its cluster. */
   readonly #holding = new Set<string>();
   readonly #received = new Set<string>();
   /** The VMI on the source whose guest has left. */
@@ -31,7 +31,8 @@ export class Truth {
     this.#clusters = clusters;
     const { stores, transfers } = clusters.pair;
     stores.target.onChange(({ kind, type, object }) => {
-      if (kind === FULL_MIGRATIONS.kind && type === 'ADDED') this.#received.add(object.metadata.uid);
+      const isReceiving = kind === FULL_MIGRATIONS.kind && (object as Vmim).spec.receive !== undefined;
+      if (isReceiving && type === 'ADDED') this.#received.add(object.metadata.uid);
       if (kind === FULL_VMIS.kind && isReady(object as Vmi)) this.#isMarked = true;
     });
     stores.source.onChange(({ kind, object }) => {
@@ -78,17 +79,16 @@ export class Truth {
     if (status?.phase !== 'Running' || this.#left.has(metadata.uid)) return false;
     const receives = metadata.labels?.['kubevirt.io/migrationJobUID'] ?? '';
     if (receives === '') return true;
-    if (side === 'source') return this.#holds(metadata);
+    if (!this.#received.has(receives)) return this.#holds(side, metadata);
     const state = this.#clusters.pair.transfers.stateOf(receives);
-    return !this.#received.has(receives) || state === 'done' || state === 'post-copy';
+    return state === 'done' || state === 'post-copy';
   }
 
   /** Whether the guest has come here by a migration within its cluster. The stand-in migrates also a VMI whose guest has left. */
-  #holds({ uid, name }: LauncherPod['metadata']): boolean {
-    const vmi = this.#clusters.vmi('source');
-    const { completed, failed, targetPod } = vmi?.status?.migrationState ?? {};
-    const isLeft = this.hasMoved || vmi?.metadata.uid === this.#leftVmi;
-    if (completed === true && failed !== true && targetPod === name && !isLeft) this.#holding.add(uid);
+  #holds(side: Side, { uid, name }: LauncherPod['metadata']): boolean {
+    const vmi = this.#clusters.vmi(side);
+    const isLeft = side === 'source' && (this.hasMoved || vmi?.metadata.uid === this.#leftVmi);
+    if (hasCome(vmi, name) && !isLeft) this.#holding.add(uid);
     return this.#holding.has(uid);
   }
 
@@ -109,6 +109,12 @@ export class Truth {
   #isAny(state: TransferState): boolean {
     return [...this.#received].some((id) => this.#clusters.pair.transfers.stateOf(id) === state);
   }
+}
+
+/** Whether a migration has brought the guest to this launcher. */
+function hasCome(vmi: Vmi | undefined, pod: string): boolean {
+  const { completed, failed, targetPod } = vmi?.status?.migrationState ?? {};
+  return completed === true && failed !== true && targetPod === pod;
 }
 
 const isReady = ({ status }: Vmi): boolean =>
