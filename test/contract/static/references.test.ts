@@ -118,7 +118,9 @@ describe('docs/architecture.md', () => {
   });
 
   test('names functions of the checker below each invariant of a move', () => {
-    const checker = read('test/simulation/live/checker.ts');
+    const checker = ['checker', 'after-move']
+      .map((file) => read(`test/simulation/live/${file}.ts`))
+      .join('\n');
     const named = [...read(ARCHITECTURE).matchAll(/^### L\d [^]*?(?=^#)/gm)].map(([section]) =>
       [...section.matchAll(/^- (`\w+`(?:, `\w+`)*)/gm)].flatMap(
         ([, names = '']) => names.match(/\w+/g) ?? [],
