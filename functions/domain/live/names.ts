@@ -304,6 +304,10 @@ export const LIVE_CONDITION = {
   duplicateVm: 'DuplicateVM',
   /** A VM of that name is on the target already. */
   vmAlreadyExists: 'VMAlreadyExists',
+  /** A volume of a VM has a name that is taken in the target namespace. */
+  volumeAlreadyExists: 'VolumeAlreadyExists',
+  /** A volume of a VM is one of other VMs too. */
+  sharedDisks: 'SharedDisks',
   /** The network map lacks networks of VMs. */
   vmNetworksNotMapped: 'VMNetworksNotMapped',
   /** Several networks of a VM shall be the pod network. */

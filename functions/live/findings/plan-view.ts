@@ -1,4 +1,12 @@
-import type { KubeVirt, LimitRange, Namespace, Pod, ResourceQuota, Vmmrq } from '../../domain/objects.ts';
+import type {
+  KubernetesObject,
+  KubeVirt,
+  LimitRange,
+  Namespace,
+  Pod,
+  ResourceQuota,
+  Vmmrq,
+} from '../../domain/objects.ts';
 import type { Hook, NetworkMap, Plan, Provider, StorageMap } from '../../domain/live/forklift.ts';
 import type { Claim, VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import type { FoundResources } from '../on-target/resources.ts';
@@ -44,6 +52,15 @@ export interface SourceView extends ClusterView {
   readonly version: string;
   /** VMs of the entries of spec.vms, in their order. */
   readonly vms: readonly VmView[];
+  /** The VMs that use each claim of the VMs' namespaces, by `namespace/name` of the claim. */
+  readonly users: ReadonlyMap<string, readonly ClaimUser[]>;
+}
+
+/** A VM that uses a claim. */
+export interface ClaimUser {
+  readonly uid: string;
+  /** The name; left out where the requester may not list the VMs of its namespace. */
+  readonly name?: string;
 }
 
 export interface VmView {
@@ -57,6 +74,8 @@ export interface VmView {
 export interface TargetView extends ClusterView {
   /** VMs of the target namespace by name. */
   readonly vms: ReadonlyMap<string, VirtualMachine>;
+  /** DataVolumes of the target namespace, and claims without one, by name. */
+  readonly volumes: ReadonlyMap<string, KubernetesObject>;
   /** The target namespace, if it has quotas or LimitRanges. */
   readonly namespace: Namespace | undefined;
   readonly quotas: readonly ResourceQuota[];

@@ -18,6 +18,7 @@ import { limitRangeFindings } from './limit-ranges.ts';
 import { networkMapFindings, storageMapFindings } from './maps.ts';
 import { quotaFindings } from './quota.ts';
 import { vmFindings } from './vms.ts';
+import { volumeFindings } from './volumes.ts';
 import { candidatesOf } from './candidates.ts';
 import { movedFindings } from './moved.ts';
 import { nextCrashFindings } from './next-crash.ts';
@@ -47,6 +48,7 @@ function ofVms(view: PlanView): Finding[] {
   const candidates = candidatesOf(view);
   return [
     ...vmFindings(view),
+    ...volumeFindings(view, candidates),
     ...quotaFindings(view, candidates),
     ...limitRangeFindings(view, candidates),
     ...nextCrashFindings(candidates),

@@ -11,7 +11,7 @@ import {
   type VirtualMachine,
   type Volume,
 } from '../../domain/live/kubevirt.ts';
-import { LIVE_KIND, LIVE_KUBEVIRT } from '../../domain/live/names.ts';
+import { LIVE_KIND, LIVE_KUBEVIRT, LIVE_LABEL } from '../../domain/live/names.ts';
 import { runLabels, type RunId } from '../run/names.ts';
 
 /** A volume of the VM that must be there, empty, before its guest arrives. */
@@ -182,6 +182,16 @@ const claimOf = (
     resources: { requests: { storage: size } },
   },
 });
+
+/** Describes a volume that is in the way of one of this VM: it may be in use, and have the newest data. `vm`: its uid. */
+export function inTheWay({ kind = '', metadata: { name, labels } }: KubernetesObject, vm: string): string {
+  const of = labels?.[LIVE_LABEL.vm];
+  if (of === undefined) return `a ${kind} ${name}, which no run made, is on the target: delete or rename it`;
+  return of === vm
+    ? `the ${kind} ${name} on the target is of an earlier run of this VM: delete it there if no VM uses it`
+    : `the ${kind} ${name} on the target is a disk of another VM that was moved: do not delete it. No disk that VMs share can be moved ` +
+        'with each of them: give this VM one of its own';
+}
 
 /** Returns the state of a volume on the target. A claim without a DataVolume waits for its consumer, so it is ready once it is there. */
 export function readiness(object: KubernetesObject): 'ready' | 'pending' | 'failed' {

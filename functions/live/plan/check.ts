@@ -12,7 +12,13 @@ import { UnknownCluster } from '../read/unknown-cluster.ts';
 import { ARCHIVED, planFindings } from '../findings/plan.ts';
 import { checkProvider, type Checking } from './check-referred.ts';
 import { hostsOf, reviewOf } from './requester-review.ts';
-import { RIGHT_TO_LIST_VMS, rightsToCheck, rightsToLook, rightsToNetworks } from './rights-needed.ts';
+import {
+  RIGHT_TO_LIST_VMS,
+  rightsToCheck,
+  rightsToLook,
+  rightsToNeighbours,
+  rightsToNetworks,
+} from './rights-needed.ts';
 import { writeFindings } from './write-findings.ts';
 
 /** Whether Forklift itself runs the plans of this cluster: two controllers would undo each other's conditions. */
@@ -63,7 +69,8 @@ async function lookAt(plan: Plan, checking: Checking): Promise<Found> {
   ]);
   if (unseen !== undefined) return refused(unseen);
   const hasMacs = !hosts.isTarget || (await review([RIGHT_TO_LIST_VMS])) === undefined;
-  return findingsOf(plan, { providers, maps, hasMacs }, hub);
+  const hasNeighbours = !hosts.isSource || (await review(rightsToNeighbours(plan))) === undefined;
+  return findingsOf(plan, { providers, maps, hasMacs, hasNeighbours }, hub);
 }
 
 const refused = (refusal: Finding): Found => ({ view: undefined, findings: [refusal] });

@@ -95,6 +95,10 @@ function rightsToFind({ id, namespace, name }: VmReference): Right[] {
   return [rightTo(name ? 'get' : 'list', LIVE_KIND.vm, { namespace, ...(name && { name }) })];
 }
 
+/** Rights to know the other VMs of the VMs' namespaces. Those of an entry without a namespace are known already. */
+export const rightsToNeighbours = ({ spec: { vms } }: Plan): Right[] =>
+  eachOnce(vms.flatMap(({ namespace }) => (namespace ? [rightTo('list', LIVE_KIND.vm, { namespace })] : [])));
+
 /** Rights to read the networks that a map names in its own cluster. */
 export function rightsToNetworks(map: NetworkMap, { isSource, isTarget }: Hosts): Right[] {
   const targets = map.spec.map.filter(({ destination }) => destination.type === 'multus');

@@ -4,6 +4,7 @@ import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import type { PlanView, SourceView, TargetView, VmView } from '../findings/plan-view.ts';
 import { neededVolumes } from '../on-target/volumes.ts';
 import { named } from '../../domain/live/reference.ts';
+import type { KubernetesObject } from '../../domain/objects.ts';
 import { inGroups } from '../../cluster/in-groups.ts';
 import { LISTED_WHOLE_LIMIT_RANGES } from '../../cluster/listed.ts';
 import type { ApiServer, Reader } from '../../kubernetes/cluster.ts';
@@ -19,6 +20,7 @@ import {
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../kubernetes/resources.ts';
 import type { FoundProvider } from './providers.ts';
 import { getOrUndefined, getIfServed, unlessForbidden, listIfServed } from './get.ts';
+import { readClaimUsers, readVolumes } from './listed-volumes.ts';
 import { macsOf, NAMED_VMS, VMS_BY_MAC } from './listed-vms.ts';
 import { readNetworks, readStorageClasses } from './names-in.ts';
 import { readDetails } from './plan-details.ts';
@@ -38,6 +40,8 @@ export interface Seen {
   readonly maps: PlanMaps;
   /** Whether MAC addresses of VMs of the whole target are compared. */
   readonly hasMacs: boolean;
+  /** Whether other VMs of the VMs' namespaces are named. */
+  readonly hasNeighbours: boolean;
 }
 
 export type PlanMaps = Pick<PlanView, 'networks' | 'storage'>;
@@ -49,7 +53,7 @@ export async function readPlanView(plan: Plan, seen: Seen, hub: Reader): Promise
   const [names, { hooks, missingAccounts }, sourceCluster, targetCluster] = await Promise.all([
     readNamesFor(seen.maps, apis),
     readHooks(plan, hub),
-    apis.source && orUnknown('source', readSourceView(plan, apis.source)),
+    apis.source && orUnknown('source', readSourceView(plan, apis.source, seen)),
     apis.target && orUnknown('destination', readTargetView(plan, apis.target, seen)),
   ]);
   return {
@@ -104,14 +108,20 @@ async function readHooks(plan: Plan, hub: Reader): Promise<Pick<PlanView, 'hooks
   };
 }
 
-async function readSourceView({ spec }: Plan, cluster: ApiServer): Promise<SourceView> {
+async function readSourceView(
+  { spec }: Plan,
+  cluster: ApiServer,
+  { hasNeighbours }: Pick<Seen, 'hasNeighbours'>,
+): Promise<SourceView> {
   const [id, kubevirt, version, vms] = await Promise.all([
     readId(cluster),
     readKubeVirt(cluster),
     cluster.version(),
     readVms(spec.vms, cluster),
   ]);
-  return { cluster: id, kubevirt, version, vms };
+  const namespaces = vms.flatMap(({ found }) => found).map(({ metadata }) => metadata.namespace ?? '');
+  const users = await readClaimUsers(cluster, [...new Set(namespaces)], hasNeighbours);
+  return { cluster: id, kubevirt, version, vms, users };
 }
 
 async function readTargetView(
@@ -120,10 +130,11 @@ async function readTargetView(
   { hasMacs }: Pick<Seen, 'hasMacs'>,
 ): Promise<TargetView> {
   const isNamed = targetNamespace !== '';
-  const [id, kubevirt, vms, limits, addressed] = await Promise.all([
+  const [id, kubevirt, vms, volumes, limits, addressed] = await Promise.all([
     readId(cluster),
     readKubeVirt(cluster),
     isNamed ? listIfServed(cluster.list(NAMED_VMS, { namespace: targetNamespace })) : [],
+    isNamed ? readVolumes(cluster, targetNamespace) : new Map<string, KubernetesObject>(),
     isNamed ? readLimits(targetNamespace, cluster) : NO_LIMITS,
     hasMacs ? listIfServed(cluster.list(VMS_BY_MAC, {})) : [],
   ]);
@@ -131,6 +142,7 @@ async function readTargetView(
     cluster: id,
     kubevirt,
     ...limits,
+    volumes,
     vms: new Map(vms.map((vm) => [vm.metadata.name, vm])),
     macs: new Map(
       addressed.flatMap((vm) =>

@@ -9,13 +9,14 @@ import {
   type StepDecision,
 } from '../run/decision.ts';
 import type { DataVolume } from '../../domain/live/kubevirt.ts';
-import { LIVE_KIND, LIVE_LABEL, LIVE_REASON } from '../../domain/live/names.ts';
+import { LIVE_KIND, LIVE_REASON } from '../../domain/live/names.ts';
 import { isOfRun } from '../run/names.ts';
 import type { RecordedRun, SourceSetup, TargetSetup } from '../run/snapshot.ts';
 import { waitAtMost } from '../run/waiting-since.ts';
 import { missingForVolumes } from '../on-target/volume-quota.ts';
 import {
   claimToBind,
+  inTheWay,
   neededVolumes,
   pendingMessage,
   readiness,
@@ -37,7 +38,7 @@ export function decide(snapshot: RecordedRun): StepDecision {
   const { volumes, quotas } = target.setup;
   const foreign = wanted.objects.flatMap((object) => foreignVolume(object, volumes, snapshot) ?? []);
   const [first] = foreign;
-  if (first !== undefined) return fail(LIVE_REASON.volumeFailed, inTheWay(first, snapshot));
+  if (first !== undefined) return fail(LIVE_REASON.volumeFailed, inTheWay(first, snapshot.run.vm));
   const missing = wanted.objects.filter((object) => found(object, volumes) === undefined);
   const lacks = missingForVolumes(missing, quotas);
   if (lacks !== '') {
@@ -92,15 +93,6 @@ const foreignVolume = (
     const isOfDataVolume = kind !== wanted.kind && owner?.kind === LIVE_KIND.dataVolume.kind;
     return !isOfDataVolume && !isOfRun({ metadata, ...volume }, run);
   });
-
-/** Describes the volume in the way: the disk of another VM may be in use. */
-function inTheWay({ kind = '', metadata: { name, labels } }: KubernetesObject, { run }: RecordedRun): string {
-  const of = labels?.[LIVE_LABEL.vm];
-  return of === undefined || of === run.vm
-    ? `a ${kind} ${name}, which this run did not make, is on the target: delete or rename it`
-    : `the ${kind} ${name} on the target is a disk of another VM that was moved: do not delete it. No disk that VMs share can be moved ` +
-        'with each of them: give this VM one of its own';
-}
 
 function bindAtOnce(
   own: readonly KubernetesObject[],

@@ -40,6 +40,7 @@ export const aSource = (different: Partial<SourceView> = {}): SourceView => ({
   kubevirt: KUBEVIRT,
   version: 'v1.34.1',
   vms: [aVmView()],
+  users: new Map(),
   ...different,
 });
 
@@ -47,6 +48,7 @@ export const aTarget = (different: Partial<TargetView> = {}): TargetView => ({
   cluster: 'target',
   kubevirt: KUBEVIRT,
   vms: new Map(),
+  volumes: new Map(),
   macs: new Map(),
   namespace: { metadata: metadata('target') },
   quotas: [],

@@ -26,7 +26,9 @@ describe.each([
   beforeEach(async () => {
     run = await ModelledRun.prepareReady();
     const source = run.models.source.admin;
-    const spec = { ...aVm().spec, runStrategy: 'Halted' as const };
+    const { template } = aVm().spec;
+    const own = { ...template, spec: { ...template.spec, volumes: [] } };
+    const spec = { ...aVm().spec, template: own, runStrategy: 'Halted' as const };
     const { object } = await source.create(VIRTUAL_MACHINES, { ...LIVE_KIND.vm, spec, metadata: AT });
     id = object.metadata.uid;
     await run.made(aReceiver(always), VIRTUAL_MACHINES, { id, name: 'old' });
