@@ -90,6 +90,10 @@ export const isTerminating = (error: unknown): error is ApiError =>
   error instanceof ApiError &&
   (error.status.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating');
 
+/** The API server does not accept the token. */
+export const isUnauthorized = (error: unknown): error is ApiError =>
+  error instanceof ApiError && error.code === 401;
+
 /** The account lacks a right. */
 export const isForbidden = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.code === 403;

@@ -38,6 +38,8 @@ export const LIVE_ANNOTATION = {
   clusters: 'live.mtq.kubevirt.io/clusters',
   /** Secret and the like on the target: the run that copied it there, by the uids of Migration and VM. */
   madeBy: 'live.mtq.kubevirt.io/made-by',
+  /** Plan, Provider: has it looked at again at once, whatever its value; `live` removes it then. */
+  refresh: 'live.mtq.kubevirt.io/refresh',
   /** VMIM on the target: how many minutes old it was when it was written, so that KubeVirt looks at it again. */
   touched: 'live.mtq.kubevirt.io/touched',
   /** Migration: its own uid gives its run up. The run leaves what it cannot undo or cannot read as it is, and removes its finalizers. */

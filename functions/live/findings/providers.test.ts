@@ -119,7 +119,7 @@ describe('a provider', () => {
 
   test('each problem says what to do', () => {
     const renew = view({ answer: { kind: 'unauthorized', message: 'Unauthorized' } });
-    expect(providerFindings(renew).at(-1)).toMatchObject({ suggestion: 'Renew the token in the Secret.' });
+    expect(providerFindings(renew).at(-1)).toMatchObject({ suggestion: 'Renew the token in Secret source.' });
     const label = providerFindings(withSecret({ labels: {} }));
     expect(label[0]).toMatchObject({ suggestion: 'Label the Secret live.mtq.kubevirt.io/provider=true.' });
   });

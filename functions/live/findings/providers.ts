@@ -117,7 +117,7 @@ const insecure = ({ secret }: ProviderView): Finding[] =>
       ]
     : [];
 
-function connection({ answer }: ProviderView): Finding[] {
+function connection({ answer, provider }: ProviderView): Finding[] {
   if (answer?.kind === 'ok')
     return [
       {
@@ -143,7 +143,7 @@ function connection({ answer }: ProviderView): Finding[] {
   const { kind, message } = answer;
   const suggestion =
     kind === 'unauthorized'
-      ? 'Renew the token in the Secret.'
+      ? `Renew the token in Secret ${named(provider.spec.secret ?? {}).name}.`
       : 'Give the service account of the token the roles that plans need.';
   return [critical(LIVE_CONDITION.connectionAuthFailed, 'Tested', { message, suggestion })];
 }

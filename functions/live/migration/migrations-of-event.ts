@@ -32,6 +32,7 @@ import {
 import { readProviders } from './start.ts';
 import { checkPlan, isForkliftHere, writeArchived } from '../plan/check.ts';
 import { checkHook, checkNetworkMap, checkProvider, checkStorageMap } from '../plan/check-referred.ts';
+import { endRefresh, isRefreshAsked } from '../plan/refresh.ts';
 import { checkMoved } from '../plan/check-moved.ts';
 import { readProvider, type FoundProvider } from '../read/providers.ts';
 import type { LiveContext } from '../context.ts';
@@ -120,6 +121,11 @@ async function releaseDeletedPlan(plan: Plan, context: LiveContext): Promise<voi
   await removeFinalizers({ migration: undefined, plan, providers }, context);
 }
 
+/** Whether the event says nothing new: Forklift runs the plan, or a run of it has seen its spec. */
+const isIgnored = (plan: Plan, isChange: boolean): boolean =>
+  (plan.spec.type !== 'live' && !hasFinalizer(plan)) ||
+  (isChange && !isRefreshAsked(plan) && isRunningPlanObserved(plan));
+
 async function afterPlanEvent(
   { namespace, name, isChange }: LiveRequest,
   context: LiveContext,
@@ -128,11 +134,11 @@ async function afterPlanEvent(
   const plan = await getOrUndefined(context.hub.get(PLANS, at));
   if (plan === undefined)
     return openMigrations(context.hub, (migration) => isOfPlan(migration, { metadata: at }));
-  if ((plan.spec.type !== 'live' && !hasFinalizer(plan)) || (isChange && isRunningPlanObserved(plan)))
-    return [];
+  if (isIgnored(plan, isChange)) return [];
   // `live`'s own writes to the plan come back as events too.
-  const isNew = !isChange || !isPlanObserved(plan);
+  const isNew = !isChange || isRefreshAsked(plan) || !isPlanObserved(plan);
   if (isNew) await checkIdlePlan(plan, context);
+  await endRefresh(context.hub, PLANS, plan);
   const mayGoOn = isNew || has(plan.status, LIVE_CONDITION.ready);
   return openMigrations(
     context.hub,
@@ -174,19 +180,24 @@ async function afterReferredEvent(
   const at = { namespace, name };
   if (await isForkliftHere(hub)) return [];
   const object = isChange ? await getOrUndefined(hub.get(type, at)) : undefined;
-  if (object !== undefined && isObserved(object)) {
+  if (object !== undefined && isObserved(object) && !isRefreshAsked(object)) {
     // A call may have checked a Provider, and ended before it removed the finalizers.
     if (isTerminating(object)) await releaseDeletedProvider(await readProvider(at, context), context);
     return [];
   }
   await check(at, context);
   const { items: plans } = await hub.list(plansThatName(at), {});
+  await checkPlans(plans, context);
+  if (type === PROVIDERS && object !== undefined) await endRefresh(hub, type, object);
+  return openMigrations(hub, (migration) => plans.some((plan) => isOfPlan(migration, plan)));
+}
+
+async function checkPlans(plans: readonly KubernetesObject[], context: LiveContext): Promise<void> {
   for (const { metadata } of plans) {
-    const plan = await getOrUndefined(hub.get(PLANS, metadata));
+    const plan = await getOrUndefined(context.hub.get(PLANS, metadata));
     // The plan's type may have changed since it was listed: then Forklift runs it.
     if (plan?.spec.type === 'live' && canStillRun(plan)) await checkPlan(plan, context);
   }
-  return openMigrations(hub, (migration) => plans.some((plan) => isOfPlan(migration, plan)));
 }
 
 /**

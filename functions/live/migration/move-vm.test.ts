@@ -172,6 +172,7 @@ async function moved(given: Given): Promise<unknown[]> {
     hubId: 'hub',
     now: NOW,
     clusters: { hub: hub.api, source: source.api, target: target.api },
+    providers: { source: undefined, destination: undefined },
   };
   const { decision, requeue } = await moveVm({ entry, shown, stop }, run, slowRounds());
   const what =

@@ -33,7 +33,6 @@ import { waitingSince } from '../run/waiting-since.ts';
 import { named } from '../../domain/live/reference.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import type { ApiServer, Reader, ResourceType } from '../../kubernetes/cluster.ts';
-import { describeError } from '../../kubernetes/errors.ts';
 import {
   CONFIG_MAPS,
   HOOKS,
@@ -46,8 +45,10 @@ import { apply, type Applied } from './apply.ts';
 import { decide, type RunDecision } from '../steps/decide.ts';
 import { getOrUndefined } from '../read/get.ts';
 import { wrongNamespace } from './wrong-namespace.ts';
+import type { PlanProviders } from '../read/plan-view.ts';
 import { readRun, type ClusterIds } from '../read/run.ts';
 import { BEGINNING, COPYING } from '../steps/itinerary.ts';
+import { waitForAnswer } from './cluster-unknown.ts';
 import { withdrawLateRecord } from './withdraw-late-record.ts';
 
 /** The context that the VMs of a Migration share. */
@@ -66,6 +67,7 @@ export interface RunContext {
   readonly hubId: string;
   readonly now: number;
   readonly clusters: Readonly<Record<Side, ApiServer>>;
+  readonly providers: PlanProviders;
 }
 
 /** A VM of the run, found on the source. */
@@ -86,9 +88,6 @@ export interface MoveResult {
   readonly requeue: boolean;
 }
 
-/** The step of a VM that has not begun. */
-export const FIRST_STEP = 'Validate';
-
 /**
  * Milliseconds for which one VM goes on in one event: the answer to the Broker must come in time. `live` writes the decision however long
  * the reading took, because each write has its precondition: otherwise a slow cluster would never get one.
@@ -103,19 +102,9 @@ export async function moveVm(vm: RunVm, run: RunContext, clock: Clock): Promise<
   try {
     return await moveUntilWait(vm, run, clock);
   } catch (error) {
-    const message = `nothing is known, so nothing is done: ${describeError(error)}`;
-    return { entry, decision: clusterUnknown(message, run.migration), requeue: false };
+    return { entry, decision: await waitForAnswer(error, run), requeue: false };
   }
 }
-
-/** The decision to do nothing, on either side. The step in the status stays. */
-export const clusterUnknown = (message: string, migration: PlanMigration): RunDecision => ({
-  ...wait(
-    LIVE_REASON.clusterUnknown,
-    `${message}. Only if a cluster is gone for good: ${breakGlassCommand(migration)}`,
-  ),
-  step: FIRST_STEP,
-});
 
 async function moveUntilWait(vm: RunVm, run: RunContext, clock: Clock): Promise<MoveResult> {
   const { entry } = vm;

@@ -6,6 +6,7 @@ import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_REASON } from '../../domain/live/
 import { hasOutbox } from '../run/outbox.ts';
 import { recordIn } from '../run/record.ts';
 import { hasEnded, isClosed, hasFinalizer, isLive } from '../run/state.ts';
+import type { RunDecision } from '../steps/decide.ts';
 import { runSettings } from '../run/settings.ts';
 import { isSameVm, stopOf } from '../run/stop.ts';
 import { named } from '../../domain/live/reference.ts';
@@ -35,7 +36,8 @@ import {
   removeFinalizers,
   type HeldObjects,
 } from './finalizers.ts';
-import { moveVm, clusterUnknown, type MoveResult, type RunContext, type RunVm } from './move-vm.ts';
+import { waitForClusterIds, waitForProviders } from './cluster-unknown.ts';
+import { moveVm, type MoveResult, type RunContext, type RunVm } from './move-vm.ts';
 import type { ClusterIds } from '../read/run.ts';
 import { postOutbox, writeRunStatus, type MigrationWithPlan } from './write-status.ts';
 import { isUnknown } from '../status/vm.ts';
@@ -249,8 +251,8 @@ async function moveVms(
 ): Promise<MoveResult[]> {
   const run = await readRunContext(held, context);
   const moved =
-    typeof run === 'string'
-      ? vms.map(({ entry }) => ({ entry, decision: clusterUnknown(run, held.migration), requeue: false }))
+    'kind' in run
+      ? vms.map(({ entry }) => ({ entry, decision: run, requeue: false }))
       : await moveWithinLimit(vms, run, context);
   const now = context.clock.now().getTime();
   return moved.map((one, index) => {
@@ -280,22 +282,20 @@ async function moveWithinLimit(
   );
 }
 
-/** Reads the context of the run; resolves with a text if the clusters cannot be read, which says why. */
-async function readRunContext(held: HeldObjects, { hub }: LiveContext): Promise<RunContext | string> {
+/** Reads the context of the run; resolves with the decision to wait if the clusters cannot be read. */
+async function readRunContext(held: HeldObjects, { hub }: LiveContext): Promise<RunContext | RunDecision> {
   const { migration, plan, providers } = held;
   const clusters = clustersOf(held, hub);
   const ids = clusterIdsOf(migration);
-  if (ids === undefined)
-    return `the annotation ${LIVE_ANNOTATION.clusters} of the Migration, which says the two clusters, was removed`;
-  if (clusters === undefined)
-    return 'a provider is gone, or something of its Secret is wrong: see the conditions of the Providers';
+  if (ids === undefined) return waitForClusterIds(LIVE_ANNOTATION.clusters, migration);
+  if (clusters === undefined) return waitForProviders(providers, migration);
   const [{ object, date }, maps, blockers] = await Promise.all([
     hub.get(NAMESPACES, { name: 'kube-system' }),
     readMaps(plan, hub),
     blockersOf(held, hub),
   ]);
   return {
-    ...{ plan, migration, clusters, ids, ...maps, blockers },
+    ...{ plan, migration, providers, clusters, ids, ...maps, blockers },
     settings: runSettings({
       source: providers.source?.provider.spec.settings,
       destination: providers.destination?.provider.spec.settings,

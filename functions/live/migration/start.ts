@@ -31,7 +31,7 @@ import type { RunDecision } from '../steps/decide.ts';
 import { getOrUndefined } from '../read/get.ts';
 import { addFinalizers, providersIn, removeFinalizers } from './finalizers.ts';
 import { OPEN_MIGRATIONS } from '../read/listed-forklift.ts';
-import { FIRST_STEP } from './move-vm.ts';
+import { FIRST_STEP } from './cluster-unknown.ts';
 import type { PlanProviders } from '../read/plan-view.ts';
 import type { ClusterIds } from '../read/run.ts';
 import { writeProblem, writeRunStatus, type MigrationWithPlan } from './write-status.ts';
