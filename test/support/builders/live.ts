@@ -70,7 +70,11 @@ export const aProvider = (name = 'source', ...changes: Change<Provider>[]): Prov
 
 /** The provider of the cluster that it is stored in. */
 export const aHost = (name = 'destination', ...changes: Change<Provider>[]): Provider =>
-  aProvider(name, (provider) => ({ ...provider, spec: { type: 'openshift', url: '' } }), ...changes);
+  aProvider(
+    name,
+    (provider) => ({ ...provider, spec: { type: 'openshift', url: '', secret: {} } }),
+    ...changes,
+  );
 
 /** Storage class `fast` is `gold` on the destination. */
 export const aStorageMap = (...changes: Change<StorageMap>[]): StorageMap =>

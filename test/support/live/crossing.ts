@@ -292,7 +292,7 @@ export class PlannedMove {
     const at = { namespace, name: side };
     const metadata = this.written(side);
     if (members[side].id === hub.id) {
-      await this.admin.create(PROVIDERS, { metadata, spec: { type: 'openshift', url: '' } });
+      await this.admin.create(PROVIDERS, { metadata, spec: { type: 'openshift', url: '', secret: {} } });
       return;
     }
     const { [side]: kubeconfig = members[side].controlPlane.adminKubeconfig } = access;
