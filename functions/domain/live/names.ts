@@ -296,6 +296,8 @@ export const LIVE_CONDITION = {
   noAddress: 'NoAddress',
   /** KubeVirt is older on the target than on the source. */
   versionsDiffer: 'VersionsDiffer',
+  /** Plan: fields that have no effect on live migrations. */
+  fieldsIgnored: 'FieldsIgnored',
   /** A VM of the plan has neither name nor id. */
   vmRefNotValid: 'VMRefNotValid',
   /** A VM of the plan is not on the source. */

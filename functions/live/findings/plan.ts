@@ -14,6 +14,7 @@ import { describeName } from '../run/describe.ts';
 import { clusterFindings } from './clusters.ts';
 import { gitOpsFindings } from './gitops.ts';
 import { planHookFindings } from './hooks.ts';
+import { ignoredFieldFindings } from './ignored-fields.ts';
 import { limitRangeFindings } from './limit-ranges.ts';
 import { networkMapFindings, storageMapFindings } from './maps.ts';
 import { quotaFindings } from './quota.ts';
@@ -38,6 +39,7 @@ export function planFindings(view: PlanView): readonly Finding[] {
     ...(inNamespace.length === 0 ? networksOfTarget(view) : []),
     ...clusterFindings(view),
     ...planHookFindings(view),
+    ...ignoredFieldFindings(plan),
     ...(isExecuting ? [] : ofVms(view)),
     ...movedFindings(plan.status?.migration?.vms),
   ];
