@@ -11,9 +11,12 @@ export interface Candidate extends VmView {
   readonly targetName: string;
 }
 
-/** Returns the name of the VM in the plan. */
-export const labelOf = ({ id, namespace, name }: PlanVm): string =>
-  name ? `${namespace ?? ''}/${name}` : (id ?? '');
+/** Returns how the plan names the VM: by name, by id, or by both. */
+export function labelOf({ id, namespace, name }: PlanVm): string {
+  const named = name && namespace ? `${namespace}/${name}` : (name ?? '');
+  if (!id) return named;
+  return named === '' ? `id ${id}` : `${named} with id ${id}`;
+}
 
 /** VMs of the plan that have not moved: a VM that has moved is where it shall be. */
 export const candidatesOf = ({ plan, sourceCluster }: PlanView): Candidate[] =>

@@ -54,3 +54,14 @@ test.each<[string, Accounts, string[], string[]]>([
   for (const { message } of findings)
     expect(message).toBe(`ServiceAccount '${missing.join()}' not found in namespace 'tenant'.`);
 });
+
+test('hooks that are missing are in one condition, each once, whatever VMs and steps name them', () => {
+  const both = (name: string): { step: 'PreHook' | 'PostHook'; hook: { name: string } }[] =>
+    (['PreHook', 'PostHook'] as const).map((step) => ({ step, hook: { name } }));
+  const vms = ['web', 'db'].map((name) => ({ name, hooks: [...both('gone'), ...both(''), ...both(name)] }));
+  const plan = aPlan((one) => ({ ...one, spec: { ...one.spec, vms } }));
+  const findings = planHookFindings(aPlanView({ plan, hooks: new Map([['tenant/web', aHook()]]) }));
+  expect(
+    findings.map(({ type, reason = '', items = [] }) => [type, reason, ...items].map(rawText).join(' ')),
+  ).toEqual(['HookNotValid NotFound tenant/ tenant/gone tenant/db']);
+});

@@ -1,4 +1,4 @@
-import { critical, findingOf, problemsIn, type Finding } from '../../domain/live/conditions.ts';
+import { findingOf, problemsIn, type Finding } from '../../domain/live/conditions.ts';
 import type { Hook, HookReference, Plan } from '../../domain/live/forklift.ts';
 import { accountOf } from '../run/hook-job.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
@@ -8,19 +8,39 @@ import { named } from '../../domain/live/reference.ts';
 
 const STEPS: readonly string[] = ['PreHook', 'PostHook'];
 
-/** Problems of the hooks that a plan's VMs name, each hook once. */
+/** Problems of the hooks that a plan's VMs name: one condition for each kind, with each hook once. */
 export function planHookFindings(view: PlanView): Finding[] {
-  const { plan, missingAccounts } = view;
-  const references = new Map(
-    plan.spec.vms
-      .flatMap(({ hooks: own = [] }) => own)
-      .map((each) => [`${each.step} ${keyOf(each, plan)}`, each]),
-  );
+  const { plan, hooks, missingAccounts } = view;
+  const references = plan.spec.vms.flatMap(({ hooks: own = [] }) => own);
+  const keysOf = (those: readonly HookReference[]): string[] => [
+    ...new Set(those.map((reference) => keyOf(reference, plan))),
+  ];
+  const ofSteps = references.filter(({ step }) => STEPS.includes(step));
+  const unset = keysOf(ofSteps.filter(({ hook }) => (hook.name ?? '') === ''));
+  const set = keysOf(ofSteps.filter(({ hook }) => (hook.name ?? '') !== ''));
+  const missing = set.filter((key) => !hooks.has(key));
   return [
-    ...[...references.values()].flatMap((reference) => findingsOf(reference, view)),
+    ...findingOf(keysOf(references.filter(({ step }) => !STEPS.includes(step))), {
+      ...{ type: LIVE_CONDITION.hookStepNotValid, reason: 'NotValid', message: 'Hook step not valid.' },
+      suggestion: 'Use PreHook or PostHook.',
+    }),
+    ...findingOf([...unset, ...missing], {
+      ...{ type: LIVE_CONDITION.hookNotValid, reason: missing.length > 0 ? 'NotFound' : 'NotSet' },
+      ...{ message: 'Hook not found.', suggestion: 'Create these Hooks, or name others.' },
+    }),
+    ...findingOf(
+      set.flatMap((key) => problemsOf(key, hooks.get(key))),
+      {
+        ...{ type: LIVE_CONDITION.hookNotReady, reason: 'NotValid' },
+        ...{ message: 'Hook does not have `Ready` condition.', suggestion: 'Correct these Hooks.' },
+      },
+    ),
     ...[...missingAccounts].flatMap((account) => accountFindings(account, view)),
   ];
 }
+
+const problemsOf = (key: string, hook: Hook | undefined): string[] =>
+  hook === undefined ? [] : problemsIn(hookFindings(hook)).map((problem) => `${key}: ${problem}`);
 
 /**
  * Service accounts of hooks that are missing. Forklift looks in the target namespace, where no pod of mtq runs: the pods of hooks run
@@ -50,38 +70,4 @@ function accountFindings(account: string, { plan, hooks }: PlanView): Finding[] 
 function keyOf({ hook }: HookReference, { metadata: { namespace: ofPlan = '' } }: Plan): string {
   const { namespace, name } = { namespace: ofPlan, ...named(hook) };
   return `${namespace}/${name}`;
-}
-
-function findingsOf(reference: HookReference, { plan, hooks }: PlanView): Finding[] {
-  const key = keyOf(reference, plan);
-  const items = [key];
-  if (!STEPS.includes(reference.step))
-    return [
-      critical(LIVE_CONDITION.hookStepNotValid, 'NotValid', {
-        message: 'Hook step not valid.',
-        suggestion: 'Use PreHook or PostHook.',
-        items,
-      }),
-    ];
-  const message = 'Hook not found.';
-  if ((reference.hook.name ?? '') === '')
-    return [critical(LIVE_CONDITION.hookNotValid, 'NotSet', { message, suggestion: 'Name a Hook.', items })];
-  const hook = hooks.get(key);
-  if (hook === undefined)
-    return [
-      critical(LIVE_CONDITION.hookNotValid, 'NotFound', {
-        message,
-        suggestion: `Create the Hook ${key}.`,
-        items,
-      }),
-    ];
-  return findingOf(
-    problemsIn(hookFindings(hook)).map((problem) => `${key}: ${problem}`),
-    {
-      type: LIVE_CONDITION.hookNotReady,
-      reason: 'NotValid',
-      message: 'Hook does not have `Ready` condition.',
-      suggestion: `Correct the Hook ${key}.`,
-    },
-  );
 }

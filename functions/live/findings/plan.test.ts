@@ -189,6 +189,17 @@ describe('what keeps a plan from running', () => {
       view({ sourceCluster: aSource({ vms: [aVmView({ found: [] })] }) }),
       'VMNotFound NotFound vms/web',
     ],
+    ...(
+      [
+        [{ name: 'web' }, 'web'],
+        [{ id: 'b2a5' }, 'id b2a5'],
+        [{ id: 'b2a5', namespace: 'vms', name: 'web' }, 'vms/web with id b2a5'],
+      ] satisfies [PlanVm, string][]
+    ).map(([entry, shown]): [string, PlanView, string] => [
+      `a VM that is gone, which the plan names ${shown}`,
+      view({ sourceCluster: aSource({ vms: [aVmView({ found: [] })] }) }, vms(entry)),
+      `VMNotFound NotFound ${shown}`,
+    ]),
   ])('%s', (_what, one, wanted) => {
     expect(summary(one)).toEqual([wanted.trim()]);
     for (const { suggestion } of planFindings(one)) expect(suggestion).toMatch(/^[A-Z].*\.$/);
@@ -387,7 +398,7 @@ describe('VMs', () => {
       two(web ?? {}, { name: 'db', targetName: 'web' }, [db]),
       'DuplicateVM NotUnique vms/db',
     ],
-    ['an entry that fits two', two(web ?? {}, { name: 'db' }, [db, aVm()]), 'DuplicateVM Ambiguous /db'],
+    ['an entry that fits two', two(web ?? {}, { name: 'db' }, [db, aVm()]), 'DuplicateVM Ambiguous db'],
   ])('%s', (_what, one, wanted) => {
     expect(summary(one)).toEqual([wanted]);
   });

@@ -371,8 +371,14 @@ describe('what Forklift’s users see', () => {
     [
       'failed, with something left',
       [ended('Failed', { leftovers: ['VirtualMachine target/web'] })],
-      ...(['100%', '0 of 1 VMs moved; web: why; left over: VirtualMachine target/web'] as const),
+      ...(['0%', '0 of 1 VMs moved; web: why; left over: VirtualMachine target/web'] as const),
     ],
+    [
+      'failed on its way',
+      [wait('EnsureResources'), ended('Failed')],
+      ...(['30%', '0 of 1 VMs moved; web: why'] as const),
+    ],
+    ['canceled', [wait('EnsureResources'), ended('Canceled')], '30%', '0 of 1 VMs moved'],
   ])('in one line: %s', (_what, ...[passes, progress, message]) => {
     expect(last(passes).migrationStatus).toMatchObject({ progress, message });
   });

@@ -33,7 +33,7 @@ export function summaryOf(
   const started = status?.started ?? (mayStart || isOver ? time : undefined);
   const completed = status?.completed ?? (isOver ? time : undefined);
   const end = completed === undefined ? undefined : endOfAll(vms);
-  const percents = vms.map((vm) => (vm.completed === undefined ? percentOf(vm.pipeline) : 100));
+  const percents = vms.map((vm) => (endOf(vm) === 'Succeeded' ? 100 : percentOf(vm.pipeline)));
   const sum = percents.reduce((total, percent) => total + percent, 0);
   const progress = `${String(vms.length === 0 ? 100 : Math.floor(sum / vms.length))}%`;
   return { started, completed, end, vms, progress, message: runMessage(vms, end) };
