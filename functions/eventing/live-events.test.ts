@@ -14,7 +14,27 @@ const answer = (cause: string): CloudEvent<unknown> =>
 describe('toLiveRequest', () => {
   test('reads an ApiServerSource’s reference from its attributes', () => {
     const type = 'dev.knative.apiserver.ref.update';
-    expect(toLiveRequest(event(type, ABOUT))).toEqual({ type, id: 'id', ...ABOUT, isChange: true });
+    expect(toLiveRequest(event(type, ABOUT))).toEqual({
+      ...{ type, id: 'id', ...ABOUT, isChange: true, runs: [] },
+    });
+  });
+
+  test.each<[string, unknown, readonly object[]]>([
+    [
+      'those of the watcher',
+      [{ namespace: 'plans', name: 'move-1' }],
+      [{ namespace: 'plans', name: 'move-1' }],
+    ],
+    ['none with a name that leads elsewhere', [{ namespace: 'plans', name: '../secrets' }], []],
+    [
+      'none of more than it takes',
+      Array.from({ length: 101 }, () => ({ namespace: 'plans', name: 'a' })),
+      [],
+    ],
+    ['none where the data has none', undefined, []],
+  ])('reads which Migrations go on by it: %s', (_which, runs, wanted) => {
+    const request = toLiveRequest(event('dev.knative.apiserver.ref.update', { ...ABOUT, data: { runs } }));
+    expect(request.runs).toEqual(wanted);
   });
 
   test('reads back its own answer', () => {

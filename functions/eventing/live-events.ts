@@ -4,6 +4,7 @@ import { dnsLabel, dnsSubdomain } from '../domain/dns-name.ts';
 import { sourceOf } from '../domain/names.ts';
 import { BadEvent } from './cloud-events.ts';
 import * as z from '../runtime/zod.ts';
+import type { NamedReference } from '../domain/live/forklift.ts';
 import type { KubernetesObject } from '../domain/objects.ts';
 
 /** What an event is about: only a hint where to look. */
@@ -15,6 +16,8 @@ export interface LiveRequest {
   readonly name: string;
   /** The event only says that an object has changed, which `live` may have done itself. */
   readonly isChange: boolean;
+  /** The Migrations that go on by it, as the watcher of the clusters knows them; none: `live` looks for them. */
+  readonly runs: readonly Required<NamedReference>[];
 }
 
 const reference = z.object({
@@ -27,18 +30,26 @@ const ownData = z.extend(reference, {
   kind: z.enum([FORKLIFT_KIND.plan.kind, FORKLIFT_KIND.migration.kind]),
 });
 
+/** Maximum of the Migrations of one event: a VM has one run, and others that wait for its end. */
+const MAX_RUNS = 100;
+const runsOf = z.object({
+  runs: z.array(z.object({ namespace: dnsLabel, name: dnsSubdomain })).check(z.maxLength(MAX_RUNS)),
+});
+
 const OWN: readonly string[] = Object.values(LIVE_EVENT);
 const REFERENCES: readonly string[] = Object.values(REFERENCE_EVENT);
 
 /** Reads an event of an ApiServerSource or the watcher by the attributes, an own event by the data. Throws BadEvent. */
 export function toLiveRequest({ type, id, data, ...attributes }: CloudEvent<unknown>): LiveRequest {
-  if (OWN.includes(type)) return { type, id, ...parsed(ownData, data, `data of ${type}`), isChange: false };
+  if (OWN.includes(type))
+    return { type, id, ...parsed(ownData, data, `data of ${type}`), isChange: false, runs: [] };
   if (REFERENCES.includes(type))
     return {
       type,
       id,
       ...parsed(reference, attributes, `event ${type}`),
       isChange: type !== REFERENCE_EVENT.add,
+      runs: runsOf.safeParse(data).data?.runs ?? [],
     };
   throw new BadEvent(`live does not handle ${type}`);
 }
@@ -102,17 +113,20 @@ export interface Referred {
   readonly type: { readonly apiVersion: string; readonly kind: string; readonly plural: string };
   /** The uid of the namespace kube-system of the object's cluster. */
   readonly cluster: string;
+  /** The Migrations that go on by it. */
+  readonly runs: readonly Required<NamedReference>[];
 }
 
 /**
  * An event like an ApiServerSource's in mode Reference (facts/knative.md §1.2): which object, and nothing of it but its phase. The extension
- * `mtqcluster` says in which cluster it is.
+ * `mtqcluster` says in which cluster it is; its data, which Migrations go on by it.
  */
 export function referenceEventOf({
   change,
   object,
   type,
   cluster,
+  runs,
 }: Referred): CloudEvent<Record<string, unknown>> {
   const { apiVersion, kind, plural } = type;
   const { name, namespace, uid, resourceVersion } = object.metadata;
@@ -124,7 +138,7 @@ export function referenceEventOf({
     subject: `/apis/${apiVersion}${where}/${plural}/${name}`,
     id: [cluster, uid, resourceVersion, change].join('/'),
     datacontenttype: 'application/json',
-    data: { kind, namespace, name, apiVersion, uid, resourceVersion },
+    data: { kind, namespace, name, apiVersion, uid, resourceVersion, runs: runs.slice(0, MAX_RUNS) },
     ...{ kind, name, apiversion: apiVersion, mtqcluster: cluster, resourceversion: resourceVersion },
     ...(namespace === undefined ? {} : { namespace }),
     ...(typeof phase === 'string' && phase !== '' && phase.length <= MAX_PHASE ? { phase } : {}),

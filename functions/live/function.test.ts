@@ -42,7 +42,10 @@ function functionOf(ways: readonly string[]): Function {
   return {
     check: async (name) => {
       const object = { metadata: { ...metadata(name), namespace: 'tenant' } };
-      await handle({}, referenceEventOf({ change: 'add', object, type: PROVIDERS, cluster: 'hub' }));
+      await handle(
+        {},
+        referenceEventOf({ change: 'add', object, type: PROVIDERS, cluster: 'hub', runs: [] }),
+      );
       return name;
     },
     shown: (name) =>

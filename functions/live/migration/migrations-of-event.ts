@@ -1,6 +1,6 @@
 import { has } from '../../domain/live/conditions.ts';
 import type { NamedReference, Plan, PlanMigration } from '../../domain/live/forklift.ts';
-import { FORKLIFT_KIND, LIVE_CONDITION, LIVE_KIND } from '../../domain/live/names.ts';
+import { FORKLIFT_KIND, LIVE_CONDITION } from '../../domain/live/names.ts';
 import { named } from '../../domain/live/reference.ts';
 import {
   hasEnded,
@@ -51,7 +51,8 @@ export async function migrationsOfEvent(
   if (kind === FORKLIFT_KIND.plan.kind) return afterPlanEvent(request, context);
   const referred = REFERRED.find(({ type }) => type.kind === kind);
   if (referred !== undefined) return afterReferredEvent(request, referred, context);
-  return openMigrations(context.hub, (migration) => isAffected(migration, request));
+  if (request.runs.length > 0) return request.runs;
+  return openMigrations(context.hub, (migration) => isNamedAfter(migration, request));
 }
 
 /** A kind that plans name. */
@@ -200,17 +201,9 @@ async function checkPlans(plans: readonly KubernetesObject[], context: LiveConte
   }
 }
 
-/**
- * Whether the object belongs to the Migration. The run names its objects after its Migration's uid; the VM, its VMI and its volumes have
- * the VM's name.
- */
-function isAffected({ metadata, status }: PlanMigration, { kind, name }: LiveRequest): boolean {
-  if (name.startsWith(`live-${metadata.uid}-`)) return true;
-  const isNamedByVm =
-    kind.startsWith(LIVE_KIND.vm.kind) &&
-    (status?.vms ?? []).some((vm) => vm.name === name || vm.targetName === name);
-  return isNamedByVm || kind === LIVE_KIND.dataVolume.kind;
-}
+/** Whether the run has made the object, such as the Job of a hook: its name has the Migration's uid. */
+const isNamedAfter = ({ metadata }: PlanMigration, { name }: LiveRequest): boolean =>
+  name.startsWith(`live-${metadata.uid}-`);
 
 /** Returns the Migrations that run, or wait to begin. */
 async function openMigrations(

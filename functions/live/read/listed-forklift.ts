@@ -6,14 +6,13 @@ import type {
   Plan,
   PlanMigration,
   StorageMap,
-  VmStatus,
 } from '../../domain/live/forklift.ts';
 import { LIVE_ANNOTATION, LIVE_FINALIZER } from '../../domain/live/names.ts';
 import { hasEnded, hasFinalizer } from '../run/state.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import type { ListedType, ResourceType } from '../../kubernetes/cluster.ts';
 import { PLAN_MIGRATIONS, PLANS, PROVIDERS } from '../../kubernetes/live-resources.ts';
-import { PARSED, trimmed, type Keep } from '../../kubernetes/trim.ts';
+import { trimmed, type Keep } from '../../kubernetes/trim.ts';
 
 /*
  * Lists of the whole cluster. Any tenant may make any number of these objects, each as long as a request, and the runs of all others need
@@ -41,22 +40,13 @@ const OPEN_MIGRATION: Keep<PlanMigration> = {
   },
 };
 
-/** Keeps the names of a VM. Only `live` writes them, so their number is limited by the size of its own status. */
-const namesOf = ({ name, targetName }: VmStatus): VmStatus => ({ name, targetName }) as VmStatus;
-
-/** Migrations that run or may still begin: their order, their needs, and the names of their VMs. */
+/** Migrations that run or may still begin: their order and their needs. */
 export const OPEN_MIGRATIONS: ListedType<PlanMigration> = {
   ...PLAN_MIGRATIONS,
   trim: (whole) => {
     if (hasEnded(whole)) return undefined;
     const finalizers = hasFinalizer(whole) ? [LIVE_FINALIZER] : [];
-    const { object, size } = trimmed(OPEN_MIGRATION, {
-      ...whole,
-      metadata: { ...whole.metadata, finalizers },
-    });
-    const vms = (whole.status?.vms ?? []).map(namesOf);
-    const withNames = { ...object, status: { ...object.status, vms } };
-    return { object: withNames, size: size + PARSED * JSON.stringify(vms).length };
+    return trimmed(OPEN_MIGRATION, { ...whole, metadata: { ...whole.metadata, finalizers } });
   },
 };
 

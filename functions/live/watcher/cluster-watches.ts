@@ -7,7 +7,7 @@ import { describeError } from '../../kubernetes/errors.ts';
 import { follow } from '../../kubernetes/follow.ts';
 import { DATA_VOLUMES, VIRTUAL_MACHINES, VMIMS, WHOLE_VMIS } from '../../kubernetes/live-resources.ts';
 import { LatestPosts, type LatestPostsOptions } from './latest-posts.ts';
-import type { Wanted } from './wanted.ts';
+import type { RunAt, Wanted } from './wanted.ts';
 import { whatCounts } from './what-counts.ts';
 
 /** Kinds that are watched by mtq's label. The Jobs of hooks have a source of their own in the cluster of the plans. */
@@ -27,6 +27,7 @@ export class ClusterWatches {
   readonly #posts: LatestPosts;
   readonly #watches = new Map<string, AbortController>();
   readonly #running = new Set<Promise<void>>();
+  #wanted: Wanted = { namespaces: new Set(), runs: new Map(), vms: new Map() };
 
   constructor(options: ClusterWatchesOptions) {
     this.#options = options;
@@ -39,6 +40,7 @@ export class ClusterWatches {
 
   /** Starts and stops watches, so that exactly these objects are watched. */
   watch(objects: Wanted): void {
+    this.#wanted = objects;
     const wanted = selectionsOf(objects);
     for (const [key, stop] of this.#watches) if (!wanted.has(key)) this.#end(key, stop);
     for (const [key, selected] of wanted) if (!this.#watches.has(key)) this.#begin(key, selected);
@@ -62,10 +64,14 @@ export class ClusterWatches {
     this.#running.add(running);
   }
 
-  async #follow({ type, where, absent }: Selected, signal: AbortSignal): Promise<void> {
+  async #follow(selected: Selected, signal: AbortSignal): Promise<void> {
     const { cluster, clock, log, id } = this.#options;
-    const say = (change: Referred['change'], object: KubernetesObject): void =>
-      this.#posts.add(object.metadata.uid, referenceEventOf({ change, object, type, cluster: id }));
+    const { type, where, absent } = selected;
+    const say = (change: Referred['change'], object: KubernetesObject): void => {
+      const runs = this.#runsOf(selected, object);
+      if (runs.length === 0) return;
+      this.#posts.add(object.metadata.uid, referenceEventOf({ change, object, type, cluster: id, runs }));
+    };
     const seen = new Seen(say, () => absent?.(clock.now().getTime()));
     await follow(
       cluster,
@@ -79,11 +85,20 @@ export class ClusterWatches {
       },
     );
   }
+
+  /** Returns the Migrations that go on by the object; none if a run that is over has left it. */
+  #runsOf({ vm }: Selected, { metadata }: KubernetesObject): readonly RunAt[] {
+    if (vm !== undefined) return this.#wanted.vms.get(vm) ?? [];
+    const run = this.#wanted.runs.get(metadata.labels?.[LIVE_LABEL.migration] ?? '');
+    return run === undefined ? [] : [run];
+  }
 }
 
 interface Selected {
   readonly type: ResourceType;
   readonly where: Selection;
+  /** `namespace/name` of the VM; left out: objects with mtq's label. */
+  readonly vm?: string;
   /**
    * Returns a VMI that the first list lacks. It may have gone a moment before, while this process started, without any other event. `now`:
    * milliseconds.
@@ -99,10 +114,10 @@ function selectionsOf({ namespaces, vms }: Wanted): ReadonlyMap<string, Selected
       return [`${type.plural} ${namespace}`, { type, where }];
     }),
   );
-  const named = [...vms].flatMap((vm) =>
+  const named = [...vms.keys()].flatMap((vm) =>
     NAMED.map((type): [string, Selected] => {
       const [namespace = '', name = ''] = vm.split('/');
-      const selected = { type, where: { namespace, fieldSelector: `metadata.name=${name}` } };
+      const selected = { vm, type, where: { namespace, fieldSelector: `metadata.name=${name}` } };
       if (type !== WHOLE_VMIS) return [`${type.plural} ${vm}`, selected];
       const absent = (now: number): KubernetesObject => ({
         metadata: { namespace, name, uid: vm, resourceVersion: String(now), creationTimestamp: '' },
@@ -164,13 +179,18 @@ class Seen {
   }
 }
 
-const bare = ({
+function bare({
   name,
   namespace,
   uid,
   resourceVersion,
   creationTimestamp,
-}: KubernetesObject['metadata']): KubernetesObject['metadata'] => ({
-  ...{ name, uid, resourceVersion, creationTimestamp },
-  ...(namespace === undefined ? {} : { namespace }),
-});
+  labels,
+}: KubernetesObject['metadata']): KubernetesObject['metadata'] {
+  const run: unknown = labels?.[LIVE_LABEL.migration];
+  return {
+    ...{ name, uid, resourceVersion, creationTimestamp },
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(typeof run === 'string' && run.length <= MAX_NAME ? { labels: { [LIVE_LABEL.migration]: run } } : {}),
+  };
+}

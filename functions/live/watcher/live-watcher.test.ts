@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { aPlan, aPlanMigration } from '../../../test/support/builders/live.ts';
 import { inNamespace, seconds } from '../../../test/support/builders/object.ts';
-import { FORKLIFT_KIND } from '../../domain/live/names.ts';
+import { FORKLIFT_KIND, LIVE_LABEL } from '../../domain/live/names.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import type { Cluster, ResourceType, WatchEvent, WatchFrom } from '../../kubernetes/cluster.ts';
 import { Unreachable } from '../../kubernetes/errors.ts';
@@ -41,10 +41,11 @@ const aCluster = (watch: Watch, items: Readonly<Record<string, readonly Kubernet
     watch,
   }) as unknown as Cluster;
 
+const labels = { [LIVE_LABEL.migration]: aPlanMigration().metadata.uid };
 const aVmim = (name: string): WatchEvent<never> =>
   ({
     type: 'ADDED',
-    object: { metadata: { name, namespace: 'vms', uid: name, resourceVersion: '2' } },
+    object: { metadata: { name, namespace: 'vms', uid: name, resourceVersion: '2', labels } },
   }) as WatchEvent<never>;
 
 let stopping: AbortController;

@@ -82,7 +82,36 @@ const CASES: Record<string, Case> = {
 test.each(Object.entries(CASES))('%s', (_, { plan = aPlan(), migrations, want }) => {
   const got = wantedBy(migrations, plan).map(({ provider, namespaces, vms }) => [
     provider.name,
-    { namespaces: [...namespaces].sort(), vms: [...vms].sort() },
+    { namespaces: [...namespaces].sort(), vms: [...vms.keys()].sort() },
   ]);
   expect(Object.fromEntries(got)).toEqual(want);
+});
+
+test('each Migration is named with its own objects, also where VMs of several namespaces have one name', () => {
+  const of = (name: string, ...vms: VmStatus[]): PlanMigration => {
+    const migration = running(...vms);
+    return { ...migration, metadata: { ...migration.metadata, name, uid: `uid-of-${name}` } };
+  };
+  const [onSource, onTarget] = wantedBy(
+    [
+      of('one', vm({ namespace: 'a' })),
+      of('two', vm({ namespace: 'b', targetName: 'web2' })),
+      of('third', vm({ namespace: 'b' })),
+    ],
+    aPlan(),
+  );
+  const named = (...names: string[]): object[] => names.map((name) => ({ namespace: 'tenant', name }));
+  expect(Object.fromEntries(onSource?.vms ?? [])).toEqual({
+    'a/web': named('one'),
+    'b/web': named('two', 'third'),
+  });
+  expect(Object.fromEntries(onTarget?.vms ?? [])).toEqual({
+    'target/web': named('one', 'third'),
+    'target/web2': named('two'),
+  });
+  const uids = ['one', 'two', 'third'].map((name) => [`uid-of-${name}`, { namespace: 'tenant', name }]);
+  for (const { runs = new Map() } of [onSource, onTarget].map(
+    (one) => one ?? {},
+  ) as Partial<WantedOfProvider>[])
+    expect([...runs]).toEqual(uids);
 });

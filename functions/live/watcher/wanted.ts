@@ -3,12 +3,17 @@ import type { NamedReference, Plan, PlanMigration } from '../../domain/live/fork
 import { named } from '../../domain/live/reference.ts';
 import { hasOpenRun, livePlanOf, vmsUnderWay } from '../run/state.ts';
 
-/** Objects to watch in one cluster. */
+/** A Migration, as events name it. */
+export type RunAt = Required<NamedReference>;
+
+/** Objects to watch in one cluster, with the Migrations that go on by them. */
 export interface Wanted {
   /** Namespaces of the objects with mtq's label. */
   readonly namespaces: ReadonlySet<string>;
-  /** "namespace/name" of the VMs on their way, and of their VMIs. */
-  readonly vms: ReadonlySet<string>;
+  /** The Migrations by uid, which the label has. */
+  readonly runs: ReadonlyMap<string, RunAt>;
+  /** The Migrations of each VM on its way, and of its VMI, by `namespace/name` of the VM. */
+  readonly vms: ReadonlyMap<string, readonly RunAt[]>;
 }
 
 export interface WantedOfProvider extends Wanted {
@@ -31,11 +36,20 @@ export function wantedOf(migrations: readonly PlanMigration[], plans: readonly P
 
 export const both = (one: Wanted | undefined, other: Wanted): Wanted => ({
   namespaces: new Set([...(one?.namespaces ?? []), ...other.namespaces]),
-  vms: new Set([...(one?.vms ?? []), ...other.vms]),
+  runs: new Map([...(one?.runs ?? []), ...other.runs]),
+  vms: new Map([
+    ...(one?.vms ?? []),
+    ...[...other.vms].map(([vm, runs]): [string, readonly RunAt[]] => [
+      vm,
+      [...(one?.vms.get(vm) ?? []), ...runs],
+    ]),
+  ]),
 });
 
 function ofRun(migration: PlanMigration, { metadata, spec }: Plan): WantedOfProvider[] {
   const { provider, targetNamespace } = spec;
+  const { namespace: ofMigration = '', name: nameOfMigration, uid } = migration.metadata;
+  const run: RunAt = { namespace: ofMigration, name: nameOfMigration };
   const onSource: string[] = [];
   const onTarget: string[] = [];
   for (const { namespace = '', name = '', newName, targetName } of vmsUnderWay(migration)) {
@@ -44,13 +58,14 @@ function ofRun(migration: PlanMigration, { metadata, spec }: Plan): WantedOfProv
     onTarget.push(`${targetNamespace}/${[newName, targetName].find(Boolean) ?? name}`);
   }
   const sources = onSource.map((vm) => vm.split('/')[0] ?? '');
+  const wantedIn = (namespaces: readonly string[], vms: readonly string[]): Wanted => ({
+    namespaces: new Set(namespaces),
+    runs: new Map([[uid, run]]),
+    vms: new Map(vms.map((vm) => [vm, [run]])),
+  });
   return [
-    { provider: at(provider.source, metadata), namespaces: new Set(sources), vms: new Set(onSource) },
-    {
-      provider: at(provider.destination, metadata),
-      namespaces: new Set([targetNamespace]),
-      vms: new Set(onTarget),
-    },
+    { provider: at(provider.source, metadata), ...wantedIn(sources, onSource) },
+    { provider: at(provider.destination, metadata), ...wantedIn([targetNamespace], onTarget) },
   ];
 }
 

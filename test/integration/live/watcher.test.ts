@@ -67,8 +67,8 @@ async function sent(attributes: Sent): Promise<Sent> {
 const written = <T extends KubernetesObject>({ metadata, ...object }: T): T =>
   ({ ...object, metadata: { name: metadata.name, namespace: metadata.namespace } }) as T;
 
-/** The run of the plan, under way with its VM `web`, which goes from the other cluster to the hub. */
-async function startRun(): Promise<void> {
+/** Resolves with the uid of the run of the plan, under way with its VM `web`, which goes from the other cluster to the hub. */
+async function startRun(): Promise<string> {
   await hub.create(PLANS, written(aPlan()));
   const { object } = await hub.create(PLAN_MIGRATIONS, {
     ...written(aPlanMigration()),
@@ -77,6 +77,7 @@ async function startRun(): Promise<void> {
   const vm = { namespace: 'vms', name: 'web', phase: 'CreateTargetMigration', pipeline: [] };
   const status = { started: seconds(0), vms: [{ ...vm, started: seconds(0) }] };
   await hub.replace(PLAN_MIGRATIONS, { ...object, status }, { subresource: 'status' });
+  return object.metadata.uid;
 }
 
 async function endRun(): Promise<void> {
@@ -101,12 +102,13 @@ test('what changes in another cluster is posted while a run is under way, and no
   });
   running = watcher.run(stopping.signal);
   await other.create(VMS, newVirtualMachine({ namespace: 'vms', name: 'web', claims: [] }));
-  await startRun();
+  const runUid = await startRun();
   const found = await sent({ kind: 'VirtualMachine' });
   expect(found).toMatchObject({
     type: REFERENCE_EVENT.add,
     source: '/mtq/live-watcher',
     ...{ kind: 'VirtualMachine', namespace: 'vms', name: 'web', mtqcluster: id },
+    data: expect.objectContaining({ runs: [{ namespace: 'tenant', name: 'migration' }] }),
   });
   expect(JSON.stringify(found)).not.toContain('template');
   // Its VMI may have gone before the watch began.
@@ -114,7 +116,7 @@ test('what changes in another cluster is posted while a run is under way, and no
 
   // Ours by its label, and one that is not.
   const ours = newMigration({ namespace: 'vms', name: 'live-run', vmi: 'web' });
-  const labels = { ...ours.metadata.labels, [LIVE_LABEL.migration]: 'uid-of-migration' };
+  const labels = { ...ours.metadata.labels, [LIVE_LABEL.migration]: runUid };
   await other.create(FULL_MIGRATIONS, newMigration({ namespace: 'vms', name: 'foreign', vmi: 'web' }));
   await other.create(FULL_MIGRATIONS, { ...ours, metadata: { ...ours.metadata, labels } });
   await sent({ name: 'live-run', type: REFERENCE_EVENT.add });

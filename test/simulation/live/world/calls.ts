@@ -226,7 +226,7 @@ async function passOf(hub: Hub, context: LiveContext): Promise<ReconcileResult> 
   for (const { kind = '', metadata } of hub.isReleased ? hub.going : []) {
     const { namespace = '', name } = metadata;
     await migrationsOfEvent(
-      { namespace, name, type: LIVE_EVENT.resync, id: 'sweep', kind, isChange: false },
+      { namespace, name, type: LIVE_EVENT.resync, id: 'sweep', kind, isChange: false, runs: [] },
       context,
     );
   }

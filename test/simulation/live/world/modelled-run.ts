@@ -166,7 +166,14 @@ export class ModelledRun {
   ): Promise<void> {
     const id = this.#nextId();
     const object = { metadata: { ...at(name), uid: name, resourceVersion: id, creationTimestamp: '' } };
-    await this.#send(referenceEventOf({ change, object, type: TYPE_OF[kind], cluster: 'hub' }));
+    await this.#send(referenceEventOf({ change, object, type: TYPE_OF[kind], cluster: 'hub', runs: [] }));
+  }
+
+  /** The watcher's event of the VM on the source. */
+  async changedThere(...runs: readonly string[]): Promise<void> {
+    const object = { metadata: { ...VM, uid: 'vm', resourceVersion: this.#nextId(), creationTimestamp: '' } };
+    const about = { change: 'update', object, type: VIRTUAL_MACHINES, cluster: 'source' } as const;
+    await this.#send(referenceEventOf({ ...about, runs: runs.map(at) }));
   }
 
   async migration(): Promise<PlanMigration> {
@@ -419,6 +426,7 @@ const TYPE_OF = {
 } as const;
 const HOLDABLE: readonly ResourceType[] = [PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS];
 
+const VM = { namespace: 'vms', name: 'web' };
 const at = (name: string): { namespace: string; name: string } => ({ namespace: NAMESPACE, name });
 
 async function createNamespace({ admin, server }: Model, name: string): Promise<void> {
