@@ -6,6 +6,7 @@ import { liveEvent, toLiveRequest } from './live-events.ts';
 const event = (type: string, rest: Record<string, unknown>): CloudEvent<unknown> =>
   new CloudEvent<unknown>({ id: 'id', source: 'https://127.0.0.1', type, ...rest });
 
+const SEEN = { uid: 'uid', resourceVersion: '7' };
 const ABOUT = { kind: 'Migration', namespace: 'plans', name: 'move-1' };
 
 const answer = (cause: string): CloudEvent<unknown> =>
@@ -33,8 +34,11 @@ describe('toLiveRequest', () => {
     ],
     ['none where the data has none', undefined, []],
   ])('reads which Migrations go on by it: %s', (_which, runs, wanted) => {
-    const request = toLiveRequest(event('dev.knative.apiserver.ref.update', { ...ABOUT, data: { runs } }));
+    const request = toLiveRequest(
+      event('dev.knative.apiserver.ref.update', { ...ABOUT, mtqcluster: 'there', data: { ...SEEN, runs } }),
+    );
     expect(request.runs).toEqual(wanted);
+    expect(request.seen).toEqual(wanted.length > 0 ? { cluster: 'there', ...SEEN } : undefined);
   });
 
   test('reads back its own answer', () => {

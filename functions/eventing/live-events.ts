@@ -18,7 +18,20 @@ export interface LiveRequest {
   readonly isChange: boolean;
   /** The Migrations that go on by it, as the watcher of the clusters knows them; none: `live` looks for them. */
   readonly runs: readonly Required<NamedReference>[];
+  /** The object at the version that the watcher has seen; left out where it is gone, and in other events. */
+  readonly seen?: ObjectVersion;
 }
+
+/** An object at one of its versions. */
+export interface ObjectVersion {
+  /** The uid of the namespace kube-system of its cluster: another cluster may claim the same uid. */
+  readonly cluster: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
+export const keyOfVersion = ({ cluster, uid }: Pick<ObjectVersion, 'cluster' | 'uid'>): string =>
+  `${cluster}/${uid}`;
 
 const reference = z.object({
   kind: z.string().check(z.minLength(1), z.maxLength(63)),
@@ -32,9 +45,20 @@ const ownData = z.extend(reference, {
 
 /** Maximum of the Migrations of one event: a VM has one run, and others that wait for its end. */
 const MAX_RUNS = 100;
-const runsOf = z.object({
+const watched = z.object({
   runs: z.array(z.object({ namespace: dnsLabel, name: dnsSubdomain })).check(z.maxLength(MAX_RUNS)),
+  uid: z.string(),
+  resourceVersion: z.string(),
 });
+
+/** Returns what the watcher says besides; an ApiServerSource says none of it. An object that is gone has the version that it had. */
+function watchedIn(data: unknown, type: string, cluster: unknown): Pick<LiveRequest, 'runs' | 'seen'> {
+  const { success, data: found } = watched.safeParse(data);
+  if (!success) return { runs: [] };
+  const { runs, uid, resourceVersion } = found;
+  const isGone = type === REFERENCE_EVENT.delete;
+  return isGone || typeof cluster !== 'string' ? { runs } : { runs, seen: { cluster, uid, resourceVersion } };
+}
 
 const OWN: readonly string[] = Object.values(LIVE_EVENT);
 const REFERENCES: readonly string[] = Object.values(REFERENCE_EVENT);
@@ -49,7 +73,7 @@ export function toLiveRequest({ type, id, data, ...attributes }: CloudEvent<unkn
       id,
       ...parsed(reference, attributes, `event ${type}`),
       isChange: type !== REFERENCE_EVENT.add,
-      runs: runsOf.safeParse(data).data?.runs ?? [],
+      ...watchedIn(data, type, attributes['mtqcluster']),
     };
   throw new BadEvent(`live does not handle ${type}`);
 }

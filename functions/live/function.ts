@@ -1,12 +1,19 @@
 import { FORKLIFT_KIND, LIVE_EVENT } from '../domain/live/names.ts';
 import { BadEvent } from '../eventing/cloud-events.ts';
-import { liveEvent, toLiveRequest, type LiveRequest } from '../eventing/live-events.ts';
+import { isLater } from '../domain/resource-version.ts';
+import {
+  keyOfVersion,
+  liveEvent,
+  toLiveRequest,
+  type LiveRequest,
+  type ObjectVersion,
+} from '../eventing/live-events.ts';
 import { isEvent, type Answer, type Handle } from '../host/function.ts';
 import { describeError } from '../kubernetes/errors.ts';
 import { KeyedSerializer } from '../runtime/keyed-serializer.ts';
 import { LIVE } from '../runtime/settings.ts';
 import type { LiveContext } from './context.ts';
-import type { ReconcileResult } from './migration/start.ts';
+import { reconciled, type ReconcileResult } from './migration/start.ts';
 import { reconcileMigration, type MigrationAt } from './migration/reconcile.ts';
 import { migrationsOfEvent } from './migration/migrations-of-event.ts';
 
@@ -38,9 +45,9 @@ async function reconcileAll(
   request: LiveRequest,
   { runs, context }: { readonly runs: Migrations; readonly context: LiveContext },
 ): Promise<MigrationAt | undefined> {
-  const { type, id } = request;
-  const reconcileOne = async (at: MigrationAt): Promise<MigrationAt[]> => {
-    const { message, requeue } = await runs.reconcile(at);
+  const { type, id, seen } = request;
+  const reconcileOne = async (at: MigrationAt, by?: ObjectVersion): Promise<MigrationAt[]> => {
+    const { message, requeue } = await runs.reconcile(at, by);
     context.log('info', message, {
       step: 'live',
       event: type,
@@ -50,35 +57,62 @@ async function reconcileAll(
     });
     return requeue ? [at] : [];
   };
-  const results = await Promise.allSettled((await migrationsOfEvent(request, context)).map(reconcileOne));
+  const results = await Promise.allSettled(
+    (await migrationsOfEvent(request, context)).map((at) => reconcileOne(at, seen)),
+  );
   const due = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
   const failed = results.find((result) => result.status === 'rejected');
   const [first, ...others] = due;
   // One that failed must not stop those of other tenants: the event comes again for it.
-  await Promise.all((failed === undefined ? others : due).map(reconcileOne));
+  await Promise.all((failed === undefined ? others : due).map((at) => reconcileOne(at)));
   if (failed !== undefined) throw failed.reason;
   return first;
 }
 
 /**
- * Serializes the reconciles of each Migration in this process; events that arrive meanwhile share the next one. Correctness does not depend
- * on it.
+ * Serializes the reconciles of each Migration in this process; events that arrive meanwhile share the next one, which is left out if the
+ * last one has decided by all their objects already: most events are about its own writes. Correctness does not depend on it.
  */
 class Migrations {
   readonly #context: LiveContext;
   readonly #serializer: KeyedSerializer<ReconcileResult>;
+  /** The versions by which each Migration was decided last, by cluster and uid of the object. */
+  readonly #decided = new Map<string, ReadonlyMap<string, string>>();
+  /** The objects for which each Migration is to be reconciled next; undefined: for another reason. */
+  readonly #asked = new Map<string, readonly (ObjectVersion | undefined)[]>();
 
   constructor(context: LiveContext) {
     this.#context = context;
     this.#serializer = new KeyedSerializer(context.clock);
   }
 
-  async reconcile(at: MigrationAt): Promise<ReconcileResult> {
+  async reconcile(at: MigrationAt, seen: ObjectVersion | undefined): Promise<ReconcileResult> {
     const key = `${at.namespace}/${at.name}`;
-    const work = (): Promise<ReconcileResult> => reconcileMigration(at, this.#context);
+    this.#asked.set(key, [...(this.#asked.get(key) ?? []), seen]);
+    const work = (): Promise<ReconcileResult> => this.#reconcile(at, key);
     const { result, isShared } = await this.#serializer.serialize({ key, dedupeKey: key }, work);
     return isShared ? { ...result, requeue: false } : result;
   }
+
+  async #reconcile(at: MigrationAt, key: string): Promise<ReconcileResult> {
+    const asked = this.#asked.get(key) ?? [];
+    this.#asked.delete(key);
+    const decided = this.#decided.get(key);
+    if (asked.every((seen) => isDecided(seen, decided))) return reconciled('nothing is new');
+    this.#decided.delete(key);
+    const result = await reconcileMigration(at, this.#context);
+    if (result.decidedBy !== undefined) this.#decided.set(key, result.decidedBy);
+    return result;
+  }
+}
+
+function isDecided(
+  seen: ObjectVersion | undefined,
+  decided: ReadonlyMap<string, string> | undefined,
+): boolean {
+  if (seen === undefined) return false;
+  const version = decided?.get(keyOfVersion(seen));
+  return version !== undefined && !isLater(seen.resourceVersion, version);
 }
 
 function answerError(error: unknown, { log }: LiveContext, event: Parameters<Handle>[1]): Answer {

@@ -10,6 +10,8 @@ import type { RunDecision } from '../steps/decide.ts';
 import { runSettings } from '../run/settings.ts';
 import { isSameVm, stopOf } from '../run/stop.ts';
 import { named } from '../../domain/live/reference.ts';
+import type { KubernetesObject } from '../../domain/objects.ts';
+import { keyOfVersion } from '../../eventing/live-events.ts';
 import type { ApiServer } from '../../kubernetes/cluster.ts';
 import { isConflict } from '../../kubernetes/errors.ts';
 import { NETWORK_MAPS, PLAN_MIGRATIONS, PLANS, STORAGE_MAPS } from '../../kubernetes/live-resources.ts';
@@ -230,11 +232,29 @@ function resultOfOpen(moved: readonly MoveResult[], { status }: PlanMigration): 
     return decision.kind === 'ended' && shown?.completed === undefined;
   });
   const open = moved.filter(({ decision }) => decision.kind !== 'ended' || decision.leftovers.length > 0);
-  return {
-    message: open.map(({ entry, decision }) => `${entry.name ?? ''}: ${decision.message}`).join('; '),
-    requeue: moved.some(({ requeue }) => requeue) || (isWaitingForTurn && hasRoom),
-  };
+  const message = open.map(({ entry, decision }) => `${entry.name ?? ''}: ${decision.message}`).join('; ');
+  const requeue = moved.some(({ requeue: isDue }) => isDue) || (isWaitingForTurn && hasRoom);
+  return requeue ? { message, requeue } : { message, requeue, decidedBy: versionsIn(moved) };
 }
+
+/** Returns the versions of the objects that are watched, and that the waits were decided by. */
+const versionsIn = (moved: readonly MoveResult[]): ReadonlyMap<string, string> =>
+  new Map(
+    moved
+      .flatMap(({ snapshot, decision }) => (decision.kind === 'write' || !snapshot ? [] : [snapshot]))
+      .flatMap(({ source, target }) => [
+        ...[source.vm, source.vmi, ...source.vmims].map((object) => versionOf(object, source.cluster)),
+        ...[target.vm, target.vmi, ...target.vmims, ...(target.setup?.volumes ?? [])].map((object) =>
+          versionOf(object, target.cluster),
+        ),
+      ])
+      .flat(),
+  );
+
+const versionOf = (object: KubernetesObject | undefined, cluster: string): (readonly [string, string])[] =>
+  object === undefined
+    ? []
+    : [[keyOfVersion({ cluster, uid: object.metadata.uid }), object.metadata.resourceVersion]];
 
 /** Returns the plan's entry, with the VM that was found on the source when the run began. */
 const entryOf = (shown: VmStatus, { spec }: Plan): PlanVm => {

@@ -43,6 +43,8 @@ export interface ReconcileResult {
   readonly message: string;
   /** Whether the next event is to come at once. */
   readonly requeue: boolean;
+  /** The versions of the objects by which its VMs wait, by cluster and uid; left out where more is due. */
+  readonly decidedBy?: ReadonlyMap<string, string>;
 }
 
 export const reconciled = (message: string): ReconcileResult => ({ message, requeue: false });

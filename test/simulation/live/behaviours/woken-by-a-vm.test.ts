@@ -1,5 +1,5 @@
-import { expect, test } from '@jest/globals';
-import { PLAN_MIGRATIONS } from '../../../../functions/kubernetes/live-resources.ts';
+import { describe, expect, test } from '@jest/globals';
+import { PLAN_MIGRATIONS, VIRTUAL_MACHINES } from '../../../../functions/kubernetes/live-resources.ts';
 import { conditionsOf, ModelledRun } from '../world/modelled-run.ts';
 
 const at = (name: string): { namespace: string; name: string } => ({ namespace: 'tenant', name });
@@ -12,18 +12,65 @@ test('the event of a VM brings the Migrations on that it names, and no other one
   const versionOf = async (name: string): Promise<string> =>
     (await run.hub.get(PLAN_MIGRATIONS, at(name))).object.metadata.resourceVersion;
   const before = [await versionOf('migration'), await versionOf('other')];
-  await run.changedThere('migration');
+  await run.changedThere('update', 'migration');
   const after = [await versionOf('migration'), await versionOf('other')];
   expect(after.map((version, index) => version === before[index])).toEqual([false, true]);
-  await run.changedThere('migration', 'other');
+  await run.changedThere('update', 'migration', 'other');
   const { status } = (await run.hub.get(PLAN_MIGRATIONS, at('other'))).object;
   expect(conditionsOf(status)).toEqual(['Waiting WaitingToStart']);
 });
 
 test('the event of a VM that names no Migration, as of a watcher before this version, is left to the guard', async () => {
   const run = await ModelledRun.start();
-  await run.changedThere();
+  await run.changedThere('update');
   expect(run.requests).toEqual([]);
-  await run.changedThere('gone');
+  await run.changedThere('update', 'gone');
   expect(run.requests).toEqual([]);
+});
+
+describe('the event of a VM', () => {
+  /** The run waits, and its last writes have been read again. */
+  async function waiting(): Promise<ModelledRun> {
+    const run = await ModelledRun.start();
+    await run.resync();
+    return run;
+  }
+  const asks = async (run: ModelledRun, change: 'update' | 'delete' = 'update'): Promise<boolean> => {
+    const before = run.requests.length;
+    await run.changedThere(change, 'migration');
+    return run.requests.length > before;
+  };
+
+  test('at a version by which its run waits already is nothing new, such as of its own writes', async () => {
+    const run = await waiting();
+    expect([await asks(run), await asks(run)]).toEqual([false, false]);
+  });
+
+  test('at a later version is', async () => {
+    const run = await waiting();
+    const at = { namespace: 'vms', name: 'web' };
+    const merge = { metadata: { labels: { changed: 'true' } } };
+    await run.models.source.admin.patch(VIRTUAL_MACHINES, at, { merge });
+    expect([await asks(run), await asks(run)]).toEqual([true, false]);
+  });
+
+  test('that is gone is, with the last version that was seen', async () => {
+    expect(await asks(await waiting(), 'delete')).toBe(true);
+  });
+
+  test('is where the cluster could not be read', async () => {
+    const run = await waiting();
+    run.away.add('destination');
+    await run.resync();
+    expect([await asks(run), await asks(run)]).toEqual([true, true]);
+  });
+
+  test('does not hide what another event is about', async () => {
+    const run = await waiting();
+    const before = run.requests.length;
+    // The second and the third one share what follows the first.
+    await Promise.all([run.resync(), run.changedThere('update', 'migration'), run.resync()]);
+    const readings = run.requests.slice(before).filter((one) => one === 'get VirtualMachine on source');
+    expect(readings).toHaveLength(2);
+  });
 });

@@ -169,10 +169,12 @@ export class ModelledRun {
     await this.#send(referenceEventOf({ change, object, type: TYPE_OF[kind], cluster: 'hub', runs: [] }));
   }
 
-  /** The watcher's event of the VM on the source. */
-  async changedThere(...runs: readonly string[]): Promise<void> {
-    const object = { metadata: { ...VM, uid: 'vm', resourceVersion: this.#nextId(), creationTimestamp: '' } };
-    const about = { change: 'update', object, type: VIRTUAL_MACHINES, cluster: 'source' } as const;
+  /** The watcher's event of the VM on the source as it is now. */
+  async changedThere(change: 'update' | 'delete', ...runs: readonly string[]): Promise<void> {
+    const vm = await this.vm();
+    if (vm === undefined) throw new Error('there is no VM');
+    const object = { metadata: vm.metadata };
+    const about = { change, object, type: VIRTUAL_MACHINES, cluster: await this.#idOf('source') } as const;
     await this.#send(referenceEventOf({ ...about, runs: runs.map(at) }));
   }
 
@@ -426,7 +428,6 @@ const TYPE_OF = {
 } as const;
 const HOLDABLE: readonly ResourceType[] = [PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS];
 
-const VM = { namespace: 'vms', name: 'web' };
 const at = (name: string): { namespace: string; name: string } => ({ namespace: NAMESPACE, name });
 
 async function createNamespace({ admin, server }: Model, name: string): Promise<void> {
