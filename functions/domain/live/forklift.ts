@@ -74,7 +74,7 @@ export interface MigrationStatus extends RunTimes, RunProgress {
   vms?: VmStatus[];
   /** Leftovers of its VMs, for people (leftovers.ts). The finalizers of the run stay until there are none. */
   leftovers?: string[];
-  /** Events that no Broker has taken yet, oldest first. */
+  /** Events that are not posted yet, oldest first. */
   outbox?: readonly MoveEvent[];
 }
 

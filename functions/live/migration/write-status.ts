@@ -1,8 +1,9 @@
 import type { Finding } from '../../domain/live/conditions.ts';
 import type { MigrationStatus, Plan, PlanMigration } from '../../domain/live/forklift.ts';
 import type { MoveEvent } from '../../domain/live/move-events.ts';
-import { outboxOf, withOutbox, withTransitions } from '../run/outbox.ts';
+import { outboxOf, waitingIn, withOutbox, withTransitions } from '../run/outbox.ts';
 import { postInOrder } from '../../eventing/post-in-order.ts';
+import { isConflict } from '../../kubernetes/errors.ts';
 import { PLAN_MIGRATIONS, PLANS } from '../../kubernetes/live-resources.ts';
 import { putStatus } from '../plan/write-findings.ts';
 import type { LiveContext } from '../context.ts';
@@ -35,14 +36,61 @@ export async function writeRunStatus(
   };
 }
 
-/** Posts the new events, and those that no Broker has taken before, then writes the status. */
+/**
+ * Writes the status with the new events in its outbox, posts them, and writes what is left. So of several calls only the one that wrote the
+ * status posts: the others have a conflict, and leave events of a moment ago to it. Events that no Broker has taken come first.
+ */
 export async function writeMigrationStatus(
   migration: PlanMigration,
   { status, transitions }: StatusUpdate,
   context: LiveContext,
 ): Promise<PlanMigration> {
-  const left = await postInOrder(withTransitions(outboxOf(migration), transitions), context);
-  return putStatus(context.hub, PLAN_MIGRATIONS, { object: migration, status: withOutbox(status, left) });
+  const { overdue, fresh } = waitingIn(migration, context.clock.now().getTime());
+  return writeAndPost(migration, { status, fresh, events: withTransitions(overdue, transitions) }, context);
+}
+
+interface Posting {
+  readonly status: MigrationStatus;
+  readonly events: readonly MoveEvent[];
+  /** Events that are left to another call. */
+  readonly fresh: readonly MoveEvent[];
+}
+
+async function writeAndPost(
+  migration: PlanMigration,
+  { status, events, fresh }: Posting,
+  context: LiveContext,
+): Promise<PlanMigration> {
+  const { hub } = context;
+  const written = await putStatus(hub, PLAN_MIGRATIONS, {
+    object: migration,
+    status: withOutbox(status, [...fresh, ...events]),
+  });
+  if (events.length === 0) return written;
+  return putPosted(written, events, [...(await postInOrder(events, context))], hub);
+}
+
+/** Writes that these events were posted, all but the last ones. A user, who is no other call, may have changed the Migration meanwhile. */
+async function putPosted(
+  written: PlanMigration,
+  events: readonly MoveEvent[],
+  left: readonly MoveEvent[],
+  hub: LiveContext['hub'],
+): Promise<PlanMigration> {
+  const posted = new Set(events.slice(0, events.length - left.length).map(({ id }) => id));
+  const put = (object: PlanMigration): Promise<PlanMigration> => {
+    const rest = outboxOf(object).filter(({ id }) => !posted.has(id));
+    return putStatus(hub, PLAN_MIGRATIONS, { object, status: withOutbox(object.status ?? {}, rest) });
+  };
+  try {
+    return await put(written);
+  } catch (error) {
+    if (!isConflict(error)) throw error;
+    const { namespace = '', name } = written.metadata;
+    await put((await hub.get(PLAN_MIGRATIONS, { namespace, name })).object);
+    // The caller has read the one before.
+    throw error;
+  }
 }
 
 export interface StatusUpdate {
@@ -50,9 +98,11 @@ export interface StatusUpdate {
   readonly transitions: readonly MoveEvent[];
 }
 
-/** Posts the events that a run has left over after its end. */
-export const postOutbox = (migration: PlanMigration, context: LiveContext): Promise<PlanMigration> =>
-  writeMigrationStatus(migration, { status: migration.status ?? {}, transitions: [] }, context);
+/** Posts the events that a run has left over after its end: it is closed by the call that wrote the last ones, after it has posted. */
+export function postOutbox(migration: PlanMigration, context: LiveContext): Promise<PlanMigration> {
+  const { status = {} } = migration;
+  return writeAndPost(migration, { status, events: outboxOf(migration), fresh: [] }, context);
+}
 
 /** Writes why a Migration does not begin; resolves with it. */
 export function writeProblem(

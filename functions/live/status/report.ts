@@ -30,7 +30,7 @@ export interface RunInput {
 export interface RunReport {
   readonly migrationStatus: MigrationStatus;
   readonly planStatus: PlanStatus;
-  /** Events to post before the statuses are written, so that none is lost. */
+  /** The events of the change, to be written with the status, so that none is lost. */
   readonly transitions: readonly MoveEvent[];
 }
 

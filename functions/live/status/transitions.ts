@@ -27,8 +27,7 @@ interface About {
 }
 
 /**
- * Returns the events of a change. They are posted before the status is written. The next reconcile finds events that were not posted, or a
- * status that was not written, and makes them again with the same ids.
+ * Returns the events of a change. The status that shows it has them in its outbox until they are posted (write-status.ts).
  */
 export function transitionsOf(change: Change, { plan, migration, left, time }: About): MoveEvent[] {
   const { next, message } = change;

@@ -30,6 +30,19 @@ describe('events that the Broker did not take', () => {
     expect(kindsOf(run)).toEqual(kindsOf(await ended(false)));
   });
 
+  test('are left to the call that has written them, until it must have been stopped', async () => {
+    const run = await ModelledRun.start();
+    run.isBrokerAway = true;
+    await run.resync();
+    run.isBrokerAway = false;
+    run.wait(9);
+    await run.resync();
+    expect(run.posted).toEqual([]);
+    run.wait(1);
+    await run.resync();
+    expect(kindsOf(run)).toContain('io.kubevirt.mtq.live.started');
+  });
+
   test.each([
     ['of another Migration', { data: { migration: { uid: 'other' } } }],
     ['of another type', { type: 'io.kubevirt.mtq.lock.expired' }],
@@ -48,5 +61,29 @@ describe('events that the Broker did not take', () => {
     await run.resync();
     expect(run.posted).toEqual([]);
     expect((await run.migration()).status).not.toHaveProperty('outbox');
+  });
+});
+
+describe('each event is posted once', () => {
+  const begun = async (run: ModelledRun): Promise<string[]> => {
+    await run.resync();
+    run.wait(60);
+    await run.resync();
+    expect((await run.migration()).status).not.toHaveProperty('outbox');
+    return run.posted.flatMap((event) => ('id' in event ? [event.id] : []));
+  };
+
+  test('where somebody changes the Migration while they are posted, too', async () => {
+    const expected = await begun(await ModelledRun.start());
+    const run = await ModelledRun.start();
+    let changes = 0;
+    run.whenPosted = async () => {
+      changes += 1;
+      await run.patchMigration({ metadata: { labels: { changes: String(changes) } } });
+    };
+    const ids = (await begun(run)).map((id) => id.replace(/^[^/]+/, ''));
+    expect(ids).toEqual(expected.map((id) => id.replace(/^[^/]+/, '')));
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(changes).toBe(ids.length);
   });
 });

@@ -73,6 +73,8 @@ export class ModelledRun {
   readonly posted: PostedEvent[] = [];
   /** It takes no event. */
   isBrokerAway = false;
+  /** What happens as it takes an event. */
+  whenPosted: () => Promise<void> = () => Promise.resolve();
   /** These do not answer. */
   readonly away = new Set<Side>();
   /** Why. */
@@ -340,10 +342,10 @@ export class ModelledRun {
     });
   }
 
-  #post(event: PostedEvent): Promise<void> {
-    if (this.isBrokerAway) return Promise.reject(new Unreachable('no Broker'));
+  async #post(event: PostedEvent): Promise<void> {
+    if (this.isBrokerAway) throw new Unreachable('no Broker');
     this.posted.push(event);
-    return Promise.resolve();
+    await this.whenPosted();
   }
 
   #nextId(): string {
