@@ -5,14 +5,7 @@ import { describeName } from '../run/describe.ts';
 import { breakGlassCommand } from '../run/break-glass.ts';
 import { LIMIT_MS } from '../run/deadlines.ts';
 import { wait, type NewObject, type Side } from '../run/decision.ts';
-import type {
-  NetworkMap,
-  Plan,
-  PlanMigration,
-  PlanVm,
-  StorageMap,
-  VmStatus,
-} from '../../domain/live/forklift.ts';
+import type { Plan, PlanMigration, PlanVm, VmStatus } from '../../domain/live/forklift.ts';
 import { isNew } from '../steps/hook.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
 import { requesterOf } from '../../domain/live/requester.ts';
@@ -28,7 +21,7 @@ import {
 } from '../plan/rights-needed.ts';
 import { hookName, type RunId } from '../run/names.ts';
 import { isPastCutOver, recordIn } from '../run/record.ts';
-import type { HookView, HubSide, RunSettings, RunSnapshot, Stop } from '../run/snapshot.ts';
+import type { HookView, RunSettings, RunSnapshot, Stop } from '../run/snapshot.ts';
 import { waitingSince } from '../run/waiting-since.ts';
 import { named } from '../../domain/live/reference.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
@@ -46,7 +39,7 @@ import { decide, type RunDecision } from '../steps/decide.ts';
 import { getOrUndefined } from '../read/get.ts';
 import { wrongNamespace } from './wrong-namespace.ts';
 import type { PlanProviders } from '../read/plan-view.ts';
-import { readRun, type ClusterIds } from '../read/run.ts';
+import { readRun, type ClusterIds, type Maps } from '../read/run.ts';
 import { BEGINNING, COPYING } from '../steps/itinerary.ts';
 import { waitForAnswer } from './cluster-unknown.ts';
 import { withdrawLateRecord } from './withdraw-late-record.ts';
@@ -55,8 +48,7 @@ import { withdrawLateRecord } from './withdraw-late-record.ts';
 export interface RunContext {
   readonly plan: Plan;
   readonly migration: PlanMigration;
-  readonly storage: StorageMap;
-  readonly networks: NetworkMap;
+  readonly maps: () => Promise<Maps>;
   readonly settings: RunSettings;
   readonly blockers: readonly string[];
   /** The clusters among the two that are the hub itself, where `live` has rights of its own. */
@@ -107,14 +99,14 @@ export async function moveVm(vm: RunVm, run: RunContext, clock: Clock): Promise<
 }
 
 async function moveUntilWait(vm: RunVm, run: RunContext, clock: Clock): Promise<MoveResult> {
-  const { entry } = vm;
   const began = clock.elapsed();
   let refused: string | undefined;
   let isFirst = true;
+  let snapshot: RunSnapshot | undefined;
   for (let changes = 0; ;) {
-    const snapshot = await readSnapshot(vm, run, refused);
+    snapshot = await readSnapshot(vm, run, { refused, snapshot });
     const decision = decide(snapshot);
-    if (decision.kind !== 'write') return { entry, snapshot, decision, requeue: false };
+    if (decision.kind !== 'write') return { entry: vm.entry, snapshot, decision, requeue: false };
     const applied = await writeDecided({ snapshot, decision }, run);
     // The wait in the status is about the first write.
     const isLong = isFirst && isRefusedForLong(snapshot);
@@ -126,13 +118,13 @@ async function moveUntilWait(vm: RunVm, run: RunContext, clock: Clock): Promise<
         ...wait(LIVE_REASON.refused, refusalMessage({ refused, before }, run)),
         step: decision.step,
       };
-      return { entry, snapshot, decision: waiting, requeue: false };
+      return { entry: vm.entry, snapshot, decision: waiting, requeue: false };
     }
     changes = applied.kind === 'changed' ? changes + 1 : 0;
-    if (changes > MAX_CHANGES) return { entry, snapshot, decision, requeue: false };
+    if (changes > MAX_CHANGES) return { entry: vm.entry, snapshot, decision, requeue: false };
     // The next reading of this event decides about a write that has been refused for long.
     const isLate = refused === undefined && clock.elapsed() - began > BUDGET_MS;
-    if (isLate) return { entry, snapshot, decision, requeue: true };
+    if (isLate) return { entry: vm.entry, snapshot, decision, requeue: true };
   }
 }
 
@@ -252,17 +244,18 @@ function isRefusedForLong(snapshot: RunSnapshot): boolean {
 async function readSnapshot(
   { entry, shown, stop }: RunVm,
   run: RunContext,
-  refused: string | undefined,
+  {
+    refused,
+    snapshot: before,
+  }: { readonly refused: string | undefined; readonly snapshot: RunSnapshot | undefined },
 ): Promise<RunSnapshot> {
   const { id = '', namespace = '', name = '' } = entry;
   const { plan, migration, clusters } = run;
   const runId: RunId = { plan: plan.metadata.uid, migration: migration.metadata.uid, vm: id };
-  const hub: HubSide = {
+  const hub = {
     now: run.now,
     cluster: run.hubId,
     ...{ plan, migration, entry },
-    storage: run.storage,
-    networks: run.networks,
     settings: run.settings,
     // The hooks are read before the record (hook.ts).
     hooks: await readHooks(clusters.hub, { entry, run: runId, plan }),
@@ -271,7 +264,8 @@ async function readSnapshot(
     refused,
     blockers: run.blockers,
   };
-  return readRun({ run: runId, at: { namespace, name }, hub, clusters, ids: run.ids });
+  const { ids, maps } = run;
+  return readRun({ run: runId, at: { namespace, name }, hub, maps, clusters, ids, before });
 }
 
 interface Hooked {

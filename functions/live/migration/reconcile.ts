@@ -40,7 +40,7 @@ import {
 } from './finalizers.ts';
 import { waitForClusterIds, waitForProviders } from './cluster-unknown.ts';
 import { moveVm, type MoveResult, type RunContext, type RunVm } from './move-vm.ts';
-import type { ClusterIds } from '../read/run.ts';
+import { noMaps, type ClusterIds, type Maps } from '../read/run.ts';
 import { postOutbox, writeRunStatus, type MigrationWithPlan } from './write-status.ts';
 import { isUnknown } from '../status/vm.ts';
 import { clustersOf, mayBeRemoved, removeRecords, withKeptRecord } from './remove-records.ts';
@@ -309,13 +309,14 @@ async function readRunContext(held: HeldObjects, { hub }: LiveContext): Promise<
   const ids = clusterIdsOf(migration);
   if (ids === undefined) return waitForClusterIds(LIVE_ANNOTATION.clusters, migration);
   if (clusters === undefined) return waitForProviders(providers, migration);
-  const [{ object, date }, maps, blockers] = await Promise.all([
+  const [{ object, date }, blockers] = await Promise.all([
     hub.get(NAMESPACES, { name: 'kube-system' }),
-    readMaps(plan, hub),
     blockersOf(held, hub),
   ]);
+  let maps: Promise<Maps> | undefined;
   return {
-    ...{ plan, migration, providers, clusters, ids, ...maps, blockers },
+    ...{ plan, migration, providers, clusters, ids, blockers },
+    maps: () => (maps ??= readMaps(plan, hub)),
     settings: runSettings({
       source: providers.source?.provider.spec.settings,
       destination: providers.destination?.provider.spec.settings,
@@ -333,15 +334,13 @@ function clusterIdsOf({ metadata }: PlanMigration): ClusterIds | undefined {
 }
 
 /** Reads the maps. A map that is gone maps nothing: the steps that need it say so. */
-async function readMaps(
-  { metadata, spec }: Plan,
-  hub: ApiServer,
-): Promise<Pick<RunContext, 'storage' | 'networks'>> {
+async function readMaps(plan: Plan, hub: ApiServer): Promise<Maps> {
+  const { metadata, spec } = plan;
   const { namespace = '' } = metadata;
-  const none = { metadata, spec: { provider: spec.provider, map: [] } };
-  const [storage, networks] = await Promise.all([
+  const none = noMaps(plan);
+  const [storage = none.storage, networks = none.networks] = await Promise.all([
     getOrUndefined(hub.get(STORAGE_MAPS, { namespace, ...named(spec.map.storage) })),
     getOrUndefined(hub.get(NETWORK_MAPS, { namespace, ...named(spec.map.network) })),
   ]);
-  return { storage: storage ?? none, networks: networks ?? none };
+  return { storage, networks };
 }

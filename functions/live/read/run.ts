@@ -1,7 +1,8 @@
+import type { Plan } from '../../domain/live/forklift.ts';
 import type { RunId } from '../run/names.ts';
 import type { HubSide, RunSnapshot } from '../run/snapshot.ts';
 import type { Reader } from '../../kubernetes/cluster.ts';
-import { readSourceCore, readSourceSide } from './source.ts';
+import { isSettingUp, readSourceCore, readSourceSide } from './source.ts';
 import { type VmAt } from './vmims.ts';
 import { readTargetSide } from './target.ts';
 
@@ -15,24 +16,38 @@ export interface RunRequest {
   readonly run: RunId;
   /** The VM on the source. */
   readonly at: VmAt;
-  readonly hub: HubSide;
+  readonly hub: Omit<HubSide, keyof Maps>;
+  /** Reads the maps: only the setup needs them. */
+  readonly maps: () => Promise<Maps>;
   /** Ids of the clusters that the providers must still lead to. */
   readonly ids: ClusterIds;
   readonly clusters: { readonly source: Reader; readonly target: Reader };
+  /** The reading before in the same event: which cluster it is, and when, is not asked again. */
+  readonly before?: RunSnapshot | undefined;
 }
+
+export type Maps = Pick<HubSide, 'storage' | 'networks'>;
+
+/** Returns maps that map nothing. */
+export const noMaps = ({ metadata, spec: { provider } }: Plan): Maps => {
+  const none = { metadata, spec: { provider, map: [] } };
+  return { storage: none, networks: none };
+};
 
 /**
  * Reads one VM of a run on both clusters. The source is read first: after that reading the guest can only go to the target, which is read
  * later. Rejects unless every read was answered: then nothing is known, and nothing may be written.
  */
-export async function readRun({ run, at, hub, ids, clusters }: RunRequest): Promise<RunSnapshot> {
-  const core = await readSourceCore(clusters.source, at, run);
+export async function readRun(request: RunRequest): Promise<RunSnapshot> {
+  const { run, at, ids, clusters, before } = request;
+  const core = await readSourceCore(clusters.source, { at, run, known: before?.source });
   const { record, vm } = core;
+  const hub = { ...request.hub, ...(isSettingUp(record) ? await request.maps() : noMaps(request.hub.plan)) };
   const source = readSourceSide(clusters.source, core);
   const planned = { namespace: hub.plan.spec.targetNamespace, name: hub.entry.targetName || at.name };
   const target = readTargetSide(
     clusters.target,
-    { run, record, vm, at: record?.target ?? planned, storage: hub.storage },
+    { run, record, vm, at: record?.target ?? planned, storage: hub.storage, known: before?.target },
     source,
   );
   const [sourceSide, targetSide] = await Promise.all([source, target]);

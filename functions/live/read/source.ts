@@ -20,6 +20,14 @@ export interface SourceCore extends Omit<SourceSide, 'setup' | 'pods' | 'attachm
   readonly record: RunRecord | undefined;
 }
 
+/** Which cluster answers, and its time. */
+export type Identity = Pick<SourceSide, 'now' | 'cluster'>;
+
+export async function readIdentity(reader: Reader): Promise<Identity> {
+  const { object, date } = await reader.get(NAMESPACES, { name: 'kube-system' });
+  return { now: date.getTime(), cluster: object.metadata.uid };
+}
+
 /** KubeVirt's label of a VMIM with the name of its VMI. */
 const OF_VMI = 'kubevirt.io/vmi-name';
 
@@ -27,9 +35,12 @@ const OF_VMI = 'kubevirt.io/vmi-name';
  * Reads the VM, its VMI and its VMIMs. The VM comes first, because its version is the precondition of writes to it: its VMI was as read
  * while the VM was as read. Another VM that has its name by now is its successor.
  */
-export async function readSourceCore(reader: Reader, at: VmAt, run: RunId): Promise<SourceCore> {
-  const [system, named] = await Promise.all([
-    reader.get(NAMESPACES, { name: 'kube-system' }),
+export async function readSourceCore(
+  reader: Reader,
+  { at, run, known }: { readonly at: VmAt; readonly run: RunId; readonly known: Identity | undefined },
+): Promise<SourceCore> {
+  const [{ now, cluster }, named] = await Promise.all([
+    known ?? readIdentity(reader),
     getOrUndefined(reader.get(VIRTUAL_MACHINES, at)),
   ]);
   const vm = named?.metadata.uid === run.vm ? named : undefined;
@@ -41,8 +52,7 @@ export async function readSourceCore(reader: Reader, at: VmAt, run: RunId): Prom
   ]);
   const own = new Set(vmims.map(({ metadata }) => metadata.uid));
   return {
-    now: system.date.getTime(),
-    cluster: system.object.metadata.uid,
+    ...{ now, cluster },
     vm,
     successor: vm === undefined ? named : undefined,
     vmi: vm && vmi,

@@ -26,7 +26,7 @@ import { FITS, readDataVolumes, readFit } from './fit.ts';
 import { readRefusal } from './refusal.ts';
 import { COPIED, readResources } from './resources.ts';
 import { readIsQueued } from './slots.ts';
-import { isLauncherToCome, isSettingUp } from './source.ts';
+import { isLauncherToCome, isSettingUp, readIdentity, type Identity } from './source.ts';
 import { ofRun, readVmims, type VmAt } from './vmims.ts';
 
 /** The input for reading the target. */
@@ -38,6 +38,7 @@ export interface TargetRequest {
   /** The VM on the source. */
   readonly vm: VirtualMachine | undefined;
   readonly storage: StorageMap;
+  readonly known: Identity | undefined;
 }
 
 type TargetCore = Omit<
@@ -51,10 +52,10 @@ export async function readTargetSide(
   request: TargetRequest,
   source: Promise<SourceSide>,
 ): Promise<TargetSide> {
-  const { run, at, record } = request;
+  const { run, at, record, known } = request;
   const { namespace: name } = at;
-  const [system, namespace, vm, vmi, { vmims, taken, local }] = await Promise.all([
-    reader.get(NAMESPACES, { name: 'kube-system' }),
+  const [{ now, cluster }, namespace, vm, vmi, { vmims, taken, local }] = await Promise.all([
+    known ?? readIdentity(reader),
     getOrUndefined(reader.get(NAMESPACES, { name })),
     getOrUndefined(reader.get(VIRTUAL_MACHINES, at)),
     getOrUndefined(reader.get(WHOLE_VMIS, at)),
@@ -67,9 +68,7 @@ export async function readTargetSide(
     mayHaveMade(record) ? readMadeIn(namespace, reader, request) : undefined,
   ]);
   const core: TargetCore = {
-    now: system.date.getTime(),
-    cluster: system.object.metadata.uid,
-    ...{ namespace, vm, vmi, vmims, taken, local },
+    ...{ now, cluster, namespace, vm, vmi, vmims, taken, local },
     pods: launchers.filter((pod) => vmiNamesOf(pod).includes(at.name)),
   };
   const launching =
