@@ -1,3 +1,4 @@
+import { ADVICE_WHERE_BOTH_RUN } from '../guest/advice.ts';
 import { findingOf, nextConditions, type Finding } from '../../domain/live/conditions.ts';
 import type { LiveCondition, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, MOVED_REASON, type LiveConditionType } from '../../domain/live/names.ts';
@@ -15,17 +16,15 @@ const ABOUT_MOVED: readonly AboutMoved[] = [
   {
     type: LIVE_CONDITION.runsOnBoth,
     message: 'These VMs have moved, and run on the source again: two copies run.',
-    suggestion:
-      'The one on the source was started from disks that are out of date: look at both, and stop the one that is not needed. Archive the ' +
-      'plan if both shall run.',
+    suggestion: ADVICE_WHERE_BOTH_RUN,
   },
   {
     type: LIVE_CONDITION.nextCrashHalts,
     message:
       'KubeVirt halts these VMs on the target at their next crash or restart, because their VMIs still have the state of the move.',
     suggestion:
-      'Migrate each once within the target (virtctl migrate), which clears that; for later moves set localMigration of the Provider. Start ' +
-      'those that are halted already (virtctl start).',
+      'Migrate each once within the target (virtctl migrate), which clears that, as a new start does; for later moves set localMigration of ' +
+      'the Provider.',
   },
   {
     type: LIVE_CONDITION.editsNotOnTarget,

@@ -31,3 +31,8 @@ export const ADVICE_AFTER_UNDO = 'the VM does not run on the source: start it th
 
 /** How to start a VM that KubeVirt keeps down after an attempt of which nothing is left on the target. */
 export const ADVICE_IF_KEPT_DOWN = ' If it is down already: delete its VMI, and start it.';
+
+/** How to end one of two copies, after a look at the plan's moved VMs that saw both run. */
+export const ADVICE_WHERE_BOTH_RUN =
+  'The one on the source was started from disks that are out of date: look at both, and stop the one that is not needed. Archive the ' +
+  'plan if both shall run.';

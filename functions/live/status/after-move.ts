@@ -27,13 +27,13 @@ export interface MovedVm {
 export const overFinding = (over: string): Finding => ({
   ...{ type: LIVE_CONDITION.restartWouldBeRefused, category: 'Warn', durable: true },
   message: `The namespace of the VM is over its quota, so that the VM would not start again: ${over}.`,
-  suggestion: 'Increase the quota, or stop what is not needed.',
+  suggestion: 'Increase the quota, or free some of it.',
 });
 
 const NEXT_CRASH =
   'KubeVirt halts the VM on the target at its next crash or restart, because its VMI still has the state of this migration.';
 const AFTER_NEXT_CRASH =
-  'Migrate it once within its cluster (virtctl migrate), which clears that. If it is halted already: start it (virtctl start).';
+  'Migrate it once within its cluster (virtctl migrate), which clears that. A new start of the VM clears it too.';
 
 /** The annotation of a VM whose VMI on the target still has both sides of its migration. */
 export const NEXT_CRASH_TEXT = `${NEXT_CRASH} ${AFTER_NEXT_CRASH}`;

@@ -20,6 +20,7 @@ const OTHERS: readonly string[] = [
   'delete it, and run the plan again',
   'delete it, and run the ',
   'delete or rename it',
+  'delete it there if no VM uses it',
   // Copies of Secrets and the like that other VMs use by now.
   'Delete by hand what nothing uses',
   // KubeVirt, not a user.
