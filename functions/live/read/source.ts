@@ -66,6 +66,10 @@ export async function readSourceCore(
 export const isSettingUp = (record: RunRecord | undefined): boolean =>
   record === undefined || (record.attempt === 0 && record.end === undefined && !isPastCutOver(record));
 
+/** Whether the run goes on, and has made no VMIM yet: no launcher matters then. */
+export const isBeforeLaunch = (record: RunRecord | undefined): boolean =>
+  record !== undefined && isSettingUp(record);
+
 /** Whether the target's launcher may still be to come. */
 export const isLauncherToCome = (record: RunRecord | undefined): boolean =>
   record !== undefined && record.attempt > 0 && record.end === undefined && !isPastCutOver(record);
@@ -74,7 +78,7 @@ export async function readSourceSide(reader: Reader, { record, ...core }: Source
   const { vm, vmi } = core;
   const launching = isLauncherToCome(record) ? vmi : undefined;
   const [pods, attachments, setup] = await Promise.all([
-    vmi === undefined ? [] : readLaunchers(reader, vmi.metadata),
+    vmi === undefined || isBeforeLaunch(record) ? [] : readLaunchers(reader, vmi.metadata),
     launching !== undefined && hasHotplugged(launching) ? readAttachments(reader, launching.metadata) : [],
     vm !== undefined && isSettingUp(record) ? readSetup(reader, vm) : undefined,
   ]);

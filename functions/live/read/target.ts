@@ -8,7 +8,7 @@ import type { MadeObjects, SourceSide, TargetSetup, TargetSide } from '../run/sn
 import { isUnfilled } from '../on-target/filling.ts';
 import { hasTargetPod, vmimOf } from '../guest/proofs.ts';
 import { overQuota } from '../on-target/quota.ts';
-import { neededVolumes } from '../on-target/volumes.ts';
+import { neededVolumes, type NeededVolume } from '../on-target/volumes.ts';
 import { KIND, KUBEVIRT } from '../../domain/names.ts';
 import type { KubernetesObject, Namespace, Pod } from '../../domain/objects.ts';
 import { LISTED_PODS } from '../../cluster/listed.ts';
@@ -26,7 +26,7 @@ import { FITS, readDataVolumes, readFit } from './fit.ts';
 import { readRefusal } from './refusal.ts';
 import { COPIED, readResources } from './resources.ts';
 import { readIsQueued } from './slots.ts';
-import { isLauncherToCome, isSettingUp, readIdentity, type Identity } from './source.ts';
+import { isBeforeLaunch, isLauncherToCome, isSettingUp, readIdentity, type Identity } from './source.ts';
 import { ofRun, readVmims, type VmAt } from './vmims.ts';
 
 /** The input for reading the target. */
@@ -62,7 +62,7 @@ export async function readTargetSide(
     readVmims(reader, at, { run, record }),
   ]);
   const [launchers, over, setup, made] = await Promise.all([
-    readLaunchers(reader, at),
+    isBeforeLaunch(record) ? [] : readLaunchers(reader, at),
     record?.arrivedAt === undefined ? '' : readOver(reader, name),
     isSettingUp(record) && namespace !== undefined ? readSetup(reader, request) : undefined,
     mayHaveMade(record) ? readMadeIn(namespace, reader, request) : undefined,
@@ -147,7 +147,7 @@ async function readSetup(
   const needed = vm === undefined ? [] : neededVolumes(vm);
   const isWithoutMode = needed.some(({ isDataVolume }) => !isDataVolume);
   const classes = storage.spec.map.map(({ destination }) => destination.storageClass);
-  const [volumes, named, quotas, profiles] = await Promise.all([
+  const [found, named, profiles] = await Promise.all([
     Promise.all(
       needed.flatMap(({ name, isDataVolume }) => [
         getOrUndefined(reader.get(WHOLE_CLAIMS, { namespace, name })),
@@ -157,18 +157,19 @@ async function readSetup(
       ]),
     ),
     readNamed(reader, namespace, vm),
-    reader.list(RESOURCE_QUOTAS, { namespace }),
     Promise.all(
       isWithoutMode ? classes.map((name) => getIfServed(reader.get(STORAGE_PROFILES, { name }))) : [],
     ),
   ]);
+  const volumes = found.filter((volume) => volume !== undefined);
+  const isThere = ({ name }: NeededVolume): boolean => volumes.some(({ metadata }) => metadata.name === name);
+  // Quotas count only for volumes that are still to be made.
+  const quotas = needed.every(isThere) ? [] : (await reader.list(RESOURCE_QUOTAS, { namespace })).items;
   const claimProperties = profiles.flatMap((profile): [string, readonly ClaimProperties[]][] =>
     profile === undefined ? [] : [[profile.metadata.name, profile.status?.claimPropertySets ?? []]],
   );
   return {
-    volumes: volumes.filter((volume) => volume !== undefined),
-    ...named,
-    quotas: quotas.items,
+    ...{ volumes, ...named, quotas },
     claimProperties: new Map(claimProperties),
   };
 }

@@ -100,7 +100,7 @@ export interface SourceSide extends OneSide, OwnVmims {
   readonly vmi: Vmi | undefined;
   /** Unfinished VMIMs of others for the same VMI. */
   readonly others: readonly Vmim[];
-  /** The VMI's launchers. */
+  /** The VMI's launchers; empty until the first VMIM. */
   readonly pods: readonly Pod[];
   /** The pods of the namespace that attach hotplugged volumes; empty where this VMI has none. */
   readonly attachments: readonly Pod[];
@@ -150,7 +150,7 @@ export interface TargetSetup {
   readonly resources: readonly KubernetesObject[];
   /** Whether the account may not read Secrets or ConfigMaps of the namespace, and the VM names some. */
   readonly isForbidden?: true;
-  /** Quotas of the namespace. */
+  /** Quotas of the namespace, while a volume is still to be made. */
   readonly quotas: readonly ResourceQuota[];
   /** Modes that each storage class offers, by its StorageProfile. */
   readonly claimProperties: ReadonlyMap<string, readonly ClaimProperties[]>;
