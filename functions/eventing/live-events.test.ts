@@ -6,6 +6,7 @@ import { liveEvent, toLiveRequest } from './live-events.ts';
 const event = (type: string, rest: Record<string, unknown>): CloudEvent<unknown> =>
   new CloudEvent<unknown>({ id: 'id', source: 'https://127.0.0.1', type, ...rest });
 
+const MOVE = { namespace: 'plans', name: 'move-1', uid: 'run' };
 const SEEN = { uid: 'uid', resourceVersion: '7' };
 const ABOUT = { kind: 'Migration', namespace: 'plans', name: 'move-1' };
 
@@ -21,17 +22,9 @@ describe('toLiveRequest', () => {
   });
 
   test.each<[string, unknown, readonly object[]]>([
-    [
-      'those of the watcher',
-      [{ namespace: 'plans', name: 'move-1' }],
-      [{ namespace: 'plans', name: 'move-1' }],
-    ],
-    ['none with a name that leads elsewhere', [{ namespace: 'plans', name: '../secrets' }], []],
-    [
-      'none of more than it takes',
-      Array.from({ length: 101 }, () => ({ namespace: 'plans', name: 'a' })),
-      [],
-    ],
+    ['those of the watcher', [MOVE], [MOVE]],
+    ['none with a name that leads elsewhere', [{ ...MOVE, name: '../secrets' }], []],
+    ['none of more than it takes', Array.from({ length: 101 }, () => MOVE), []],
     ['none where the data has none', undefined, []],
   ])('reads which Migrations go on by it: %s', (_which, runs, wanted) => {
     const request = toLiveRequest(

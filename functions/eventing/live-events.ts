@@ -17,7 +17,7 @@ export interface LiveRequest {
   /** The event only says that an object has changed, which `live` may have done itself. */
   readonly isChange: boolean;
   /** The Migrations that go on by it, as the watcher of the clusters knows them; none: `live` looks for them. */
-  readonly runs: readonly Required<NamedReference>[];
+  readonly runs: readonly (Required<NamedReference> & { readonly uid: string })[];
   /** The object at the version that the watcher has seen; left out where it is gone, and in other events. */
   readonly seen?: ObjectVersion;
 }
@@ -46,7 +46,9 @@ const ownData = z.extend(reference, {
 /** Maximum of the Migrations of one event: a VM has one run, and others that wait for its end. */
 const MAX_RUNS = 100;
 const watched = z.object({
-  runs: z.array(z.object({ namespace: dnsLabel, name: dnsSubdomain })).check(z.maxLength(MAX_RUNS)),
+  runs: z
+    .array(z.object({ namespace: dnsLabel, name: dnsSubdomain, uid: z.string() }))
+    .check(z.maxLength(MAX_RUNS)),
   uid: z.string(),
   resourceVersion: z.string(),
 });
@@ -138,7 +140,7 @@ export interface Referred {
   /** The uid of the namespace kube-system of the object's cluster. */
   readonly cluster: string;
   /** The Migrations that go on by it. */
-  readonly runs: readonly Required<NamedReference>[];
+  readonly runs: LiveRequest['runs'];
 }
 
 /**

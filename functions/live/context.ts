@@ -11,4 +11,6 @@ export interface LiveContext extends Reach {
   readonly post: (event: PostedEvent) => Promise<void>;
   /** Maximum of the VMs of a Migration that move at the same time. */
   readonly maxVmsInFlight: number;
+  /** Whether the watcher of the clusters has posted an event that is handled now, so that it runs. */
+  readonly isWatched?: boolean;
 }

@@ -69,6 +69,10 @@ async function reconcileAll(
   return first;
 }
 
+/** Milliseconds for which a reconcile waits for the one before: a slow cluster has it take as long (BUDGET_MS of move-vm.ts). */
+const MAX_WAIT_MS = 10_000;
+const MAX_ENDED = 1_000;
+
 /**
  * Serializes the reconciles of each Migration in this process; events that arrive meanwhile share the next one, which is left out if the
  * last one has decided by all their objects already: most events are about its own writes. Correctness does not depend on it.
@@ -78,12 +82,14 @@ class Migrations {
   readonly #serializer: KeyedSerializer<ReconcileResult>;
   /** The versions by which each Migration was decided last, by cluster and uid of the object. */
   readonly #decided = new Map<string, ReadonlyMap<string, string>>();
+  /** The uids of Migrations that have ended: the watcher learns that a moment later. */
+  readonly #ended = new Set<string>();
   /** The objects for which each Migration is to be reconciled next; undefined: for another reason. */
   readonly #asked = new Map<string, readonly (ObjectVersion | undefined)[]>();
 
   constructor(context: LiveContext) {
     this.#context = context;
-    this.#serializer = new KeyedSerializer(context.clock);
+    this.#serializer = new KeyedSerializer(context.clock, MAX_WAIT_MS);
   }
 
   async reconcile(at: MigrationAt, seen: ObjectVersion | undefined): Promise<ReconcileResult> {
@@ -97,12 +103,21 @@ class Migrations {
   async #reconcile(at: MigrationAt, key: string): Promise<ReconcileResult> {
     const asked = this.#asked.get(key) ?? [];
     this.#asked.delete(key);
+    if (this.#ended.has(at.uid ?? '')) return reconciled('the Migration has ended');
     const decided = this.#decided.get(key);
     if (asked.every((seen) => isDecided(seen, decided))) return reconciled('nothing is new');
     this.#decided.delete(key);
-    const result = await reconcileMigration(at, this.#context);
+    const isWatched = asked.some((seen) => seen !== undefined);
+    const result = await reconcileMigration(at, { ...this.#context, isWatched });
     if (result.decidedBy !== undefined) this.#decided.set(key, result.decidedBy);
+    if (result.hasEnded === true && at.uid !== undefined) this.#noteEnd(at.uid);
     return result;
+  }
+
+  #noteEnd(uid: string): void {
+    const [oldest = ''] = this.#ended;
+    if (this.#ended.size >= MAX_ENDED) this.#ended.delete(oldest);
+    this.#ended.add(uid);
   }
 }
 

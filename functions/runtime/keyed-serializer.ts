@@ -1,6 +1,6 @@
 import { pause, type Clock } from './clock.ts';
 
-/** Maximum wait for a run, longer than a normal one takes. A run that hangs must not block the others. */
+/** Maximum wait for a run, longer than a normal one takes, unless it is given. A run that hangs must not block the others. */
 const MAX_WAIT_MS = 1_000;
 
 /** `key`: runs with the same one run one after another. `dedupeKey`: calls with the same one share a run that has not begun. */
@@ -23,11 +23,13 @@ export interface Serialized<T> {
  */
 export class KeyedSerializer<T> {
   readonly #clock: Clock;
+  readonly #maxWaitMs: number;
   readonly #last = new Map<string, Promise<unknown>>();
   readonly #waiting = new Map<string, Promise<T>>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, maxWaitMs = MAX_WAIT_MS) {
     this.#clock = clock;
+    this.#maxWaitMs = maxWaitMs;
   }
 
   /** The result of `work`, or of a waiting call with the same keys; rejects as that does. */
@@ -53,7 +55,7 @@ export class KeyedSerializer<T> {
 
   async #after(before: Promise<unknown>, pairKey: string, work: () => Promise<T>): Promise<T> {
     const enough = new AbortController();
-    await Promise.race([before, pause(this.#clock, MAX_WAIT_MS, enough.signal)]);
+    await Promise.race([before, pause(this.#clock, this.#maxWaitMs, enough.signal)]);
     enough.abort();
     this.#waiting.delete(pairKey);
     return work();

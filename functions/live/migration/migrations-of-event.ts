@@ -179,11 +179,13 @@ async function afterReferredEvent(
 ): Promise<readonly MigrationAt[]> {
   const { hub } = context;
   const at = { namespace, name };
-  if (await isForkliftHere(hub)) return [];
   const object = isChange ? await getOrUndefined(hub.get(type, at)) : undefined;
-  if (object !== undefined && isObserved(object) && !isRefreshAsked(object)) {
+  const isKnown = object !== undefined && isObserved(object) && !isRefreshAsked(object);
+  // Most events are of `live`'s own finalizers and statuses.
+  if ((isKnown && !isTerminating(object)) || (await isForkliftHere(hub))) return [];
+  if (isKnown) {
     // A call may have checked a Provider, and ended before it removed the finalizers.
-    if (isTerminating(object)) await releaseDeletedProvider(await readProvider(at, context), context);
+    await releaseDeletedProvider(await readProvider(at, context), context);
     return [];
   }
   await check(at, context);

@@ -50,6 +50,8 @@ import { releaseWithoutPlan, reconcileWithoutPlan } from './plan-gone.ts';
 export interface MigrationAt {
   readonly namespace: string;
   readonly name: string;
+  /** The uid; left out where the event does not say it. */
+  readonly uid?: string;
 }
 
 /** Retries after a conflict: another process writes the same Migration. */
@@ -83,9 +85,11 @@ async function reconcile(at: MigrationAt, context: LiveContext): Promise<Reconci
     : startRun({ migration, plan }, context);
 }
 
+const ENDED: ReconcileResult = { message: 'the Migration has ended', requeue: false, hasEnded: true };
+
 async function reconcileEnded(migration: PlanMigration, context: LiveContext): Promise<ReconcileResult> {
   if (hasOutbox(migration)) await postOutbox(migration, context);
-  return reconciled('the Migration has ended');
+  return ENDED;
 }
 
 /** Removes the finalizers of a closed Migration: the process that closed it ended before it had removed all, or is about to. */
@@ -98,7 +102,7 @@ async function reconcileClosed(
   await (plan === undefined
     ? releaseWithoutPlan(migration, context)
     : releaseRun({ migration, plan }, context));
-  return reconciled('the Migration has ended');
+  return ENDED;
 }
 
 /** Removes the finalizer of a Migration of another type. A copy that was created with it would never go. */
@@ -135,7 +139,10 @@ async function continueRun(
   const providers = await readProviders(plan, context);
   const held = await addFinalizers({ migration, plan, providers }, hub);
   const vms = vmsOf(held);
-  const [decided] = await Promise.all([moveVms(vms, held, context), scaleUpWatcher(migration, context)]);
+  const [decided] = await Promise.all([
+    moveVms(vms, held, context),
+    context.isWatched === true ? undefined : scaleUpWatcher(migration, context),
+  ]);
   const ended = new Map(
     vms.filter(({ shown }) => shown.completed !== undefined).map(({ entry, shown }) => [entry, shown]),
   );
@@ -172,7 +179,7 @@ async function continueRun(
     },
     context,
   );
-  return reconciled('the Migration has ended');
+  return ENDED;
 }
 
 /**

@@ -24,7 +24,7 @@ const changed = (name: string, type: 'ADDED' | 'DELETED' = 'ADDED'): WatchEvent<
   type,
   object: { metadata: named(name) },
 });
-const RUN = { namespace: 'tenant', name: 'migration' };
+const RUN = { namespace: 'tenant', name: 'migration', uid: 'run' };
 
 interface Posted {
   readonly name: string;

@@ -100,7 +100,8 @@ test('each Migration is named with its own objects, also where VMs of several na
     ],
     aPlan(),
   );
-  const named = (...names: string[]): object[] => names.map((name) => ({ namespace: 'tenant', name }));
+  const named = (...names: string[]): object[] =>
+    names.map((name) => ({ namespace: 'tenant', name, uid: `uid-of-${name}` }));
   expect(Object.fromEntries(onSource?.vms ?? [])).toEqual({
     'a/web': named('one'),
     'b/web': named('two', 'third'),
@@ -109,7 +110,7 @@ test('each Migration is named with its own objects, also where VMs of several na
     'target/web': named('one', 'third'),
     'target/web2': named('two'),
   });
-  const uids = ['one', 'two', 'third'].map((name) => [`uid-of-${name}`, { namespace: 'tenant', name }]);
+  const uids = ['one', 'two', 'third'].map((name) => [`uid-of-${name}`, ...named(name)]);
   for (const { runs = new Map() } of [onSource, onTarget].map(
     (one) => one ?? {},
   ) as Partial<WantedOfProvider>[])

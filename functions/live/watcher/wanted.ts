@@ -4,7 +4,7 @@ import { named } from '../../domain/live/reference.ts';
 import { hasOpenRun, livePlanOf, vmsUnderWay } from '../run/state.ts';
 
 /** A Migration, as events name it. */
-export type RunAt = Required<NamedReference>;
+export type RunAt = Required<NamedReference> & { readonly uid: string };
 
 /** Objects to watch in one cluster, with the Migrations that go on by them. */
 export interface Wanted {
@@ -49,7 +49,7 @@ export const both = (one: Wanted | undefined, other: Wanted): Wanted => ({
 function ofRun(migration: PlanMigration, { metadata, spec }: Plan): WantedOfProvider[] {
   const { provider, targetNamespace } = spec;
   const { namespace: ofMigration = '', name: nameOfMigration, uid } = migration.metadata;
-  const run: RunAt = { namespace: ofMigration, name: nameOfMigration };
+  const run: RunAt = { namespace: ofMigration, name: nameOfMigration, uid };
   const onSource: string[] = [];
   const onTarget: string[] = [];
   for (const { namespace = '', name = '', newName, targetName } of vmsUnderWay(migration)) {

@@ -108,7 +108,7 @@ test('what changes in another cluster is posted while a run is under way, and no
     type: REFERENCE_EVENT.add,
     source: '/mtq/live-watcher',
     ...{ kind: 'VirtualMachine', namespace: 'vms', name: 'web', mtqcluster: id },
-    data: expect.objectContaining({ runs: [{ namespace: 'tenant', name: 'migration' }] }),
+    data: expect.objectContaining({ runs: [{ namespace: 'tenant', name: 'migration', uid: runUid }] }),
   });
   expect(JSON.stringify(found)).not.toContain('template');
   // Its VMI may have gone before the watch began.

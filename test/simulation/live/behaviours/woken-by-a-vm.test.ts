@@ -65,6 +65,26 @@ describe('the event of a VM', () => {
     expect([await asks(run), await asks(run)]).toEqual([true, true]);
   });
 
+  test('is of no use to a Migration that has ended, of which the hub is asked once', async () => {
+    const run = await waiting();
+    await run.patchMigration({ spec: { cancel: [{ name: 'web', namespace: 'vms' }] } });
+    await run.resync();
+    await run.changedThere('update', 'migration');
+    expect((await run.migration()).status?.completed).toBeDefined();
+    let reads = 0;
+    const { admin } = run.models.hub;
+    const { get } = admin;
+    const counted = (...given: unknown[]): unknown => {
+      reads += 1;
+      return Reflect.apply(get, admin, given);
+    };
+    await run.changedThere('update', 'migration');
+    Object.assign(admin, { get: counted });
+    await run.changedThere('delete', 'migration');
+    // By the event itself: to name the Migration.
+    expect(reads).toBe(1);
+  });
+
   test('does not hide what another event is about', async () => {
     const run = await waiting();
     const before = run.requests.length;

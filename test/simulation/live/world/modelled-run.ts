@@ -177,7 +177,11 @@ export class ModelledRun {
     if (vm === undefined) throw new Error('there is no VM');
     const object = { metadata: vm.metadata };
     const about = { change, object, type: VIRTUAL_MACHINES, cluster: await this.#idOf('source') } as const;
-    await this.#send(referenceEventOf({ ...about, runs: runs.map(at) }));
+    const named = runs.map(async (name) => {
+      const run = await this.hub.get(PLAN_MIGRATIONS, at(name)).catch(() => undefined);
+      return { ...at(name), uid: run?.object.metadata.uid ?? name };
+    });
+    await this.#send(referenceEventOf({ ...about, runs: await Promise.all(named) }));
   }
 
   async migration(): Promise<PlanMigration> {
