@@ -82,8 +82,8 @@ class Migrations {
   readonly #serializer: KeyedSerializer<ReconcileResult>;
   /** The versions by which each Migration was decided last, by cluster and uid of the object. */
   readonly #decided = new Map<string, ReadonlyMap<string, string>>();
-  /** The uids of Migrations that have ended: the watcher learns that a moment later. */
-  readonly #ended = new Set<string>();
+  /** The uids of Migrations that have ended, by their names: the watcher learns that a moment later. */
+  readonly #ended = new Map<string, string>();
   /** The objects for which each Migration is to be reconciled next; undefined: for another reason. */
   readonly #asked = new Map<string, readonly (ObjectVersion | undefined)[]>();
 
@@ -94,6 +94,8 @@ class Migrations {
 
   async reconcile(at: MigrationAt, seen: ObjectVersion | undefined): Promise<ReconcileResult> {
     const key = `${at.namespace}/${at.name}`;
+    // Before the queue: any client may post this uid, and its event must take no other along.
+    if (at.uid !== undefined && this.#ended.get(key) === at.uid) return reconciled('the Migration has ended');
     this.#asked.set(key, [...(this.#asked.get(key) ?? []), seen]);
     const work = (): Promise<ReconcileResult> => this.#reconcile(at, key);
     const { result, isShared } = await this.#serializer.serialize({ key, dedupeKey: key }, work);
@@ -103,21 +105,20 @@ class Migrations {
   async #reconcile(at: MigrationAt, key: string): Promise<ReconcileResult> {
     const asked = this.#asked.get(key) ?? [];
     this.#asked.delete(key);
-    if (this.#ended.has(at.uid ?? '')) return reconciled('the Migration has ended');
     const decided = this.#decided.get(key);
     if (asked.every((seen) => isDecided(seen, decided))) return reconciled('nothing is new');
     this.#decided.delete(key);
     const isWatched = asked.some((seen) => seen !== undefined);
     const result = await reconcileMigration(at, { ...this.#context, isWatched });
     if (result.decidedBy !== undefined) this.#decided.set(key, result.decidedBy);
-    if (result.hasEnded === true && at.uid !== undefined) this.#noteEnd(at.uid);
+    if (result.ended !== undefined) this.#noteEnd(key, result.ended);
     return result;
   }
 
-  #noteEnd(uid: string): void {
-    const [oldest = ''] = this.#ended;
+  #noteEnd(key: string, uid: string): void {
+    const [oldest = ''] = this.#ended.keys();
     if (this.#ended.size >= MAX_ENDED) this.#ended.delete(oldest);
-    this.#ended.add(uid);
+    this.#ended.set(key, uid);
   }
 }
 

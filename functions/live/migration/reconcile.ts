@@ -85,11 +85,14 @@ async function reconcile(at: MigrationAt, context: LiveContext): Promise<Reconci
     : startRun({ migration, plan }, context);
 }
 
-const ENDED: ReconcileResult = { message: 'the Migration has ended', requeue: false, hasEnded: true };
+const endOf = ({ metadata }: PlanMigration): ReconcileResult => ({
+  ...reconciled('the Migration has ended'),
+  ended: metadata.uid,
+});
 
 async function reconcileEnded(migration: PlanMigration, context: LiveContext): Promise<ReconcileResult> {
   if (hasOutbox(migration)) await postOutbox(migration, context);
-  return ENDED;
+  return endOf(migration);
 }
 
 /** Removes the finalizers of a closed Migration: the process that closed it ended before it had removed all, or is about to. */
@@ -102,7 +105,7 @@ async function reconcileClosed(
   await (plan === undefined
     ? releaseWithoutPlan(migration, context)
     : releaseRun({ migration, plan }, context));
-  return ENDED;
+  return endOf(migration);
 }
 
 /** Removes the finalizer of a Migration of another type. A copy that was created with it would never go. */
@@ -179,7 +182,7 @@ async function continueRun(
     },
     context,
   );
-  return ENDED;
+  return endOf(migration);
 }
 
 /**

@@ -45,8 +45,8 @@ export interface ReconcileResult {
   readonly requeue: boolean;
   /** The versions of the objects by which its VMs wait, by cluster and uid; left out where more is due. */
   readonly decidedBy?: ReadonlyMap<string, string>;
-  /** Whether nothing is left to do with the Migration, ever. */
-  readonly hasEnded?: true;
+  /** The uid of a Migration with which nothing is left to do, ever. */
+  readonly ended?: string;
 }
 
 export const reconciled = (message: string): ReconcileResult => ({ message, requeue: false });

@@ -20,7 +20,7 @@ test('the event of a VM brings the Migrations on that it names, and no other one
   expect(conditionsOf(status)).toEqual(['Waiting WaitingToStart']);
 });
 
-test('the event of a VM that names no Migration, as of a watcher before this version, is left to the guard', async () => {
+test('the event of a VM that names no Migration is left to the guard', async () => {
   const run = await ModelledRun.start();
   await run.changedThere('update');
   expect(run.requests).toEqual([]);
@@ -83,6 +83,18 @@ describe('the event of a VM', () => {
     await run.changedThere('delete', 'migration');
     // By the event itself: to name the Migration.
     expect(reads).toBe(1);
+  });
+
+  test('that any client posts about an ended Migration, with the uid of this one, hides none of this one', async () => {
+    const run = await waiting();
+    const { metadata, spec } = await run.migration();
+    const { annotations = {} } = metadata;
+    const status = { completed: '2026-11-20T00:00:00Z' };
+    await run.hub.create(PLAN_MIGRATIONS, { metadata: { ...at('other'), annotations }, spec });
+    const { object } = await run.hub.get(PLAN_MIGRATIONS, at('other'));
+    await run.hub.replace(PLAN_MIGRATIONS, { ...object, status }, { subresource: 'status' });
+    await run.changedThere('update', { name: 'other', uid: metadata.uid });
+    expect(await asks(run, 'delete')).toBe(true);
   });
 
   test('does not hide what another event is about', async () => {

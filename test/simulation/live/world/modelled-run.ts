@@ -172,12 +172,17 @@ export class ModelledRun {
   }
 
   /** The watcher's event of the VM on the source as it is now. */
-  async changedThere(change: 'update' | 'delete', ...runs: readonly string[]): Promise<void> {
+  async changedThere(
+    change: 'update' | 'delete',
+    ...runs: readonly (string | { readonly name: string; readonly uid: string })[]
+  ): Promise<void> {
     const vm = await this.vm();
     if (vm === undefined) throw new Error('there is no VM');
     const object = { metadata: vm.metadata };
     const about = { change, object, type: VIRTUAL_MACHINES, cluster: await this.#idOf('source') } as const;
-    const named = runs.map(async (name) => {
+    const named = runs.map(async (one) => {
+      if (typeof one !== 'string') return { ...at(one.name), uid: one.uid };
+      const name = one;
       const run = await this.hub.get(PLAN_MIGRATIONS, at(name)).catch(() => undefined);
       return { ...at(name), uid: run?.object.metadata.uid ?? name };
     });
