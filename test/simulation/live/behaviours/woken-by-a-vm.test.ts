@@ -73,10 +73,10 @@ describe('the event of a VM', () => {
     expect((await run.migration()).status?.completed).toBeDefined();
     let reads = 0;
     const { admin } = run.models.hub;
-    const { get } = admin;
-    const counted = (...given: unknown[]): unknown => {
+    const get = admin.get.bind(admin);
+    const counted: typeof get = (...given) => {
       reads += 1;
-      return Reflect.apply(get, admin, given);
+      return get(...given);
     };
     await run.changedThere('update', 'migration');
     Object.assign(admin, { get: counted });
