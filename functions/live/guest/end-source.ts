@@ -69,7 +69,20 @@ function keepOff(snapshot: RecordedRun): StepDecision {
 
 /** Waits until the VM has not been started again for a while. */
 const waitUntilStaysOff = (snapshot: RecordedRun): StepDecision =>
-  waitForOwner(snapshot, LIMIT_MS.staysOff) ?? DONE;
+  recordRestart(snapshot) ?? waitForOwner(snapshot, LIMIT_MS.staysOff) ?? DONE;
+
+/** Records a start that the run has not seen: it had halted the VM itself, and KubeVirt has halted it since. */
+function recordRestart({ source: { vm, now }, record }: RecordedRun): StepDecision | undefined {
+  const owners = strategyOwners(vm);
+  const isUnseen =
+    record.halted === true && owners.length > 0 && owners.every((one) => one === KUBEVIRT_MANAGER);
+  if (!isUnseen || record.undone !== undefined) return undefined;
+  return write('recording that the VM on the source was started again', {
+    verb: 'replace',
+    on: 'source',
+    object: withRecord(vm, { ...record, undone: { at: new Date(now).toISOString() } }),
+  });
+}
 
 /** Halts the VM in one write with the record, so that a later change back is known as another writer's. */
 function halt(snapshot: RecordedRun): StepDecision {

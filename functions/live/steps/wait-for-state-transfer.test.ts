@@ -513,6 +513,16 @@ describe('the guest has arrived', () => {
     expect(writtenRecord(decide(run))).toEqual({ ...run.record, halted: true, ...undone });
   });
 
+  test('halted by KubeVirt after the run had halted it: it was started in between, and has to stay off', () => {
+    const managedFields = [{ manager: 'virt-controller', fieldsV1: { 'f:spec': { 'f:runStrategy': {} } } }];
+    const vm = { ...HALTED, metadata: { ...HALTED.metadata, managedFields } };
+    const run = there({ source: { vm, vmi: undefined } }, { halted: true });
+    const record = { ...run.record, undone: { at: seconds(0) } };
+    expect(writtenRecord(decide(run))).toEqual(record);
+    expect(summary(decide({ ...run, record }))).toBe('wait SourceStartedAgain');
+    expect(summary(decide(there({ source: { vm, vmi: undefined } })))).toBe('done');
+  });
+
   test('nobody is blamed who is not known', () => {
     const run = there({ source: { vm: HALTED, vmi: RESTARTED } }, { undone: { at: seconds(0) } });
     const waiting = decide({ ...run, source: { ...run.source, vmi: undefined } });

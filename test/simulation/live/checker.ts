@@ -285,13 +285,15 @@ function isStrategyKept({ clusters, truth, isTouched, readSince }: Ending, vm: V
 }
 
 function brokenByArrival(
-  { clusters, isTouched, starts, readSince }: Ending,
+  { clusters, isTouched, starts, halts, readSince }: Ending,
   as: ShownEnd['as'],
 ): string | undefined {
   const vm = clusters.vm('source');
   // One cluster is read and the hub written: an owner may start the source in between. The record stays then, because its removal needs the
   // version that was read, and the run halts the VM again.
-  const started = starts.findLast((at) => at < readSince) ?? -Infinity;
+  // A start that KubeVirt undoes before the run has halted the VM leaves no trace.
+  const isTraced = (at: number): boolean => halts.length > 0 || at > clusters.haltedByKubeVirtAt;
+  const started = starts.findLast((at) => at < readSince && isTraced(at)) ?? -Infinity;
   // A VM that was being deleted is gone for good.
   if (vm !== undefined && clusters.now - started < NOT_OVER_MS)
     return `L1: ${as}, and an owner has just started the source again`;
@@ -323,7 +325,7 @@ const isOff = (clusters: Clusters, vm: Vm | undefined): boolean =>
 const isKeptDown = (clusters: Clusters): boolean =>
   clusters.vm('source')?.spec.running === true && clusters.vmi('source')?.status?.phase === 'Failed';
 
-const UNDECIDED: readonly string[] = ['SourceDownUndecided', 'CutOverUndecided'];
+const UNDECIDED: readonly string[] = ['SourceDownUndecided', 'CutOverUndecided', 'SourceNotVerified'];
 const SIDES = ['source', 'target'] as const;
 
 /** It is over, and is being deleted: only its finalizers are left. */

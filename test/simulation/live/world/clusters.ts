@@ -65,6 +65,8 @@ export class Clusters {
   strategyBy = 'kubectl';
   /** When, milliseconds. */
   strategyAt = 0;
+  /** When KubeVirt has halted it last, milliseconds. */
+  haltedByKubeVirtAt = -Infinity;
   /** When the run has written it last, milliseconds. */
   writtenAt = 0;
   /** What a user has set it to since. */
@@ -204,6 +206,8 @@ export class Clusters {
     const isOurs = writer !== undefined && writer !== before.metadata.annotations?.[WRITER];
     this.strategyBy = isOurs ? (writer.split(' ')[0] ?? '') : 'virt-controller';
     this.strategyAt = this.now;
+    if (this.strategyBy === 'virt-controller' && spec.runStrategy === 'Halted')
+      this.haltedByKubeVirtAt = this.now;
   }
 
   /** virt-api's webhook for VMIMs (facts/cross-cluster.md C4). */

@@ -167,7 +167,10 @@ class Connection implements Pick<Cluster, 'get' | 'list' | 'create' | 'replace' 
     const { metadata, kind } = object;
     if (this.#on === 'source' && kind === VMS.kind) {
       const managedFields = [
-        { manager: clusters.strategyBy, fieldsV1: { 'f:spec': { 'f:runStrategy': {} } } },
+        {
+          manager: clusters.strategyBy === 'live' ? FIELD_MANAGER : clusters.strategyBy,
+          fieldsV1: { 'f:spec': { 'f:runStrategy': {} } },
+        },
         { manager: FIELD_MANAGER, time: timestamp(clusters.writtenAt) },
       ];
       return { ...object, metadata: { ...metadata, managedFields } };
