@@ -44,7 +44,7 @@ const recordSchema = z.object({
   hooks: z.array(z.enum(['PreHook', 'PostHook'])).check(z.maxLength(2)),
   /** Marks of the cut-over, each with the time when it was seen first. They are never removed. */
   marks: shortList(z.object({ mark: z.enum(Object.values(MARK)), at: time })),
-  /** The run has changed the strategy of the VM (HELD), which gets its own back when the record goes. */
+  /** The run has changed the strategy of the VM (HELD), which gets its own back when the record goes before the cut-over. */
   held: z.optional(z.literal(true)),
   /** The guest has arrived: the source's disks are out of date for good. */
   arrivedAt: z.optional(time),
@@ -99,7 +99,7 @@ export function recordOf(vm: VirtualMachine, run: RunId): RecordState {
   const message =
     `the VM is moved by the Migration ${namespace}/${name} of uid ${uid}: wait for its end. If it is gone, or has ended for long, ` +
     howToRemove(vm) +
-    (isHeld(vm, record) ? `, and give it its runStrategy ${HELD.from} again` : '');
+    (mayBeFreed(vm, record) ? `, and give it its runStrategy ${HELD.from} again` : '');
   return { kind: 'foreign', message };
 }
 
@@ -129,13 +129,20 @@ export const withRecord = (vm: VirtualMachine, record: RunRecord): VirtualMachin
   },
 });
 
-/** Returns the VM without a record: free for another run, and with its own strategy. */
+/**
+ * Returns the VM without a record: free for another run, and with its own strategy. Past the cut-over it keeps the one that it has: KubeVirt
+ * would start it from disks that may be out of date, and to halt it could end the only copy.
+ */
 export function withoutRecord(vm: VirtualMachine): VirtualMachine {
   const { [LIVE_ANNOTATION.run]: content = '', ...annotations } = vm.metadata.annotations ?? {};
   const { data: record } = recordSchema.safeParse(parseJson(content));
-  const { spec } = record !== undefined && isHeld(vm, record) ? withStrategy(vm, HELD.from) : vm;
+  const { spec } = record !== undefined && mayBeFreed(vm, record) ? withStrategy(vm, HELD.from) : vm;
   return { ...vm, metadata: { ...vm.metadata, annotations }, spec };
 }
+
+/** Whether the VM gets its own strategy back: its guest has not left. */
+const mayBeFreed = (vm: VirtualMachine, record: RunRecord): boolean =>
+  isHeld(vm, record) && !isPastCutOver(record);
 
 /** Whether the VM has the strategy that the run has given it. */
 export const isHeld = ({ spec }: VirtualMachine, { held }: Pick<RunRecord, 'held'>): boolean =>

@@ -10,6 +10,8 @@ import { settledByHand } from '../guest/end-source.ts';
 import { madeObjects, madeReceiver } from '../guest/made-objects.ts';
 import { isWantedRunning } from '../guest/proofs.ts';
 import {
+  HELD,
+  isHeld,
   isPastCutOver,
   recordIn,
   recordOf,
@@ -222,9 +224,12 @@ function failPastCutOver(run: RecordedRun, failure: Fail): RunDecision {
   const next = unlessRefused(settled.kind === 'done' ? freeStuckVmims(run) : settled, run.hub);
   if (next.kind === 'fail')
     return ended('Failed', next, leftoversWithRecord(run, [...source.vmims, ...target.vmims]));
-  return next.kind === 'done'
-    ? { ...ended('Failed', failure), recordRemoval: removalOf(withMovedTo(run)) }
-    : { step: TRANSFER.name, ...next };
+  if (next.kind !== 'done') return { step: TRANSFER.name, ...next };
+  const kept = isHeld(source.vm, record)
+    ? `; the VM on the source keeps the runStrategy ${HELD.to} of its move, and had ${HELD.from}`
+    : '';
+  const failed = { ...failure, message: `${failure.message}${kept}` };
+  return { ...ended('Failed', failed), recordRemoval: removalOf(withMovedTo(run)) };
 }
 
 const isUp = (source: RecordedRun['source']): boolean =>

@@ -62,6 +62,11 @@ describe('its strategy comes back', () => {
     ['not to a VM that is off', held(withStrategy(MANUAL, 'Halted')), 'Halted'],
     ['not to a VM that a user has set to another one', held(withStrategy(MANUAL, 'Always')), 'Always'],
     ['not to a VM that was Manual', held(MANUAL, {}), 'Manual'],
+    [
+      'not once its guest may have left: KubeVirt would start it',
+      held(MANUAL, { held: true, arrivedAt: seconds(0) }),
+      'Manual',
+    ],
   ])('%s', (_what, vm, strategy) => {
     expect(vm.spec.runStrategy).toBe(strategy);
     expect(JSON.stringify(vm.metadata.annotations)).not.toContain('live.mtq.kubevirt.io/run');
