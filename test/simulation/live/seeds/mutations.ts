@@ -149,9 +149,9 @@ export const MUTATIONS: readonly LiveMutation[] = [
     edit(DEADLINES, 'staysOff: 10 * MINUTE,', 'staysOff: 0,'),
   ),
   mutation(
-    'a start is known only of a VM that the run has halted',
+    'a start that KubeVirt undoes unseen is none',
     ['L1'],
-    edit(END_SOURCE, 'if (record.halted === true) return true;', 'return record.halted === true;'),
+    edit(END_SOURCE, 'if (!isUnseen || record.undone', "if (!isUnseen || record.vmi !== '' || record.undone"),
   ),
   mutation(
     'every source VM that is on after the arrival was started again',
