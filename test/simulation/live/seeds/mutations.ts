@@ -205,8 +205,8 @@ export const MUTATIONS: readonly LiveMutation[] = [
     ['L3'],
     edit(
       'functions/live/run/record.ts',
-      'isHeld(vm, record) ? withStrategy(vm, HELD.from) : vm;',
-      'isHeld(vm, record) ? withStrategy(vm, HELD.to) : vm;',
+      'mayBeFreed(vm, record) ? withStrategy(vm, HELD.from) : vm;',
+      'mayBeFreed(vm, record) ? withStrategy(vm, HELD.to) : vm;',
     ),
   ),
   mutation(
