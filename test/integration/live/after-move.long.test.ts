@@ -51,7 +51,7 @@ describe('a VM that has moved, by a KubeVirt that keeps both sides of the state'
       expect(await saidOfVm(crossing)).toContain('NextCrashHalts');
       await crossing.resync('Plan');
       expect(conditionsOf(await crossing.plan())).toContain('NextCrashHalts');
-      expect(await annotationOf(crossing, 'target', LIVE_ANNOTATION.nextCrash)).toContain('virtctl start');
+      expect(await annotationOf(crossing, 'target', LIVE_ANNOTATION.nextCrash)).toContain('virtctl migrate');
       const place = JSON.parse(
         (await annotationOf(crossing, 'source', LIVE_ANNOTATION.movedTo)) ?? '{}',
       ) as object;
