@@ -57,7 +57,14 @@ export class GuestTravel {
     const step = this.#stepOf(vmi);
     if (step === undefined) return;
     const key = [step, keyOf(vmi), vmi.metadata.uid, transferIdOf(vmi)].join(' ');
-    this.#queue.add(key, this.#options.timings[TIMING_OF_CROSSING[step]]);
+    const timing = this.#clearsSides(step, vmi) ? 'leaveMs' : TIMING_OF_CROSSING[step];
+    this.#queue.add(key, this.#options.timings[timing]);
+  }
+
+  /** The last step: the VMIM is over by then, and without its finalizer (recorded: cross-sides-cleared-next-crash). */
+  #clearsSides(step: CrossStep, { status }: Vmi): boolean {
+    const hasFailed = status?.migrationState?.failed === true;
+    return step === 'clear-receiver' && !this.#options.transfers.keepsSides && !hasFailed;
   }
 
   #stepOf(vmi: Vmi): CrossStep | undefined {

@@ -43,8 +43,7 @@ export const TIMING_OF_CROSSING: Readonly<Record<CrossStep, keyof Timings>> = {
   'detect-guest': 'handlerMs',
   receive: 'handlerMs',
   complete: 'handlerMs',
-  // Its last one: the VMIM is over by then, and mostly without its finalizer (recorded: cross-sides-cleared-next-crash).
-  'clear-receiver': 'leaveMs',
+  'clear-receiver': 'handlerMs',
   'end-receiver': 'handlerMs',
   'break-receiver': 'handlerMs',
   'empty-receiver': 'emptyMs',
