@@ -210,12 +210,12 @@ export const MUTATIONS: readonly LiveMutation[] = [
     ),
   ),
   mutation(
-    'the source is to be ended, whatever runs on the target',
+    'a user is advised to delete a VM that may have the newest data',
     ['L2'],
     edit(
-      'functions/live/guest/advice.ts',
-      'hasArrived && isTargetUp(snapshot)',
-      'hasArrived && snapshot.run.vm !== isTargetUp.name',
+      'functions/live/steps/wait-for-state-transfer.ts',
+      'so both stay as they are`',
+      'so delete the VM on the target`',
     ),
   ),
   mutation(
