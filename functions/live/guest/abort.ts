@@ -143,8 +143,11 @@ const waiting = ({ metadata }: Vmim): StepDecision =>
   wait(LIVE_REASON.aborting, `waiting until KubeVirt has removed the VMIM ${metadata.name}`);
 
 /** Whether the VMIM is being deleted for longer than KubeVirt needs for one that it can remove. */
-const isOverdue = ({ metadata }: Vmim, { now }: Pick<SourceSide, 'now'>): boolean =>
-  now - timeOf(metadata.deletionTimestamp) > LIMIT_MS.stuckVmim;
+export const isOverdue = (
+  { metadata }: Vmim,
+  { now }: Pick<SourceSide, 'now'>,
+  limitMs: number = LIMIT_MS.stuckVmim,
+): boolean => now - timeOf(metadata.deletionTimestamp) > limitMs;
 
 /**
  * Removes the finalizers of a VMIM that is over, or whose VMI is gone. KubeVirt removes its own only while the VMI's state names the VMIM

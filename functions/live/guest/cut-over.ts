@@ -53,8 +53,8 @@ export const isPostCopy = ({ source, target, before }: Vmis): boolean =>
  * Whether the guest has arrived. From then on the source's disks are out of date for good, so the word of the target's KubeVirt is not
  * enough: if the source fails by itself, some releases end the target's migration as Succeeded (kubevirt#17261). The guest must have been
  * active there too, which only the target's node says. The VMIM may be gone already: one that was deleted while it ran vanishes when it
- * succeeds (facts/cross-cluster.md §C6). Some releases then clear both sides of the state (recorded: cross-sides-cleared-next-crash), and may fail
- * the VMIM for that, so its uid says what has completed.
+ * succeeds (facts/cross-cluster.md §C6). Some releases then clear both sides of the state (recorded: cross-sides-cleared-next-crash), and
+ * may fail the VMIM for that, so its uid says what has completed.
  */
 export function hasArrived(sides: Sides & { readonly wasReady?: boolean }): boolean {
   const { source, target, before, wasReady = false } = sides;

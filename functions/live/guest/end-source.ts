@@ -7,6 +7,7 @@ import { KUBEVIRT_MANAGER, LIVE_REASON } from '../../domain/live/names.ts';
 import { FIELD_MANAGER } from '../../domain/names.ts';
 import {
   isGoneOrFinal,
+  isHaltedByManager,
   isOff,
   isStartRequested,
   isTargetUp,
@@ -73,9 +74,7 @@ const waitUntilStaysOff = (snapshot: RecordedRun): StepDecision =>
 
 /** Records a start that the run has not seen: it had halted the VM itself, and KubeVirt has halted it since. */
 function recordRestart({ source: { vm, now }, record }: RecordedRun): StepDecision | undefined {
-  const owners = strategyOwners(vm);
-  const isUnseen =
-    record.halted === true && owners.length > 0 && owners.every((one) => one === KUBEVIRT_MANAGER);
+  const isUnseen = record.halted === true && isHaltedByManager(vm, KUBEVIRT_MANAGER);
   if (!isUnseen || record.undone !== undefined) return undefined;
   return write('recording that the VM on the source was started again', {
     verb: 'replace',

@@ -162,7 +162,7 @@ const isWaiting = (vmi: Vmi | undefined): vmi is Vmi =>
   vmi?.status?.phase === 'WaitingForSync' && isMigrationTarget(vmi);
 
 /** Whether this writer alone set the VM to Halted. */
-function isHaltedByManager(vm: VirtualMachine, manager: string): boolean {
+export function isHaltedByManager(vm: VirtualMachine, manager: string): boolean {
   if (vm.spec.runStrategy !== 'Halted') return false;
   const owners = strategyOwners(vm);
   return owners.length > 0 && owners.every((owner) => owner === manager);

@@ -1,5 +1,6 @@
 import type { Plan } from '../../domain/live/forklift.ts';
 import type { Matcher, Network, VirtualMachine, VmiSpec } from '../../domain/live/kubevirt.ts';
+import { fingerprint } from '../../domain/fingerprint.ts';
 import { canonical } from '../../domain/same.ts';
 import { portableLabels } from '../run/names.ts';
 import { recordIn } from '../run/record.ts';
@@ -23,15 +24,7 @@ export function editsNotOnTarget(snapshot: RunSnapshot): string[] {
  */
 export function fingerprintOf({ metadata, spec }: VirtualMachine): string {
   const { running: _running, runStrategy: _strategy, ...edited } = spec;
-  return hashOf(canonical([portableLabels(metadata.labels), edited]));
-}
-
-/** FNV-1a of 64 bits: it tells edits apart, and protects against nothing. */
-function hashOf(text: string): string {
-  let hash = 0xcbf29ce484222325n;
-  for (const char of text)
-    hash = BigInt.asUintN(64, (hash ^ BigInt(char.codePointAt(0) ?? 0)) * 0x100000001b3n);
-  return hash.toString(16);
+  return fingerprint(canonical([portableLabels(metadata.labels), edited]));
 }
 
 /** Paths in a status, at most. */

@@ -4,9 +4,8 @@ import type { LiveCondition, Plan, VmStatus } from '../../domain/live/forklift.t
 import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import { KUBEVIRT_MANAGER, LIVE_CONDITION, MOVED_REASON } from '../../domain/live/names.ts';
 import { runsOnTarget } from '../guest/cut-over.ts';
-import { isDownByNextCrashThere, isUp, strategyOwners } from '../guest/proofs.ts';
+import { isDownByNextCrashThere, isHaltedByManager, isUp } from '../guest/proofs.ts';
 import { pathsNotOnTarget } from '../on-target/edits.ts';
-import { strategyOf } from '../run/record.ts';
 import { hasNothingLeft } from '../run/state.ts';
 
 /** One side of a VM that has moved. */
@@ -120,11 +119,8 @@ const CHECKS: readonly Check[] = [
 const isHaltedThere = (target: MovedSide): boolean =>
   isDownByNextCrashThere(target) || isHaltedByKubeVirt(target);
 
-function isHaltedByKubeVirt({ vm, vmi }: MovedSide): boolean {
-  if (vm === undefined || vmi !== undefined || strategyOf(vm) !== undefined) return false;
-  const owners = strategyOwners(vm);
-  return owners.length > 0 && owners.every((owner) => owner === KUBEVIRT_MANAGER);
-}
+const isHaltedByKubeVirt = ({ vm, vmi }: MovedSide): boolean =>
+  vm !== undefined && vmi === undefined && isHaltedByManager(vm, KUBEVIRT_MANAGER);
 
 /** Returns the status with what is so of the VM now. The condition of its end stays the last one. */
 export function lookedAt(

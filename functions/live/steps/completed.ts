@@ -1,6 +1,6 @@
 import { isFinal } from '../../domain/migration.ts';
-import { withoutFinalizers } from '../guest/abort.ts';
-import { LIMIT_MS, timeOf } from '../run/deadlines.ts';
+import { isOverdue, withoutFinalizers } from '../guest/abort.ts';
+import { LIMIT_MS } from '../run/deadlines.ts';
 import { DONE, wait, write, type LiveWrite, type StepDecision } from '../run/decision.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
@@ -19,11 +19,10 @@ export function decide({ source, target }: Pick<RunSnapshot, 'source' | 'target'
   if (due.length > 0)
     return write('deleting the VMIMs', ...due.map((each): LiveWrite => ({ verb: 'delete', ...each })));
   const sides = { source, target };
-  const stuck = left.filter(({ on, object }) => {
-    // KubeVirt removes one that is over at once, or never: its VMI may not name it any more (recorded: cross-sides-cleared-next-crash).
-    const limit = isFinal(object) ? LIMIT_MS.stuckVmim : LIMIT_MS.undo;
-    return sides[on].now - timeOf(object.metadata.deletionTimestamp) > limit;
-  });
+  // KubeVirt removes one that is over at once, or never: its VMI may not name it any more (recorded: cross-sides-cleared-next-crash).
+  const stuck = left.filter(({ on, object }) =>
+    isOverdue(object, sides[on], isFinal(object) ? LIMIT_MS.stuckVmim : LIMIT_MS.undo),
+  );
   if (stuck.length === 0) return wait(LIVE_REASON.cleaningUp, 'waiting until KubeVirt has removed the VMIMs');
   return write(
     'taking the finalizers of the VMIMs away, which KubeVirt does not remove',

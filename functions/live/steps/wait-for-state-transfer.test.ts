@@ -360,7 +360,7 @@ describe('the guest was seen on the target, which has not said that it arrived',
       ),
       /^KubeVirt reports that the guest has left the source, and its VMIM there is Failed/,
     ],
-  ])('what is said of the guest: %s', (_what, run, wanted) => {
+  ])('what the message says of the guest: %s', (_what, run, wanted) => {
     expect(decide({ ...run, hub: { ...run.hub, now: NOW + 601_000 } })).toMatchObject({
       message: expect.stringMatching(wanted),
     });
