@@ -43,8 +43,11 @@ const ownData = z.extend(reference, {
   kind: z.enum([FORKLIFT_KIND.plan.kind, FORKLIFT_KIND.migration.kind]),
 });
 
-/** Maximum of the Migrations of one event: a VM has one run, and others that wait for its end. */
-const MAX_RUNS = 100;
+/**
+ * Maximum of the Migrations of one event: a VM has one run, and others that wait for its end, which the guard's resync reaches too. Any
+ * client of the Broker may post such an event, and each Migration costs a reconcile.
+ */
+const MAX_RUNS = 10;
 const watched = z.object({
   runs: z
     .array(z.object({ namespace: dnsLabel, name: dnsSubdomain, uid: z.string() }))
