@@ -1,4 +1,4 @@
-import type { Claim, VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
+import type { Claim, VirtualMachine, Vmi, Vmim } from '../../domain/live/kubevirt.ts';
 import { isNoSecret, resourcesOf } from '../on-target/resources.ts';
 import type { RunId } from '../run/names.ts';
 import { isPastCutOver, recordIn, type RunRecord } from '../run/record.ts';
@@ -45,9 +45,9 @@ export async function readSourceCore(
   ]);
   const vm = named?.metadata.uid === run.vm ? named : undefined;
   const record = recordIn({ source: { vm }, run });
-  const [vmi, all, { vmims, taken }] = await Promise.all([
+  const [vmi, ofVmi, { vmims, taken }] = await Promise.all([
     getOrUndefined(reader.get(WHOLE_VMIS, at)),
-    reader.list(VMIMS, { namespace: at.namespace, labelSelector: `${OF_VMI}=${at.name}` }),
+    mayLeave(record) ? readVmimsOf(reader, at) : [],
     readVmims(reader, at, { run, record }),
   ]);
   const own = new Set(vmims.map(({ metadata }) => metadata.uid));
@@ -57,10 +57,17 @@ export async function readSourceCore(
     successor: vm === undefined ? named : undefined,
     vmi: vm && vmi,
     ...{ vmims, taken },
-    others: all.items.filter((vmim) => !own.has(vmim.metadata.uid) && !isFinal(vmim)),
+    others: ofVmi.filter((vmim) => !own.has(vmim.metadata.uid) && !isFinal(vmim)),
     record,
   };
 }
+
+async function readVmimsOf(reader: Reader, { namespace, name }: VmAt): Promise<readonly Vmim[]> {
+  return (await reader.list(VMIMS, { namespace, labelSelector: `${OF_VMI}=${name}` })).items;
+}
+
+/** Whether the run goes on, and its guest is still to leave: only then other migrations of the VM hold it up. */
+const mayLeave = (record: RunRecord | undefined): boolean => isSettingUp(record) || isLauncherToCome(record);
 
 /** Whether volumes and the like are still to be made: until the first VMIM. */
 export const isSettingUp = (record: RunRecord | undefined): boolean =>

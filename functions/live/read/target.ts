@@ -1,5 +1,5 @@
 import type { StorageMap } from '../../domain/live/forklift.ts';
-import type { ClaimProperties, DataVolume, VirtualMachine } from '../../domain/live/kubevirt.ts';
+import type { ClaimProperties, DataVolume, VirtualMachine, Vmim } from '../../domain/live/kubevirt.ts';
 import { LIVE_LABEL } from '../../domain/live/names.ts';
 import { isMadeBy, isNoSecret, keyOf, keyOfObject, resourcesOf } from '../on-target/resources.ts';
 import type { RunId } from '../run/names.ts';
@@ -56,14 +56,14 @@ export async function readTargetSide(
   const { namespace: name } = at;
   const [{ now, cluster }, namespace, vm, vmi, { vmims, taken, local }] = await Promise.all([
     known ?? readIdentity(reader),
-    getOrUndefined(reader.get(NAMESPACES, { name })),
+    isNamespaceNeeded(record) ? getOrUndefined(reader.get(NAMESPACES, { name })) : undefined,
     getOrUndefined(reader.get(VIRTUAL_MACHINES, at)),
     getOrUndefined(reader.get(WHOLE_VMIS, at)),
     readVmims(reader, at, { run, record }),
   ]);
   const [launchers, over, setup, made] = await Promise.all([
     isBeforeLaunch(record) ? [] : readLaunchers(reader, at),
-    record?.arrivedAt === undefined ? '' : readOver(reader, name),
+    isAtItsEnd(record, vmims) ? readOver(reader, name) : '',
     isSettingUp(record) && namespace !== undefined ? readSetup(reader, request) : undefined,
     mayHaveMade(record) ? readMadeIn(namespace, reader, request) : undefined,
   ]);
@@ -77,6 +77,14 @@ export async function readTargetSide(
       : FITS;
   return { ...core, over, setup, made, ...launching };
 }
+
+/** Whether something is still to be made in the namespace, or to be removed from it. */
+const isNamespaceNeeded = (record: RunRecord | undefined): boolean =>
+  record === undefined || !isPastCutOver(record);
+
+/** Whether the guest has arrived, and no VMIM is left on the target: the run ends, and says what its VM leaves there. */
+const isAtItsEnd = (record: RunRecord | undefined, vmims: readonly Vmim[]): boolean =>
+  record?.arrivedAt !== undefined && vmims.length === 0;
 
 interface Launching {
   readonly request: TargetRequest;
