@@ -6,6 +6,7 @@ import { breakGlassCommand } from '../run/break-glass.ts';
 import { LIMIT_MS } from '../run/deadlines.ts';
 import { wait, type NewObject, type Side } from '../run/decision.ts';
 import type { Plan, PlanMigration, PlanVm, VmStatus } from '../../domain/live/forklift.ts';
+import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { isNew } from '../steps/hook.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
 import { requesterOf } from '../../domain/live/requester.ts';
@@ -20,12 +21,11 @@ import {
   type Right,
 } from '../plan/rights-needed.ts';
 import { hookName, type RunId } from '../run/names.ts';
-import { isPastCutOver, recordIn } from '../run/record.ts';
+import { isPastCutOver, recordIn, recordText } from '../run/record.ts';
 import type { HookView, RunSettings, RunSnapshot, Stop } from '../run/snapshot.ts';
 import { waitingSince } from '../run/waiting-since.ts';
 import { named } from '../../domain/live/reference.ts';
-import type { KubernetesObject } from '../../domain/objects.ts';
-import type { ApiServer, Reader, ResourceType } from '../../kubernetes/cluster.ts';
+import type { ApiServer, Reader } from '../../kubernetes/cluster.ts';
 import {
   CONFIG_MAPS,
   HOOKS,
@@ -151,32 +151,36 @@ interface DecidedWrites {
  */
 async function writeDecided({ snapshot, decision }: DecidedWrites, run: RunContext): Promise<Applied> {
   const { migration, clusters } = run;
-  const { vm } = snapshot.source;
+  const { vm, vmi } = snapshot.source;
   const message = await blockerOfWrites({ snapshot, decision }, run);
   if (message !== undefined) return { kind: 'refused', message };
   const isUnrecorded = recordIn(snapshot) === undefined;
-  if (isUnrecorded && !(await isUnchanged(migration, PLAN_MIGRATIONS, clusters.hub))) throw hasChanged();
+  if (isUnrecorded && !(await isUnchanged(migration, clusters.hub))) throw hasChanged();
   const isDeleting = decision.writes.some(({ verb }) => verb === 'delete');
   // The object was read after the record: by now it may belong to a new run, and have the guest.
-  if (isDeleting && vm !== undefined && !(await isUnchanged(vm, VIRTUAL_MACHINES, clusters.source)))
+  if (isDeleting && vm !== undefined && !(await hasRecordAsRead(vm, clusters.source)))
     return { kind: 'changed' };
   const applied = await apply(decision.writes, clusters);
   const { entry } = snapshot.hub;
   const isRecorded = isUnrecorded && applied.kind === 'written';
-  if (isRecorded && (await withdrawLateRecord({ migration, entry, ...decision }, clusters)))
+  if (isRecorded && (await withdrawLateRecord({ migration, entry, vmi, ...decision }, clusters)))
     throw hasChanged();
   return applied;
 }
 
 const hasChanged = (): Error => new Error('the Migration has changed: read again');
 
-async function isUnchanged<T extends KubernetesObject>(
-  { metadata: { namespace = '', name, resourceVersion } }: T,
-  type: ResourceType<T>,
-  cluster: Reader,
-): Promise<boolean> {
-  const now = await getOrUndefined(cluster.get(type, { namespace, name }));
+async function isUnchanged({ metadata }: PlanMigration, hub: Reader): Promise<boolean> {
+  const { namespace = '', name, resourceVersion } = metadata;
+  const now = await getOrUndefined(hub.get(PLAN_MIGRATIONS, { namespace, name }));
   return now?.metadata.resourceVersion === resourceVersion;
+}
+
+/** Whether the source VM has the record that was read. KubeVirt writes the VM often while its guest leaves, which changes no record. */
+async function hasRecordAsRead(vm: VirtualMachine, source: Reader): Promise<boolean> {
+  const { namespace = '', name, uid } = vm.metadata;
+  const now = await getOrUndefined(source.get(VIRTUAL_MACHINES, { namespace, name }));
+  return now?.metadata.uid === uid && recordText(now) === recordText(vm);
 }
 
 /**

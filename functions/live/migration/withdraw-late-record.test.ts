@@ -86,7 +86,10 @@ test.each<[string, Case]>([
     target: apiWith(undefined, []),
   };
   const writes = [{ verb: 'replace', on: 'source', object: RECORDED }] as const;
-  const isLate = await withdrawLateRecord({ migration: showing(), entry: ENTRY, writes }, clusters);
+  const isLate = await withdrawLateRecord(
+    { migration: showing(), entry: ENTRY, vmi: undefined, writes },
+    clusters,
+  );
   const isOff = written.some(({ metadata: { annotations = {} } }) => !(LIVE_ANNOTATION.run in annotations));
   const goesOn = isLate ? 'stops' : 'goes on';
   expect(isOff ? 'taken off' : goesOn).toBe(wanted);

@@ -1,8 +1,7 @@
 import type { LiveWrite, Side } from '../run/decision.ts';
 import type { PlanMigration, PlanVm } from '../../domain/live/forklift.ts';
-import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
-import { LIVE_ANNOTATION } from '../../domain/live/names.ts';
-import { withoutRecord } from '../run/record.ts';
+import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
+import { recordText, withoutRecord } from '../run/record.ts';
 import { hasNothingLeft, isClosed } from '../run/state.ts';
 import { isSameVm } from '../run/stop.ts';
 import type { ApiServer, Reader } from '../../kubernetes/cluster.ts';
@@ -18,6 +17,7 @@ interface Recorded {
   readonly entry: PlanVm;
   /** The writes to a VM that had no record. */
   readonly writes: readonly LiveWrite[];
+  readonly vmi: Vmi | undefined;
 }
 
 /**
@@ -26,15 +26,15 @@ interface Recorded {
  * of them sees both. Resolves with whether it was too late.
  */
 export async function withdrawLateRecord(
-  { migration, entry, writes }: Recorded,
+  { migration, entry, writes, vmi }: Recorded,
   clusters: Readonly<Record<Side, ApiServer>>,
 ): Promise<boolean> {
   const vm = recordedVm(writes);
   if (vm === undefined || !(await hasEndedMeanwhile({ migration, entry }, clusters.hub))) return false;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
     const written = await getOrUndefined(clusters.source.get(VIRTUAL_MACHINES, addressOf(vm)));
-    if (written === undefined || textOf(written) !== textOf(vm)) return true;
-    const without = { verb: 'replace', on: 'source', object: withoutRecord(written) } as const;
+    if (written === undefined || recordText(written) !== recordText(vm)) return true;
+    const without = { verb: 'replace', on: 'source', object: withoutRecord(written, vmi) } as const;
     const applied = await apply([without], clusters);
     if (applied.kind !== 'changed') return true;
   }
@@ -63,6 +63,3 @@ const addressOf = ({ metadata: { namespace = '', name } }: PlanMigration | Virtu
   namespace,
   name,
 });
-
-const textOf = ({ metadata }: VirtualMachine): string | undefined =>
-  metadata.annotations?.[LIVE_ANNOTATION.run];

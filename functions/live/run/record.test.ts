@@ -54,7 +54,7 @@ describe('recordOf', () => {
 
   test('withoutRecord leaves nothing of it, and all else', () => {
     const vm = aVm(annotated('example.com/note', 'stays'));
-    expect(withoutRecord(withRecord(vm, aRecord()))).toEqual(vm);
+    expect(withoutRecord(withRecord(vm, aRecord()), undefined)).toEqual(vm);
   });
 });
 

@@ -1,6 +1,6 @@
 import { parseJson, shortList } from '../../domain/bounded.ts';
 import { LIVE_ANNOTATION, MARK, type Mark } from '../../domain/live/names.ts';
-import type { RunStrategy, VirtualMachine } from '../../domain/live/kubevirt.ts';
+import type { RunStrategy, VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import type { RunId } from './names.ts';
 import * as z from '../../runtime/zod.ts';
 
@@ -83,9 +83,13 @@ export type RecordState =
 const howToRemove = ({ metadata: { name, namespace = '' } }: VirtualMachine): string =>
   `see that the VM runs on the source alone, then there: kubectl annotate vm ${name} -n ${namespace} ${LIVE_ANNOTATION.run}-`;
 
+/** Returns the record on the VM as it is stored; undefined if there is none. */
+export const recordText = ({ metadata }: VirtualMachine): string | undefined =>
+  metadata.annotations?.[LIVE_ANNOTATION.run];
+
 /** The record on the VM, as seen by a run. */
 export function recordOf(vm: VirtualMachine, run: RunId): RecordState {
-  const content = vm.metadata.annotations?.[LIVE_ANNOTATION.run];
+  const content = recordText(vm);
   if (content === undefined) return { kind: 'none' };
   const parsed = recordSchema.safeParse(parseJson(content));
   if (!parsed.success) {
@@ -99,7 +103,7 @@ export function recordOf(vm: VirtualMachine, run: RunId): RecordState {
   const message =
     `the VM is moved by the Migration ${namespace}/${name} of uid ${uid}: wait for its end. If it is gone, or has ended for long, ` +
     howToRemove(vm) +
-    (mayBeFreed(vm, record) ? `, and give it its runStrategy ${HELD.from} again` : '');
+    (isHeld(vm, record) && !isPastCutOver(record) ? `, and give it its runStrategy ${HELD.from} again` : '');
   return { kind: 'foreign', message };
 }
 
@@ -130,19 +134,25 @@ export const withRecord = (vm: VirtualMachine, record: RunRecord): VirtualMachin
 });
 
 /**
- * Returns the VM without a record: free for another run, and with its own strategy. Past the cut-over it keeps the one that it has: KubeVirt
- * would start it from disks that may be out of date, and to halt it could end the only copy.
+ * Returns the VM without a record: free for another run, and with its own strategy. A VM whose strategy stays held keeps the one that it has.
  */
-export function withoutRecord(vm: VirtualMachine): VirtualMachine {
+export function withoutRecord(vm: VirtualMachine, vmi: Vmi | undefined): VirtualMachine {
   const { [LIVE_ANNOTATION.run]: content = '', ...annotations } = vm.metadata.annotations ?? {};
   const { data: record } = recordSchema.safeParse(parseJson(content));
-  const { spec } = record !== undefined && mayBeFreed(vm, record) ? withStrategy(vm, HELD.from) : vm;
+  const isFreed = record !== undefined && isHeld(vm, record) && !staysHeld({ vm, vmi }, record);
+  const { spec } = isFreed ? withStrategy(vm, HELD.from) : vm;
   return { ...vm, metadata: { ...vm.metadata, annotations }, spec };
 }
 
-/** Whether the VM gets its own strategy back: its guest has not left. */
-const mayBeFreed = (vm: VirtualMachine, record: RunRecord): boolean =>
-  isHeld(vm, record) && !isPastCutOver(record);
+/**
+ * Whether a VM that the run has set to another strategy keeps it. Past the cut-over KubeVirt would start it from disks that may be out of
+ * date, and to halt it could end the only copy. A VM that was stopped meanwhile has no VMI: KubeVirt would start it, because it comes from
+ * a different strategy (vm.go, syncRunStrategy).
+ */
+export const staysHeld = (
+  { vm, vmi }: { readonly vm: VirtualMachine; readonly vmi: Vmi | undefined },
+  record: RunRecord,
+): boolean => isHeld(vm, record) && (vmi === undefined || isPastCutOver(record));
 
 /** Whether the VM has the strategy that the run has given it. */
 export const isHeld = ({ spec }: VirtualMachine, { held }: Pick<RunRecord, 'held'>): boolean =>

@@ -11,7 +11,6 @@ import { madeObjects, madeReceiver } from '../guest/made-objects.ts';
 import { isWantedRunning } from '../guest/proofs.ts';
 import {
   HELD,
-  isHeld,
   isPastCutOver,
   recordIn,
   recordOf,
@@ -19,6 +18,7 @@ import {
   withRecord,
   type RunEnd,
   type RunRecord,
+  staysHeld,
 } from '../run/record.ts';
 import type { RecordedRun, RunSnapshot } from '../run/snapshot.ts';
 import { hasNothingLeft } from '../run/state.ts';
@@ -208,7 +208,7 @@ function finish(run: RecordedRun): RunDecision {
   };
   return {
     ...ended(as, { reason: reason as LiveReason, message }),
-    recordRemoval: removalOf(withMovedTo(run)),
+    recordRemoval: removalOf(withMovedTo(run), run),
   };
 }
 
@@ -225,12 +225,15 @@ function failPastCutOver(run: RecordedRun, failure: Fail): RunDecision {
   if (next.kind === 'fail')
     return ended('Failed', next, leftoversWithRecord(run, [...source.vmims, ...target.vmims]));
   if (next.kind !== 'done') return { step: TRANSFER.name, ...next };
-  const kept = isHeld(source.vm, record)
+  const failed = { ...failure, message: `${failure.message}${keptStrategy(run)}` };
+  return { ...ended('Failed', failed), recordRemoval: removalOf(withMovedTo(run), run) };
+}
+
+/** Says that the source VM keeps the strategy that the run has given it; empty if it does not. */
+const keptStrategy = ({ source, record }: RecordedRun): string =>
+  staysHeld(source, record)
     ? `; the VM on the source keeps the runStrategy ${HELD.to} of its move, and had ${HELD.from}`
     : '';
-  const failed = { ...failure, message: `${failure.message}${kept}` };
-  return { ...ended('Failed', failed), recordRemoval: removalOf(withMovedTo(run)) };
-}
 
 const isUp = (source: RecordedRun['source']): boolean =>
   source.vmi?.status?.phase === 'Running' || isWantedRunning(source);
@@ -241,10 +244,10 @@ function undoRun(run: RecordedRun, end: RunEnd): RunDecision {
   const decision = hasNothingToUndo(run) ? DONE : unlessRefused(undo(run, end), run.hub);
   if (decision.kind === 'done') {
     const needsNoHint = reason === LIVE_REASON.sourceStopped || isUp(run.source);
-    const text = needsNoHint ? message : `${message}; ${ADVICE_AFTER_UNDO}`;
+    const text = `${message}${needsNoHint ? '' : `; ${ADVICE_AFTER_UNDO}`}${keptStrategy(run)}`;
     return {
       ...ended(as, { reason: reason as LiveReason, message: text }),
-      recordRemoval: removalOf(run.source.vm),
+      recordRemoval: removalOf(run.source.vm, run),
     };
   }
   const left = leftoversWithRecord(run, madeObjects(run));
@@ -266,6 +269,6 @@ const leftoversWithRecord = ({ source }: RecordedRun, made: readonly KubernetesO
   ...made.map(describe),
 ];
 
-const removalOf = (vm: RecordedRun['source']['vm']): readonly LiveWrite[] => [
-  { verb: 'replace', on: 'source', object: withoutRecord(vm) },
+const removalOf = (vm: VirtualMachine, { source }: RecordedRun): readonly LiveWrite[] => [
+  { verb: 'replace', on: 'source', object: withoutRecord(vm, source.vmi) },
 ];

@@ -54,14 +54,19 @@ describe('a source VM that KubeVirt starts again on failure', () => {
 });
 
 describe('its strategy comes back', () => {
+  const VMI = itsVmi((vmi) => vmi);
   const held = (vm: VirtualMachine, record: Partial<RunRecord> = { held: true }): VirtualMachine =>
-    withoutRecord(withRecord(vm, recorded({ runStrategy: 'RerunOnFailure', ...record })));
+    withoutRecord(withRecord(vm, recorded({ runStrategy: 'RerunOnFailure', ...record })), VMI);
+
+  const stopped = (vm: VirtualMachine): VirtualMachine =>
+    withoutRecord(withRecord(vm, recorded({ runStrategy: 'RerunOnFailure', held: true })), undefined);
 
   test.each<[string, VirtualMachine, string | undefined]>([
     ['with the removal of the record', held(MANUAL), 'RerunOnFailure'],
     ['not to a VM that is off', held(withStrategy(MANUAL, 'Halted')), 'Halted'],
     ['not to a VM that a user has set to another one', held(withStrategy(MANUAL, 'Always')), 'Always'],
     ['not to a VM that was Manual', held(MANUAL, {}), 'Manual'],
+    ['not to a VM that was stopped meanwhile: KubeVirt would start it', stopped(MANUAL), 'Manual'],
     [
       'not once its guest may have left: KubeVirt would start it',
       held(MANUAL, { held: true, arrivedAt: seconds(0) }),

@@ -96,13 +96,13 @@ const requestsOf = ({ status }: Vm): StateChangeRequest[] => status?.stateChange
 const isAsked = (vm: Vm, action: StateChangeRequest['action']): boolean =>
   requestsOf(vm).some((request) => request.action === action);
 
-/** It was never started: KubeVirt starts it once. */
-const isNew = ({ status }: Vm): boolean => status?.observedGeneration === undefined;
+/** Also a VM that is new (vm.go, syncRunStrategy: "when coming here from a different RunStrategy we have to start the VM"). */
+const hadOtherStrategy = ({ status }: Vm): boolean => status?.runStrategy !== 'RerunOnFailure';
 
 const STARTS: Readonly<Record<RunStrategy, (vm: Vm) => boolean>> = {
   Always: () => true,
   WaitAsReceiver: () => true,
-  RerunOnFailure: (vm) => isNew(vm) || isAsked(vm, 'Start'),
+  RerunOnFailure: (vm) => hadOtherStrategy(vm) || isAsked(vm, 'Start'),
   // Whenever its VMI is gone (vm.go, syncRunStrategy).
   Once: () => true,
   Manual: (vm) => isAsked(vm, 'Start'),

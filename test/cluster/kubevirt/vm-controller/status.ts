@@ -21,9 +21,15 @@ export function statusOf(vm: Vm, vmi: Vmi | undefined, now: string): VmStatus {
     conditions,
     printableStatus: printableStatusOf(vm, vmi),
     ...(isReady ? { ready: true } : {}),
-    ...(vmi === undefined ? {} : { created: true, ...generationsOf(vm, vmi) }),
+    ...(vmi === undefined ? strategySeen(vm) : { created: true, ...generationsOf(vm, vmi) }),
   };
 }
+
+/** The strategy of a VM that was started once (vm.go, updateStatus). */
+const strategySeen = (vm: Vm): Pick<VmStatus, 'runStrategy'> => {
+  const runStrategy = vm.status?.runStrategy === undefined ? undefined : strategyOf(vm);
+  return runStrategy === undefined ? {} : { runStrategy };
+};
 
 /** All conditions of the VMI, Ready in any case. Without a VMI the others stay. */
 function conditionsOf(vm: Vm, vmi: Vmi | undefined, now: string): Condition[] {

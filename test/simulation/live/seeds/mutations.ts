@@ -205,9 +205,23 @@ export const MUTATIONS: readonly LiveMutation[] = [
     ['L3'],
     edit(
       'functions/live/run/record.ts',
-      'mayBeFreed(vm, record) ? withStrategy(vm, HELD.from) : vm;',
-      'mayBeFreed(vm, record) ? withStrategy(vm, HELD.to) : vm;',
+      'isFreed ? withStrategy(vm, HELD.from) : vm;',
+      'isFreed ? withStrategy(vm, HELD.to) : vm;',
     ),
+  ),
+  mutation(
+    'a source VM is started that was stopped while it moved',
+    ['L3'],
+    edit(
+      'functions/live/run/record.ts',
+      '(vmi === undefined || isPastCutOver(record))',
+      '(vm === undefined || isPastCutOver(record))',
+    ),
+  ),
+  mutation(
+    'an object is deleted that belongs to another run by now',
+    ['L2', 'L3', 'L6'],
+    edit(MOVE, 'if (isDeleting && vm !== undefined &&', "if (run.hubId === '' && vm !== undefined &&"),
   ),
   mutation(
     'a user is advised to delete a VM that may have the newest data',

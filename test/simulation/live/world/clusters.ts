@@ -76,6 +76,8 @@ export class Clusters {
   isFull = false;
   /** How often the source VM was about to run without the VMI that was to move. */
   startedOnSource = 0;
+  /** Since when the source VM has no VMI, milliseconds; Infinity: it has one. */
+  downSince = Infinity;
   /** Since when the target's namespace has been over its quota, milliseconds; undefined: it is not. */
   overSince: number | undefined;
   /** When a user has edited the source VM, milliseconds; Infinity: nobody has. */
@@ -97,6 +99,7 @@ export class Clusters {
     pair.stores.source.onChange(({ type, object, before }) => {
       const isGone = type === 'DELETED' && object.kind === FULL_VMIS.kind;
       if (isGone && this.vm('source')?.spec.runStrategy !== 'Halted') this.startedOnSource += 1;
+      if (object.kind === FULL_VMIS.kind) this.downSince = isGone ? this.now : Infinity;
       if (type === 'MODIFIED' && object.kind === VMS.kind) this.#noteStrategy(object as Vm, before as Vm);
     });
   }

@@ -180,6 +180,16 @@ export const USERS: Readonly<Record<string, Disturbance>> = {
     clusters.try(clusters.request({ action: 'Start' }));
     return true;
   },
+  'source VM is stopped': ({ clusters }) => {
+    const uid = clusters.vmi('source')?.metadata.uid;
+    if (
+      uid === undefined ||
+      !['Manual', 'RerunOnFailure'].includes(clusters.vm('source')?.spec.runStrategy ?? '')
+    )
+      return false;
+    clusters.try(clusters.request({ action: 'Stop', uid }));
+    return true;
+  },
   'source VM is restarted': ({ clusters }) => {
     const uid = clusters.vmi('source')?.metadata.uid;
     // As virt-api does.
