@@ -28,7 +28,7 @@ import {
   hasSameSpec,
   requesterAnnotation,
   requesterIn,
-  withAnnotation,
+  withMigrationAnnotations,
   withRequester,
 } from './requester-annotation.ts';
 import * as z from '../../functions/runtime/zod.ts';
@@ -98,13 +98,13 @@ async function reviewMigration(request: Written, cluster: Reading): Promise<Deci
   const before = oldObject === null ? undefined : migrationSchema.safeParse(oldObject).data;
   const at = placed(parsed.data.spec.plan, namespace);
   if (before !== undefined && nameOf(at) === nameOf(placed(before.spec.plan, namespace)))
-    return withAnnotation(object, requesterAnnotation(oldObject));
+    return withMigrationAnnotations(request, requesterAnnotation(oldObject));
   const requester = requesterIn(request);
   const run = await readRun(at, { cluster, requester });
   if (run.kind === 'refused') return deny(run.message);
-  if (run.kind === 'other') return withAnnotation(object, undefined);
+  if (run.kind === 'other') return withMigrationAnnotations(request, undefined);
   const problem = await problemOf(run, at, { cluster, requester });
-  return problem === undefined ? withAnnotation(object, JSON.stringify(requester)) : deny(problem);
+  return problem === undefined ? withMigrationAnnotations(request, JSON.stringify(requester)) : deny(problem);
 }
 
 /** Returns why the user may not run the plan; undefined if the user may. */

@@ -1,9 +1,10 @@
 import { expect, test } from '@jest/globals';
 import type { Change } from '../../test/support/builders/object.ts';
 import { annotated } from '../../test/support/builders/object.ts';
-import { aStorageMap } from '../../test/support/builders/live.ts';
-import type { StorageMap } from '../../functions/domain/live/forklift.ts';
+import { aPlanMigration, aStorageMap } from '../../test/support/builders/live.ts';
+import type { PlanMigration, StorageMap } from '../../functions/domain/live/forklift.ts';
 import { LIVE_ANNOTATION } from '../../functions/domain/live/names.ts';
+import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import type { AdmissionRequest, Decision } from '../admission/admission.ts';
 import { reviewForklift } from './forklift-review.ts';
 
@@ -23,7 +24,11 @@ const inOtherOrder: Change<StorageMap> = ({ spec: { provider, map }, ...one }) =
 });
 
 /** The decision on a write by tina; `before`: what is stored, undefined for a new map. */
-const decide = (after: StorageMap, before?: StorageMap, resource = 'storagemaps'): Promise<Decision> =>
+const decide = (
+  after: KubernetesObject,
+  before?: KubernetesObject,
+  resource = 'storagemaps',
+): Promise<Decision> =>
   reviewForklift(
     {
       ...{ uid: 'u', dryRun: false, operation: before === undefined ? 'CREATE' : 'UPDATE' },
@@ -100,4 +105,41 @@ test('who writes a hook is its requester: it says what a pod runs', async () => 
     allowed: true,
     patch: written,
   });
+});
+
+const CLUSTERS = '/metadata/annotations/live.mtq.kubevirt.io~1clusters';
+const REAL = 'one two uid-of-source uid-of-destination';
+const FORGED_CLUSTERS = 'one prod uid-of-source uid-of-prod';
+const withClusters = (clusters: string): Change<PlanMigration> =>
+  annotated(LIVE_ANNOTATION.clusters, clusters);
+const TINA_WROTE: Change<PlanMigration> = annotated(LIVE_ANNOTATION.requester, STORED);
+
+test.each<[string, PlanMigration, PlanMigration, object[] | undefined]>([
+  [
+    'forged',
+    aPlanMigration(TINA_WROTE, withClusters(FORGED_CLUSTERS)),
+    aPlanMigration(TINA_WROTE, withClusters(REAL)),
+    [{ op: 'add', path: CLUSTERS, value: REAL }],
+  ],
+  [
+    'forged before its run has begun',
+    aPlanMigration(TINA_WROTE, withClusters(FORGED_CLUSTERS)),
+    aPlanMigration(TINA_WROTE),
+    [{ op: 'remove', path: CLUSTERS }],
+  ],
+  [
+    'removed',
+    aPlanMigration(TINA_WROTE),
+    aPlanMigration(TINA_WROTE, withClusters(REAL)),
+    [{ op: 'add', path: CLUSTERS, value: REAL }],
+  ],
+  [
+    'kept',
+    aPlanMigration(TINA_WROTE, withClusters(REAL)),
+    aPlanMigration(TINA_WROTE, withClusters(REAL)),
+    undefined,
+  ],
+])('a Migration keeps the clusters of its run: %s', async (_what, after, before, patch) => {
+  const decision = await decide(after, before, 'migrations');
+  expect(decision).toEqual({ allowed: true, ...(patch && { patch }) });
 });

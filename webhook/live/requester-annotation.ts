@@ -18,20 +18,38 @@ export function requesterIn({ userInfo }: AdmissionRequest): Requester {
 export const requesterAnnotation = (object: KubernetesObject | null): string | undefined =>
   object?.metadata.annotations?.[LIVE_ANNOTATION.requester];
 
-/** A JSON pointer (RFC 6901). */
-const POINTER = `/metadata/annotations/${LIVE_ANNOTATION.requester.replaceAll('/', '~1')}`;
+/** Annotations by their keys; undefined for one that the object is not to have. */
+type Wanted = Readonly<Record<string, string | undefined>>;
 
-/** Allows the request, and gives the object this annotation, whatever its writer gave it; undefined for none. */
-export function withAnnotation(object: KubernetesObject, content: string | undefined): Allowed {
+/** Allows the request, and gives the object these annotations, whatever its writer gave it. */
+export function withAnnotations(object: KubernetesObject, wanted: Wanted): Allowed {
   const { annotations } = object.metadata;
-  if (annotations?.[LIVE_ANNOTATION.requester] === content) return { allowed: true };
-  if (content === undefined) return { allowed: true, patch: [{ op: 'remove', path: POINTER }] };
-  const patch =
-    annotations === undefined
-      ? { path: '/metadata/annotations', value: { [LIVE_ANNOTATION.requester]: content } }
-      : { path: POINTER, value: content };
-  return { allowed: true, patch: [{ op: 'add', ...patch }] };
+  const wrong = Object.entries(wanted).filter(([key, content]) => annotations?.[key] !== content);
+  if (wrong.length === 0) return { allowed: true };
+  if (annotations === undefined)
+    return { allowed: true, patch: [{ op: 'add', path: PATH, value: Object.fromEntries(wrong) }] };
+  const patch = wrong.map(([key, value]) => {
+    // A JSON pointer (RFC 6901).
+    const path = `${PATH}/${key.replaceAll('/', '~1')}`;
+    return value === undefined ? ({ op: 'remove', path } as const) : ({ op: 'add', path, value } as const);
+  });
+  return { allowed: true, patch };
 }
+
+const PATH = '/metadata/annotations';
+
+/**
+ * Allows the request on a Migration, with this requester. Its clusters stay as `live` wrote them, whose own write does not come here
+ * (hack/manifests/admission/live.ts).
+ */
+export const withMigrationAnnotations = (
+  { object, oldObject }: Written,
+  requester: string | undefined,
+): Allowed =>
+  withAnnotations(object, {
+    [LIVE_ANNOTATION.requester]: requester,
+    [LIVE_ANNOTATION.clusters]: oldObject?.metadata.annotations?.[LIVE_ANNOTATION.clusters],
+  });
 
 type Written = Exclude<AdmissionRequest, { operation: 'DELETE' }>;
 
@@ -44,7 +62,8 @@ export const hasSameSpec = ({ object, oldObject }: Written): boolean =>
 
 /** Allows the request. The user who writes the spec becomes the requester; any other update keeps the stored one. */
 export const withRequester = (request: Written): Allowed =>
-  withAnnotation(
-    request.object,
-    hasSameSpec(request) ? requesterAnnotation(request.oldObject) : JSON.stringify(requesterIn(request)),
-  );
+  withAnnotations(request.object, {
+    [LIVE_ANNOTATION.requester]: hasSameSpec(request)
+      ? requesterAnnotation(request.oldObject)
+      : JSON.stringify(requesterIn(request)),
+  });

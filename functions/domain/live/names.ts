@@ -34,7 +34,7 @@ export const LIVE_ANNOTATION = {
   movedTo: 'live.mtq.kubevirt.io/moved-to',
   /** VirtualMachine on the target: KubeVirt halts it at its next crash, as long as its VMI has the state of its move. */
   nextCrash: 'live.mtq.kubevirt.io/next-crash-halts',
-  /** Migration: the source and the target when it began, by the uids of their namespaces kube-system. */
+  /** Migration: source and target when it began, and its Providers, by uids (run-clusters.ts). Only `live` writes it. */
   clusters: 'live.mtq.kubevirt.io/clusters',
   /** Secret and the like on the target: the run that copied it there, by the uids of Migration and VM. */
   madeBy: 'live.mtq.kubevirt.io/made-by',
@@ -47,6 +47,9 @@ export const LIVE_ANNOTATION = {
   /** Migration: its own uid says that its run is over. `live` writes it before it removes the first finalizer. */
   over: 'live.mtq.kubevirt.io/over',
 } as const;
+
+/** The service account of `live`. */
+export const LIVE_ACCOUNT = 'mtq-live';
 
 /** ValidatingAdmissionPolicy of every cluster of a move: no request starts a VM that has moved (LIVE_ANNOTATION.movedTo). */
 export const MOVED_POLICY = 'moved-vms.mtq.kubevirt.io';

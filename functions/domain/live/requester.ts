@@ -21,3 +21,13 @@ export function requesterOf({ metadata }: Pick<KubernetesObject, 'metadata'>): R
   if (content === undefined) return undefined;
   return requesterSchema.safeParse(parseJson(content)).data;
 }
+
+/** Returns the requesters of the objects, each once; undefined if that of one is not known. */
+export function requestersOf(
+  objects: readonly Pick<KubernetesObject, 'metadata'>[],
+): Requester[] | undefined {
+  const requesters = objects.map(requesterOf);
+  const known = requesters.filter((requester) => requester !== undefined);
+  if (known.length < requesters.length) return undefined;
+  return [...new Map(known.map((requester) => [JSON.stringify(requester), requester])).values()];
+}

@@ -23,13 +23,16 @@ const clusterUnknown = (message: string): RunDecision => ({
 const orGiveUp = (message: string, migration: PlanMigration): string =>
   `${message}. Only if a cluster is gone for good: ${breakGlassCommand(migration)}`;
 
+const PROVIDER_GONE =
+  'a provider is gone, or is not the one that the run began with: see the conditions of the Plan';
+
 /** Returns the wait of a run to whose clusters no request is sent: a provider is gone, or something of it or its Secret is wrong. */
 export function waitForProviders(
   { source, destination }: PlanProviders,
   migration: PlanMigration,
 ): RunDecision {
   if (source === undefined || destination === undefined)
-    return clusterUnknown(orGiveUp('a provider is gone: see the conditions of the Plan', migration));
+    return clusterUnknown(orGiveUp(PROVIDER_GONE, migration));
   const problems = [source, destination].flatMap((found) =>
     problemsIn(providerFindings({ ...found, answer: { kind: 'ok' } })).map(
       (problem) => `Provider ${describeName(found.provider)}: ${problem}`,

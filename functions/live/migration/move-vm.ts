@@ -9,7 +9,7 @@ import type { Plan, PlanMigration, PlanVm, VmStatus } from '../../domain/live/fo
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { isNew } from '../steps/hook.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
-import { requesterOf } from '../../domain/live/requester.ts';
+import { requestersOf } from '../../domain/live/requester.ts';
 import {
   describeMissingRights,
   rightsToCopy,
@@ -185,17 +185,21 @@ async function hasRecordAsRead(vm: VirtualMachine, source: Reader): Promise<bool
 
 /**
  * Returns why the writes must not be done; undefined if they may. The user had the rights when the run began: by now the VM may name more,
- * its record may name another namespace, and the Plan may be another one of its name.
+ * its record may name another namespace, and the Plan may be another one of its name, or have been edited by a user with fewer rights.
  */
 async function blockerOfWrites(due: DecidedWrites, run: RunContext): Promise<string | undefined> {
   const elsewhere = wrongNamespace(due.decision.writes, run.plan);
   if (elsewhere !== undefined) return elsewhere;
   const rights = rightsDue(due, run);
   if (rights.length === 0) return undefined;
-  const requester = requesterOf(run.migration);
-  if (requester === undefined) return 'nobody is known to have created the Migration';
-  const missing = await missingRights(run.clusters.hub, requester, rights);
-  return missing.length === 0 ? blockerOfHooks(due, run) : describeMissingRights(requester.user, missing);
+  const requesters = requestersOf([run.migration, run.plan]);
+  if (requesters === undefined)
+    return 'nobody is known to have created the Migration, or to have written its Plan';
+  for (const requester of requesters) {
+    const missing = await missingRights(run.clusters.hub, requester, rights);
+    if (missing.length > 0) return describeMissingRights(requester.user, missing);
+  }
+  return blockerOfHooks(due, run);
 }
 
 /** Returns why a hook must not run: its requester says what the pod does, and may not make one. */
@@ -206,7 +210,7 @@ async function blockerOfHooks(
   if (!decision.writes.some(({ verb, on }) => verb === 'create' && on === 'hub')) return undefined;
   for (const { step, hook } of snapshot.hub.hooks) {
     if (hook === undefined || step !== decision.step) continue;
-    const review = await reviewOf(hook, hub);
+    const review = await reviewOf([hook], hub);
     const refusal = await review([rightToRun(plan)]);
     if (refusal !== undefined) return `Hook ${describeName(hook)}: ${shown(refusal.message)}`;
   }

@@ -7,6 +7,7 @@ import { hasOutbox } from '../run/outbox.ts';
 import { recordIn } from '../run/record.ts';
 import { hasEnded, isClosed, hasFinalizer, isLive } from '../run/state.ts';
 import type { RunDecision } from '../steps/decide.ts';
+import { runClustersOf } from '../run/run-clusters.ts';
 import { runSettings } from '../run/settings.ts';
 import { isSameVm, stopOf } from '../run/stop.ts';
 import { named } from '../../domain/live/reference.ts';
@@ -21,7 +22,7 @@ import {
   reconciled,
   releaseRun,
   notStarted,
-  readProviders,
+  readRunProviders,
   type ReconcileResult,
 } from './start.ts';
 import { checkPlan, isForkliftHere } from '../plan/check.ts';
@@ -40,7 +41,7 @@ import {
 } from './finalizers.ts';
 import { waitForClusterIds, waitForProviders } from './cluster-unknown.ts';
 import { moveVm, type MoveResult, type RunContext, type RunVm } from './move-vm.ts';
-import { noMaps, type ClusterIds, type Maps } from '../read/run.ts';
+import { noMaps, type Maps } from '../read/run.ts';
 import { postOutbox, writeRunStatus, type MigrationWithPlan } from './write-status.ts';
 import { isUnknown } from '../status/vm.ts';
 import { clustersOf, mayBeRemoved, removeRecords, withKeptRecord } from './remove-records.ts';
@@ -139,7 +140,7 @@ async function continueRun(
 ): Promise<ReconcileResult> {
   const { hub, log } = context;
   const plan = await recheckUnreadPlan(read, context);
-  const providers = await readProviders(plan, context);
+  const providers = await readRunProviders({ migration, plan }, context);
   const held = await addFinalizers({ migration, plan, providers }, hub);
   const vms = vmsOf(held);
   const [decided] = await Promise.all([
@@ -316,8 +317,8 @@ async function moveWithinLimit(
 async function readRunContext(held: HeldObjects, { hub }: LiveContext): Promise<RunContext | RunDecision> {
   const { migration, plan, providers } = held;
   const clusters = clustersOf(held, hub);
-  const ids = clusterIdsOf(migration);
-  if (ids === undefined) return waitForClusterIds(LIVE_ANNOTATION.clusters, migration);
+  const run = runClustersOf(migration);
+  if (run === undefined) return waitForClusterIds(LIVE_ANNOTATION.clusters, migration);
   if (clusters === undefined) return waitForProviders(providers, migration);
   const [{ object, date }, blockers] = await Promise.all([
     hub.get(NAMESPACES, { name: 'kube-system' }),
@@ -325,7 +326,8 @@ async function readRunContext(held: HeldObjects, { hub }: LiveContext): Promise<
   ]);
   let maps: Promise<Maps> | undefined;
   return {
-    ...{ plan, migration, providers, clusters, ids, blockers },
+    ...{ plan, migration, providers, clusters, blockers },
+    ids: { source: run.source.cluster, target: run.target.cluster },
     maps: () => (maps ??= readMaps(plan, hub)),
     settings: runSettings({
       source: providers.source?.provider.spec.settings,
@@ -335,12 +337,6 @@ async function readRunContext(held: HeldObjects, { hub }: LiveContext): Promise<
     hubId: object.metadata.uid,
     now: date.getTime(),
   };
-}
-
-/** Returns the ids of the clusters when the run began. */
-function clusterIdsOf({ metadata }: PlanMigration): ClusterIds | undefined {
-  const [source, target] = metadata.annotations?.[LIVE_ANNOTATION.clusters]?.split(' ') ?? [];
-  return source === undefined || target === undefined ? undefined : { source, target };
 }
 
 /** Reads the maps. A map that is gone maps nothing: the steps that need it say so. */

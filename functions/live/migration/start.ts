@@ -3,11 +3,12 @@ import { writeEvents } from '../../cluster/report.ts';
 import { hostsOf, reviewOf } from '../plan/requester-review.ts';
 import { critical, has, type Finding } from '../../domain/live/conditions.ts';
 import { wait } from '../run/decision.ts';
-import type { Plan, PlanMigration, PlanVm } from '../../domain/live/forklift.ts';
+import type { NamedReference, Plan, PlanMigration, PlanVm } from '../../domain/live/forklift.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_FINALIZER, LIVE_REASON } from '../../domain/live/names.ts';
 import type { SourceView } from '../findings/plan-view.ts';
 import { migrationBefore, waitingForMigration } from '../run/queue.ts';
+import { runClustersOf, withRunClusters, type RunClusters } from '../run/run-clusters.ts';
 import { hasFinalizer } from '../run/state.ts';
 import {
   RIGHT_TO_MAKE_NAMESPACE,
@@ -25,7 +26,7 @@ import type { Cluster, Reader } from '../../kubernetes/cluster.ts';
 import { FORKLIFT_CONTROLLERS, PLAN_MIGRATIONS } from '../../kubernetes/live-resources.ts';
 import { NAMESPACES } from '../../kubernetes/resources.ts';
 import { checkPlan, forkliftControllers } from '../plan/check.ts';
-import { readProvider } from '../read/providers.ts';
+import { readProvider, type FoundProvider } from '../read/providers.ts';
 import type { LiveContext } from '../context.ts';
 import type { RunDecision } from '../steps/decide.ts';
 import { getOrUndefined } from '../read/get.ts';
@@ -33,7 +34,6 @@ import { addFinalizers, providersIn, removeFinalizers } from './finalizers.ts';
 import { OPEN_MIGRATIONS } from '../read/listed-forklift.ts';
 import { FIRST_STEP } from './cluster-unknown.ts';
 import type { PlanProviders } from '../read/plan-view.ts';
-import type { ClusterIds } from '../read/run.ts';
 import { writeProblem, writeRunStatus, type MigrationWithPlan } from './write-status.ts';
 import { shownVmStatus } from '../status/report.ts';
 import type { DecidedVm } from '../status/vm.ts';
@@ -69,8 +69,12 @@ export async function startRun(pair: MigrationWithPlan, context: LiveContext): P
     await writeProblem(migration, refused, context);
     return reconciled(shown(refused.message ?? 'not allowed'));
   }
-  const ids = { source: sourceCluster.cluster, target: targetCluster.cluster };
-  const between = withClusterIds(migration, ids);
+  const { source, destination } = providers;
+  if (source === undefined || destination === undefined) return reportNotReady(pair, context);
+  const between = withClusters(migration, {
+    source: { cluster: sourceCluster.cluster, provider: source.provider.metadata.uid },
+    target: { cluster: targetCluster.cluster, provider: destination.provider.metadata.uid },
+  });
   const held = await addFinalizers({ migration: between, plan: checked.plan, providers }, context.hub);
   const runs = vmsToStart({ migration, plan: checked.plan }, sourceCluster);
   await writeRunStatus({ ...held, refers: checked.view }, runs, context);
@@ -91,15 +95,15 @@ interface Requested extends MigrationWithPlan {
 }
 
 /**
- * Refuses a run that needs rights which the user who created the Migration lacks: the run would use `live`'s own. Rights that depend on what
- * is in the namespaces are asked for last.
+ * Refuses a run that needs rights which the user who created the Migration lacks, or who wrote the Plan last: the run would use `live`'s own.
+ * A Plan may be edited after its Migration was created. Rights that depend on what is in the namespaces are asked for last.
  */
 async function requesterRefusal(
   { migration, plan, providers, vms }: Requested,
   { hub }: LiveContext,
 ): Promise<Finding | undefined> {
   const hosts = hostsOf(providers);
-  const review = await reviewOf(migration, hub);
+  const review = await reviewOf([migration, plan], hub);
   const refusal = await review([...rightsToUse(plan), ...rightsToMove(plan, hosts)]);
   if (refusal !== undefined) return refusal;
   return review([
@@ -113,7 +117,7 @@ export async function planRefusal(migration: PlanMigration, hub: Cluster): Promi
   const { namespace = '' } = migration.metadata;
   const { plan } = migration.spec;
   if (!plan.name) return undefined;
-  const review = await reviewOf(migration, hub);
+  const review = await reviewOf([migration], hub);
   return review([rightToRead({ namespace, ...named(plan) })]);
 }
 
@@ -136,15 +140,12 @@ async function reportNotReady(
   return reconciled('the plan is not Ready');
 }
 
-/** Adds the ids of the clusters. If a provider leads to another cluster later, all objects would seem gone. */
-function withClusterIds(migration: PlanMigration, { source, target }: ClusterIds): PlanMigration {
-  const annotations = {
-    ...migration.metadata.annotations,
-    [LIVE_ANNOTATION.clusters]: `${source} ${target}`,
-  };
+/** Adds the clusters of the run. */
+function withClusters(migration: PlanMigration, clusters: RunClusters): PlanMigration {
   const { finalizers = [] } = migration.metadata;
   // A Migration that was created with the finalizer, from a copy, would not be written.
   const others = finalizers.filter((finalizer) => finalizer !== LIVE_FINALIZER);
+  const annotations = withRunClusters(migration.metadata.annotations, clusters);
   return { ...migration, metadata: { ...migration.metadata, annotations, finalizers: others } };
 }
 
@@ -272,6 +273,25 @@ export async function readProviders({ spec, metadata }: Plan, context: LiveConte
   const [source, destination] = await Promise.all([
     readProvider({ namespace, ...named(spec.provider.source) }, context),
     readProvider({ namespace, ...named(spec.provider.destination) }, context),
+  ]);
+  return { source, destination };
+}
+
+/**
+ * Reads each provider that the run began with; undefined if it is gone. The Plan may be another one of its name, or have been edited: nothing
+ * is read, held or sent by a Provider that the user of the run was not allowed to use.
+ */
+export async function readRunProviders(
+  { migration, plan: { spec, metadata } }: MigrationWithPlan,
+  context: LiveContext,
+): Promise<PlanProviders> {
+  const { namespace = '' } = metadata;
+  const run = runClustersOf(migration);
+  const readOwn = async (at: NamedReference, uid: string | undefined): Promise<FoundProvider | undefined> =>
+    uid === undefined ? undefined : readProvider({ namespace, ...named(at), uid }, context);
+  const [source, destination] = await Promise.all([
+    readOwn(spec.provider.source, run?.source.provider),
+    readOwn(spec.provider.destination, run?.target.provider),
   ]);
   return { source, destination };
 }

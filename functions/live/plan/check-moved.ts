@@ -50,7 +50,7 @@ export async function checkMoved(plan: Plan, context: LiveContext): Promise<void
 async function readableClusters(plan: Plan, context: LiveContext): Promise<Clusters | undefined> {
   const { metadata, spec } = plan;
   const { namespace = '' } = metadata;
-  const review = await reviewOf(plan, context.hub);
+  const review = await reviewOf([plan], context.hub);
   if ((await review(rightsToUse(plan))) !== undefined) return undefined;
   const [source, destination] = await Promise.all([
     readUsable({ namespace, ...named(spec.provider.source) }, context),

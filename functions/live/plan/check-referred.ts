@@ -34,7 +34,7 @@ export async function readUsable(
 ): Promise<ReviewedProvider | undefined> {
   const provider = await getProvider(at, hub);
   if (provider === undefined) return undefined;
-  const review = await reviewOf(provider, hub);
+  const review = await reviewOf([provider], hub);
   const refusal = await review(rightsToConnect(provider, provider.metadata.namespace ?? ''));
   const found =
     refusal === undefined ? await readCluster(provider, { hub, remotes }) : withoutCluster(provider, remotes);
@@ -69,7 +69,7 @@ export async function checkProvider(
 export async function checkStorageMap(at: NamedReference, checking: Checking): Promise<void> {
   const map = await getOrUndefined(checking.hub.get(STORAGE_MAPS, named(at)));
   if (map === undefined) return;
-  const review = await reviewOf(map, checking.hub);
+  const review = await reviewOf([map], checking.hub);
   const refusal = await review(rightsToUse(map));
   if (refusal !== undefined) {
     await writeRefusal(STORAGE_MAPS, { object: map, findings: [refusal] }, checking);
@@ -83,7 +83,7 @@ export async function checkStorageMap(at: NamedReference, checking: Checking): P
 export async function checkNetworkMap(at: NamedReference, checking: Checking): Promise<void> {
   const map = await getOrUndefined(checking.hub.get(NETWORK_MAPS, named(at)));
   if (map === undefined) return;
-  const review = await reviewOf(map, checking.hub);
+  const review = await reviewOf([map], checking.hub);
   const unusable = await review(rightsToUse(map));
   const providers = unusable === undefined ? await readProviders(map, checking) : NONE;
   const refusal = unusable ?? (await review(rightsToNetworks(map, hostsOf(providers))));

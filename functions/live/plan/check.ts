@@ -53,7 +53,7 @@ export const writeArchived = (plan: Plan, checking: Checking): Promise<Plan> =>
 /** Asks for the rights to what the plan names before that is read; then for those to what is read by it. */
 async function lookAt(plan: Plan, checking: Checking): Promise<Found> {
   const { hub } = checking;
-  const review = await reviewOf(plan, hub);
+  const review = await reviewOf([plan], hub);
   const refusal = await review(rightsToCheck(plan));
   if (refusal !== undefined) return refused(refusal);
   const { provider } = plan.spec as Partial<Plan['spec']>;

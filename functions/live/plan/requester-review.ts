@@ -1,6 +1,6 @@
 import { critical, type Finding } from '../../domain/live/conditions.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
-import { requesterOf } from '../../domain/live/requester.ts';
+import { requestersOf } from '../../domain/live/requester.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import type { Cluster, Reader } from '../../kubernetes/cluster.ts';
 import { REVIEWS } from '../../kubernetes/live-resources.ts';
@@ -16,20 +16,23 @@ import { describeMissingRights, RIGHT_TO_LIST_VMS, type Hosts, type Right } from
 export type Review = (rights: readonly Right[]) => Promise<Finding | undefined>;
 
 /**
- * Returns the review of the object's requester. Nothing is read, shown or written for an object but what its requester may: it would be by
- * the rights of `live`. The finding says the same whether an object exists or not.
+ * Returns the review of the requesters of these objects: each needs the rights. Nothing is read, shown or written for an object but what its
+ * requester may: it would be by the rights of `live`. The finding says the same whether an object exists or not.
  */
 export async function reviewOf(
-  object: KubernetesObject,
+  objects: readonly KubernetesObject[],
   hub: Pick<Cluster, 'get' | 'create'>,
 ): Promise<Review> {
-  const requester = (await isReviewed(object, hub)) ? requesterOf(object) : undefined;
-  if (requester === undefined) return () => Promise.resolve(NOT_KNOWN);
+  const areReviewed = await Promise.all(objects.map((object) => isReviewed(object, hub)));
+  const requesters = areReviewed.includes(false) ? undefined : requestersOf(objects);
+  if (requesters === undefined) return () => Promise.resolve(NOT_KNOWN);
   return async (rights) => {
-    const missing = await missingRights(hub, requester, rights);
-    return missing.length === 0
-      ? undefined
-      : refuse(describeMissingRights(requester.user, missing), adviceOn(missing));
+    for (const requester of requesters) {
+      const missing = await missingRights(hub, requester, rights);
+      if (missing.length > 0)
+        return refuse(describeMissingRights(requester.user, missing), adviceOn(missing));
+    }
+    return undefined;
   };
 }
 

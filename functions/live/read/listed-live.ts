@@ -81,7 +81,10 @@ export const LISTED_PLANS: ListedType<Plan> = {
 
 const PLAN_MIGRATION: Keep<PlanMigration> = {
   ...OBJECT,
-  metadata: { ...METADATA, annotations: { [LIVE_ANNOTATION.requester]: true } },
+  metadata: {
+    ...METADATA,
+    annotations: { [LIVE_ANNOTATION.requester]: true, [LIVE_ANNOTATION.clusters]: true },
+  },
   spec: { plan: REFERENCE, cancel: false },
   status: {
     started: true,

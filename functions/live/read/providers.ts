@@ -16,10 +16,14 @@ export interface FoundProvider extends Pick<ProviderView, 'provider' | 'secret' 
   readonly cluster: ApiServer | undefined;
 }
 
-/** Reads the provider; undefined if there is none. Rejects if the hub does not answer. */
-export async function readProvider(at: NamedReference, reach: Reach): Promise<FoundProvider | undefined> {
+/** Reads the provider; undefined if there is none, or one of another `uid`. Rejects if the hub does not answer. */
+export async function readProvider(
+  at: NamedReference & { readonly uid?: string },
+  reach: Reach,
+): Promise<FoundProvider | undefined> {
   const provider = await getProvider(at, reach.hub);
-  return provider && readCluster(provider, reach);
+  const isAnother = at.uid !== undefined && provider?.metadata.uid !== at.uid;
+  return provider === undefined || isAnother ? undefined : readCluster(provider, reach);
 }
 
 /** Reads the provider alone; undefined if there is none. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { aPlan, aPlanMigration } from '../../../test/support/builders/live.ts';
+import { aPlan, aPlanMigration, begunWith } from '../../../test/support/builders/live.ts';
 import { inNamespace, seconds } from '../../../test/support/builders/object.ts';
 import { FORKLIFT_KIND, LIVE_LABEL } from '../../domain/live/names.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
@@ -20,7 +20,7 @@ const RUNS: Readonly<Record<string, readonly KubernetesObject[]>> = {
     return { ...plan, spec: { ...plan.spec, provider: { source: named, destination: named } } };
   }),
   [FORKLIFT_KIND.migration.kind]: TENANTS.map((tenant) => {
-    const migration = inNamespace(tenant)(aPlanMigration());
+    const migration = inNamespace(tenant)(aPlanMigration(begunWith('source', 'source')));
     const vm = { namespace: 'vms', name: 'web', phase: 'Started', pipeline: [], started: seconds(0) };
     const spec = { plan: { namespace: tenant, name: 'plan' } };
     return { ...migration, spec, status: { started: seconds(0), vms: [vm] } };

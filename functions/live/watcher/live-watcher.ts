@@ -1,11 +1,10 @@
-import type { NamedReference } from '../../domain/live/forklift.ts';
 import type { Cluster } from '../../kubernetes/cluster.ts';
 import { describeError } from '../../kubernetes/errors.ts';
 import { pause } from '../../runtime/clock.ts';
 import { LiveWatches, type LiveWatchesOptions } from './live-watches.ts';
 import { ClusterWatches } from './cluster-watches.ts';
 import type { Post } from './latest-posts.ts';
-import { both, wantedOf, type Wanted } from './wanted.ts';
+import { both, keyOfProvider, wantedOf, type ProviderAt, type Wanted } from './wanted.ts';
 
 /** A cluster of a run. */
 export interface RemoteCluster {
@@ -18,7 +17,7 @@ export interface RemoteCluster {
 export interface LiveWatcherOptions extends Omit<LiveWatchesOptions, 'onChange'> {
   readonly post: Post;
   /** Connects to the provider's cluster; undefined if it cannot be reached now. */
-  readonly connect: (provider: Required<NamedReference>) => Promise<RemoteCluster | undefined>;
+  readonly connect: (provider: ProviderAt) => Promise<RemoteCluster | undefined>;
 }
 
 /** Milliseconds between two connects: a provider's token may have been replaced, or its cluster may be back or gone. */
@@ -72,7 +71,7 @@ export class LiveWatcher {
     const byCluster = new Map<Cluster, { readonly id: string; readonly of: Wanted }>();
     const providers = new Set<string>();
     for (const { provider, ...wanted } of wantedOf(migrations, plans)) {
-      const key = `${provider.namespace}/${provider.name}`;
+      const key = keyOfProvider(provider);
       providers.add(key);
       const remote = this.#connect(key, provider);
       if (remote === undefined) continue;
@@ -84,7 +83,7 @@ export class LiveWatcher {
   }
 
   /** Returns what is known of the cluster. What is old is asked for: the answer is another look. */
-  #connect(key: string, provider: Required<NamedReference>): RemoteCluster | undefined {
+  #connect(key: string, provider: ProviderAt): RemoteCluster | undefined {
     const known = this.#asked.get(key);
     const now = this.#options.clock.elapsed();
     if (known === undefined || now - known.at >= CONNECT_MS) {
@@ -102,7 +101,7 @@ export class LiveWatcher {
   }
 
   /** Never rejects. */
-  #ask(provider: Required<NamedReference>): Promise<RemoteCluster | undefined> {
+  #ask(provider: ProviderAt): Promise<RemoteCluster | undefined> {
     const { connect, log } = this.#options;
     return connect(provider).catch((error: unknown) => {
       log('warn', `not connected: ${describeError(error)}`, { provider });

@@ -1,4 +1,3 @@
-import type { NamedReference } from '../../domain/live/forklift.ts';
 import { postCloudEvent } from '../../eventing/post.ts';
 import { reachApiServer } from '../../kubernetes/api-server.ts';
 import type { ApiServer } from '../../kubernetes/cluster.ts';
@@ -9,6 +8,7 @@ import { systemClock } from '../../runtime/clock.ts';
 import { newLog } from '../../runtime/log.ts';
 import { readGuardSettings } from '../../runtime/settings.ts';
 import { LiveWatcher, type RemoteCluster } from './live-watcher.ts';
+import type { ProviderAt } from './wanted.ts';
 
 /** Bytes for the answers of other clusters: this process may have 64 MiB of heap (config/components/live-migration/watcher.yaml). */
 const MAX_REMOTE_BYTES = 12 * 1024 * 1024;
@@ -40,7 +40,7 @@ async function main(): Promise<void> {
 /** Connects to the cluster of the plans by the rights of this process, to another one by the token of its provider. */
 const newConnect =
   (hub: ApiServer, remotes: Remotes) =>
-  async (provider: Required<NamedReference>): Promise<RemoteCluster | undefined> => {
+  async (provider: ProviderAt): Promise<RemoteCluster | undefined> => {
     const found = await readProvider(provider, { hub, remotes });
     if (found?.cluster === undefined) return undefined;
     const asked = await identifyCluster(found.cluster);

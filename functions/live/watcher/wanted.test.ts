@@ -2,10 +2,10 @@ import { expect, test } from '@jest/globals';
 import { LISTED_PLAN_MIGRATIONS, LISTED_PLANS } from '../read/listed-live.ts';
 import type { Plan, PlanMigration, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_ANNOTATION, LIVE_FINALIZER } from '../../domain/live/names.ts';
-import { aPlan, aPlanMigration } from '../../../test/support/builders/live.ts';
+import { aPlan, aPlanMigration, begunWith } from '../../../test/support/builders/live.ts';
 import { seconds, type Change } from '../../../test/support/builders/object.ts';
 import { kept } from '../../../test/support/builders/oversized.ts';
-import { wantedOf, type WantedOfProvider } from './wanted.ts';
+import { wantedOf, type ProviderAt, type WantedOfProvider } from './wanted.ts';
 
 const vm = (status: Partial<VmStatus> = {}): VmStatus => ({
   ...{ namespace: 'vms', name: 'web', phase: 'CreateStandbyVM', pipeline: [], started: seconds(0) },
@@ -13,18 +13,22 @@ const vm = (status: Partial<VmStatus> = {}): VmStatus => ({
 });
 const { started: _, ...waiting } = vm({ name: 'late' });
 const running = (...vms: VmStatus[]): PlanMigration =>
-  aPlanMigration((one) => ({ ...one, status: { started: seconds(0), vms } }));
+  aPlanMigration(begunWith(), (one) => ({ ...one, status: { started: seconds(0), vms } }));
 /** A Migration with the finalizer, whose creator admission has written. */
 const ours: Change<PlanMigration> = (one) => ({
   ...one,
   metadata: {
     ...one.metadata,
     finalizers: [LIVE_FINALIZER],
-    annotations: { [LIVE_ANNOTATION.requester]: JSON.stringify({ user: 'tom', groups: [] }) },
+    annotations: {
+      ...one.metadata.annotations,
+      [LIVE_ANNOTATION.requester]: JSON.stringify({ user: 'tom', groups: [] }),
+    },
   },
 });
 const source = { namespace: 'tenant', name: 'source' };
 const destination = { namespace: 'tenant', name: 'destination' };
+const withUid = (at: typeof source): ProviderAt => ({ ...at, uid: `uid-of-${at.name}` });
 
 /** Returns the wanted objects from the ones that the watches keep. */
 const wantedBy = (migrations: readonly PlanMigration[], plan: Plan): WantedOfProvider[] =>
@@ -40,7 +44,7 @@ test('a provider is in the namespace of the plan, also where the plan leaves tha
   const provider = { source: { ...source, namespace: '' }, destination: { name: destination.name } };
   const plan = aPlan((one) => ({ ...one, spec: { ...one.spec, provider } }));
   const wanted = wantedBy([running(vm())], plan);
-  expect(wanted.map((one) => one.provider)).toEqual([source, destination]);
+  expect(wanted.map((one) => one.provider)).toEqual([source, destination].map(withUid));
 });
 
 const CASES: Record<string, Case> = {
@@ -74,10 +78,22 @@ const CASES: Record<string, Case> = {
   },
   'both parts of a provider that is source and target': {
     plan: aPlan((plan) => ({ ...plan, spec: { ...plan.spec, provider: { source, destination: source } } })),
-    migrations: [running(vm())],
+    migrations: [begunWith('source', 'source')(running(vm()))],
     want: { [source.name]: { namespaces: ['target', 'vms'], vms: ['target/web', 'vms/web'] } },
   },
 };
+
+test('nothing through a provider that the plan has named since for the one that the run began with', () => {
+  const provider = { source: { namespace: 'infra', name: 'prod' }, destination };
+  const plan = aPlan((one) => ({ ...one, spec: { ...one.spec, provider } }));
+  const [onSource] = wantedBy([running(vm())], plan);
+  expect(onSource?.provider).toEqual({ namespace: 'infra', name: 'prod', uid: 'uid-of-source' });
+});
+
+test('nothing for a Migration that does not say with which providers its run began', () => {
+  const { annotations: _annotations, ...bare } = running(vm()).metadata;
+  expect(wantedBy([{ ...running(vm()), metadata: bare }], aPlan())).toEqual([]);
+});
 
 test.each(Object.entries(CASES))('%s', (_, { plan = aPlan(), migrations, want }) => {
   const got = wantedBy(migrations, plan).map(({ provider, namespaces, vms }) => [

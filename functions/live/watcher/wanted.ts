@@ -1,6 +1,7 @@
 /** Objects to watch in each cluster, by the runs that are under way. Pure. */
 import type { NamedReference, Plan, PlanMigration } from '../../domain/live/forklift.ts';
 import { named } from '../../domain/live/reference.ts';
+import { runClustersOf, type RunClusters } from '../run/run-clusters.ts';
 import { hasOpenRun, livePlanOf, vmsUnderWay } from '../run/state.ts';
 
 /** A Migration, as events name it. */
@@ -16,9 +17,14 @@ export interface Wanted {
   readonly vms: ReadonlyMap<string, readonly RunAt[]>;
 }
 
+/** A Provider by its name, and by the uid that it had when the run began: the Plan may name another one by now. */
+export type ProviderAt = Required<NamedReference> & { readonly uid: string };
+
 export interface WantedOfProvider extends Wanted {
-  readonly provider: Required<NamedReference>;
+  readonly provider: ProviderAt;
 }
+
+export const keyOfProvider = ({ namespace, name, uid }: ProviderAt): string => `${namespace}/${name}/${uid}`;
 
 /** Returns the wanted objects, each provider of a run once. */
 export function wantedOf(migrations: readonly PlanMigration[], plans: readonly Plan[]): WantedOfProvider[] {
@@ -26,8 +32,7 @@ export function wantedOf(migrations: readonly PlanMigration[], plans: readonly P
   for (const migration of migrations.filter(hasOpenRun)) {
     const plan = livePlanOf(migration, plans);
     for (const wanted of plan === undefined ? [] : ofRun(migration, plan)) {
-      const { namespace, name } = wanted.provider;
-      const key = `${namespace}/${name}`;
+      const key = keyOfProvider(wanted.provider);
       byProvider.set(key, { provider: wanted.provider, ...both(byProvider.get(key), wanted) });
     }
   }
@@ -48,6 +53,8 @@ export const both = (one: Wanted | undefined, other: Wanted): Wanted => ({
 
 function ofRun(migration: PlanMigration, { metadata, spec }: Plan): WantedOfProvider[] {
   const { provider, targetNamespace } = spec;
+  const clusters = runClustersOf(migration);
+  if (clusters === undefined) return [];
   const { namespace: ofMigration = '', name: nameOfMigration, uid } = migration.metadata;
   const run: RunAt = { namespace: ofMigration, name: nameOfMigration, uid };
   const onSource: string[] = [];
@@ -63,13 +70,12 @@ function ofRun(migration: PlanMigration, { metadata, spec }: Plan): WantedOfProv
     runs: new Map([[uid, run]]),
     vms: new Map(vms.map((vm) => [vm, [run]])),
   });
+  const at = (reference: NamedReference, { provider: of }: RunClusters['source']): ProviderAt => ({
+    ...{ namespace: metadata.namespace ?? '', ...named(reference) },
+    uid: of,
+  });
   return [
-    { provider: at(provider.source, metadata), ...wantedIn(sources, onSource) },
-    { provider: at(provider.destination, metadata), ...wantedIn([targetNamespace], onTarget) },
+    { provider: at(provider.source, clusters.source), ...wantedIn(sources, onSource) },
+    { provider: at(provider.destination, clusters.target), ...wantedIn([targetNamespace], onTarget) },
   ];
 }
-
-const at = (reference: NamedReference, { namespace = '' }: Plan['metadata']): Required<NamedReference> => ({
-  namespace,
-  ...named(reference),
-});

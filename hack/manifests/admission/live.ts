@@ -1,5 +1,5 @@
-import { LIVE_ANNOTATION } from '../../../functions/domain/live/names.ts';
-import { WEBHOOK } from '../../../functions/domain/names.ts';
+import { LIVE_ACCOUNT, LIVE_ANNOTATION } from '../../../functions/domain/live/names.ts';
+import { userOf, WEBHOOK } from '../../../functions/domain/names.ts';
 import { text } from './cel.ts';
 import type { Rule } from './manifest.ts';
 import { webhook } from './webhooks.ts';
@@ -15,7 +15,10 @@ const RULE: Rule = {
 /** The same member before and after the request. */
 const changes = (member: string): string => `object${member} != oldObject${member}`;
 
-const REQUESTER = `.metadata[?'annotations'][?${text(LIVE_ANNOTATION.requester)}]`;
+const annotation = (key: string): string => `.metadata[?'annotations'][?${text(key)}]`;
+
+/** Whether another user than `live` changes the clusters of a run. */
+const changesClusters = `(${changes(annotation(LIVE_ANNOTATION.clusters))} && request.userInfo.username != ${text(userOf(LIVE_ACCOUNT))})`;
 
 /**
  * The webhook is mutating, because it writes the requester. It runs again after other webhooks, which may have changed that. It skips most
@@ -32,9 +35,9 @@ export const liveWebhooks: object = {
       rules: [RULE],
       matchConditions: [
         {
-          name: 'new-or-of-another-spec-or-requester',
-          expression: `request.operation == 'CREATE' || ${changes(REQUESTER)}
-            || (request.resource.resource == 'migrations' ? ${changes("[?'spec'][?'plan']")} : ${changes("[?'spec']")})`,
+          name: 'new-or-of-another-spec-requester-or-clusters',
+          expression: `request.operation == 'CREATE' || ${changes(annotation(LIVE_ANNOTATION.requester))}
+            || ${changesClusters} || (request.resource.resource == 'migrations' ? ${changes("[?'spec'][?'plan']")} : ${changes("[?'spec']")})`,
         },
       ],
     }),

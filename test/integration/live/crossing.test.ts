@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { LIVE_ANNOTATION } from '../../../functions/domain/live/names.ts';
-import { PLAN_MIGRATIONS } from '../../../functions/kubernetes/live-resources.ts';
+import { PLAN_MIGRATIONS, PROVIDERS } from '../../../functions/kubernetes/live-resources.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
+import { withRunClusters } from '../../../functions/live/run/run-clusters.ts';
 import { getOrUndefined } from '../../../functions/live/read/get.ts';
 import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects/objects.ts';
 import { removeClaims } from '../../support/live/claims.ts';
@@ -57,15 +58,21 @@ describe.each(['source', 'target'] as const)('hub = %s', (hub) => {
 
 /** The first write of a beginning was done, and the plan may be another one since. */
 async function begin(crossing: Crossing): Promise<void> {
-  const ids = await Promise.all(
+  const [source, target] = await Promise.all(
     (['source', 'target'] as const).map(async (side) => {
       const { object } = await crossing.side(side).admin.get(NAMESPACES, { name: 'kube-system' });
-      return object.metadata.uid;
+      const { object: provider } = await crossing.admin.get(PROVIDERS, {
+        namespace: crossing.migrationAt.namespace,
+        name: side,
+      });
+      return { cluster: object.metadata.uid, provider: provider.metadata.uid };
     }),
   );
-  await crossing.patchMigration({ metadata: { annotations: { [LIVE_ANNOTATION.clusters]: ids.join(' ') } } });
-  const source = crossing.side('source');
-  const { object: vm } = await source.admin.get(VMS, { namespace: source.namespace, name: 'web' });
+  if (source === undefined || target === undefined) throw new Error('no clusters');
+  const annotations = withRunClusters({}, { source, target });
+  await crossing.patchMigration({ metadata: { annotations } });
+  const { admin: sourceAdmin, namespace: sourceNamespace } = crossing.side('source');
+  const { object: vm } = await sourceAdmin.get(VMS, { namespace: sourceNamespace, name: 'web' });
   const { name, namespace, uid: id } = vm.metadata;
   const vms = [{ id, name, namespace, phase: 'Validate', pipeline: [] }];
   const status = { started: new Date().toISOString(), vms };

@@ -16,7 +16,7 @@ import {
   VMS,
 } from '../../cluster/kubevirt/objects/objects.ts';
 import { startClusters, type SeveralClusters } from '../../cluster/several-clusters.ts';
-import { aPlan, aPlanMigration } from '../../support/builders/live.ts';
+import { aPlan, aPlanMigration, begunWith } from '../../support/builders/live.ts';
 import { seconds } from '../../support/builders/object.ts';
 import { freshControlPlane } from '../../support/environment/control-plane.ts';
 import { Recorded } from '../../support/eventually.ts';
@@ -72,7 +72,10 @@ async function startRun(): Promise<string> {
   await hub.create(PLANS, written(aPlan()));
   const { object } = await hub.create(PLAN_MIGRATIONS, {
     ...written(aPlanMigration()),
-    metadata: { name: 'migration', namespace: 'tenant', finalizers: [LIVE_FINALIZER] },
+    metadata: {
+      ...{ name: 'migration', namespace: 'tenant', finalizers: [LIVE_FINALIZER] },
+      annotations: begunWith()(aPlanMigration()).metadata.annotations ?? {},
+    },
   });
   const vm = { namespace: 'vms', name: 'web', phase: 'CreateTargetMigration', pipeline: [] };
   const status = { started: seconds(0), vms: [{ ...vm, started: seconds(0) }] };

@@ -1,3 +1,4 @@
+import { withRunClusters, type RunClusters } from '../../../functions/live/run/run-clusters.ts';
 import type {
   Hook,
   NetworkMap,
@@ -56,6 +57,21 @@ export const aPlanMigration = (...changes: Change<PlanMigration>[]): PlanMigrati
     { ...FORKLIFT_KIND.migration, metadata: metadata('migration'), spec: { plan: named('plan') } },
     changes,
   );
+
+/** A Migration whose run began with the providers of these names. */
+export const begunWith =
+  (source = 'source', target = 'destination'): Change<PlanMigration> =>
+  (migration) => {
+    const of = (name: string): RunClusters['source'] => ({
+      cluster: `cluster-of-${name}`,
+      provider: metadata(name).uid,
+    });
+    const annotations = withRunClusters(migration.metadata.annotations, {
+      source: of(source),
+      target: of(target),
+    });
+    return { ...migration, metadata: { ...migration.metadata, annotations } };
+  };
 
 /** The provider of another cluster. */
 export const aProvider = (name = 'source', ...changes: Change<Provider>[]): Provider =>

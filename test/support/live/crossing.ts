@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs';
 import type { Plan, PlanMigration, PlanVm } from '../../../functions/domain/live/forklift.ts';
-import { LIVE_ANNOTATION, LIVE_EVENT, LIVE_LABEL } from '../../../functions/domain/live/names.ts';
+import {
+  LIVE_ACCOUNT,
+  LIVE_ANNOTATION,
+  LIVE_EVENT,
+  LIVE_LABEL,
+} from '../../../functions/domain/live/names.ts';
 import type { KubernetesObject, ResourceList } from '../../../functions/domain/objects.ts';
 import { sameQuantity } from '../../../functions/domain/quantity.ts';
 import type { Requester } from '../../../functions/domain/live/requester.ts';
@@ -51,7 +56,7 @@ export async function installForkliftKinds(admin: Cluster): Promise<void> {
     await untilServed(admin, type);
 }
 
-const ACCOUNT = { namespace: SYSTEM_NAMESPACE, name: 'mtq-live' };
+const ACCOUNT = { namespace: SYSTEM_NAMESPACE, name: LIVE_ACCOUNT };
 /** Of `live`. */
 export const LIVE_USER = userOf(ACCOUNT.name);
 const RIGHTS = ['ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding'];

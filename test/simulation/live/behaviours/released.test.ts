@@ -91,7 +91,7 @@ test('the process ended before a closed Migration, which is deleted, went: its e
 test('what an interrupted beginning holds goes with its Plan, and the Migration is written first', async () => {
   const run = await ModelledRun.prepare();
   await run.hold('migration', 'plan', 'source');
-  await run.patchMigration({ metadata: { annotations: { [LIVE_ANNOTATION.clusters]: 's t' } } });
+  await run.patchMigration({ metadata: { annotations: { [LIVE_ANNOTATION.clusters]: 's t p q' } } });
   await run.hub.delete(PLANS, { namespace: 'tenant', name: 'plan' });
   await run.resync();
   expect(await run.held()).toEqual([]);

@@ -14,6 +14,7 @@ import {
   LIVE_KIND,
   LIVE_LABEL,
 } from '../../../../functions/domain/live/names.ts';
+import { withRunClusters, type RunClusters } from '../../../../functions/live/run/run-clusters.ts';
 import type { RunId } from '../../../../functions/live/run/names.ts';
 import type { KubernetesObject } from '../../../../functions/domain/objects.ts';
 import {
@@ -47,6 +48,13 @@ export const PLAN_AT = at('plan');
 
 /** Uid of a cluster: the one of its namespace kube-system. */
 const idOf = (of: string): string => `uid-of-cluster-${of}`;
+
+const uidOf = (kind: string, name: string): string => `uid-of-${kind}-${name}`;
+
+const runCluster = (side: keyof typeof PROVIDER_OF): RunClusters['source'] => ({
+  cluster: idOf(side),
+  provider: uidOf(PROVIDERS.kind, PROVIDER_OF[side]),
+});
 
 /** How a VM of the run has ended, as the Migration shows it. */
 export interface ShownEnd {
@@ -199,7 +207,7 @@ export class Hub {
           { apiVersion: PLANS.apiVersion, kind: PLANS.kind, name: 'plan', uid: this.run.plan },
         ],
         annotations: {
-          [LIVE_ANNOTATION.clusters]: `${idOf('source')} ${idOf('target')}`,
+          ...withRunClusters({}, { source: runCluster('source'), target: runCluster('target') }),
           [LIVE_ANNOTATION.requester]: TOM,
         },
       },
@@ -213,7 +221,7 @@ export class Hub {
       metadata: {
         ...object.metadata,
         ...at(name),
-        uid: `uid-of-${object.kind ?? ''}-${name}`,
+        uid: uidOf(object.kind ?? '', name),
         generation: 1,
         ...metadata,
       },

@@ -1,3 +1,4 @@
+import { withRunClusters, type RunClusters } from '../../../../functions/live/run/run-clusters.ts';
 import type {
   LiveCondition,
   Plan,
@@ -285,10 +286,10 @@ export class ModelledRun {
   }
 
   async #begin(record: Partial<RunRecord>): Promise<void> {
-    const [hub, source, target] = await Promise.all(
-      (['hub', 'source', 'destination'] as const).map((side) => this.#idOf(side)),
-    );
-    const annotations = { [LIVE_ANNOTATION.clusters]: `${source ?? ''} ${target ?? ''}` };
+    const hub = await this.#idOf('hub');
+    const source = await this.#runCluster('source');
+    const target = await this.#runCluster('destination');
+    const annotations = withRunClusters({}, { source, target });
     await this.patchMigration({ metadata: { annotations } });
     const vm = await this.vm();
     if (vm === undefined) throw new Error('there is no VM');
@@ -305,13 +306,18 @@ export class ModelledRun {
     await this.hold('migration', 'plan', ...SIDES);
     const vmi = (await this.models.source.admin.get(WHOLE_VMIS, { namespace: 'vms', name: 'web' })).object;
     const own = aRecord((one) => ({
-      ...{ ...one, hub: hub ?? '', vm: id, vmi: vmi.metadata.uid },
+      ...{ ...one, hub, vm: id, vmi: vmi.metadata.uid },
       migration: { ...one.migration, uid: run.migration.uid },
-      target: { ...one.target, cluster: target ?? '' },
+      target: { ...one.target, cluster: target.cluster },
       startedAt: new Date(this.now).toISOString(),
       ...record,
     }));
     await this.models.source.admin.replace(VIRTUAL_MACHINES, withRecord(vm, own));
+  }
+
+  async #runCluster(side: Side): Promise<RunClusters['source']> {
+    const { object: provider } = await this.hub.get(PROVIDERS, at(side));
+    return { cluster: await this.#idOf(side), provider: provider.metadata.uid };
   }
 
   async #idOf(side: Side | 'hub'): Promise<string> {

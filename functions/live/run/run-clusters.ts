@@ -1,0 +1,33 @@
+import type { PlanMigration } from '../../domain/live/forklift.ts';
+import { LIVE_ANNOTATION } from '../../domain/live/names.ts';
+
+/** The clusters of a run by the uids of their namespaces kube-system, and the Providers that led to them by their uids. */
+export interface RunClusters {
+  readonly source: RunCluster;
+  readonly target: RunCluster;
+}
+
+interface RunCluster {
+  readonly cluster: string;
+  readonly provider: string;
+}
+
+/**
+ * Returns the annotations with the clusters of the run. If a Provider leads to another cluster later, all objects would seem gone; and the
+ * Plan may name another Provider by then, which the user of the run may not use. Only `live` may write it (the guard's review).
+ */
+export const withRunClusters = (
+  annotations: Readonly<Record<string, string>> | undefined,
+  { source, target }: RunClusters,
+): Record<string, string> => ({
+  ...annotations,
+  [LIVE_ANNOTATION.clusters]: [source.cluster, target.cluster, source.provider, target.provider].join(' '),
+});
+
+/** Returns the clusters of the run; undefined if the annotation is not there, or not whole. */
+export function runClustersOf({ metadata }: Pick<PlanMigration, 'metadata'>): RunClusters | undefined {
+  const parts = metadata.annotations?.[LIVE_ANNOTATION.clusters]?.split(' ') ?? [];
+  const [from, to, source, target] = parts;
+  if (!from || !to || !source || !target || parts.length !== 4) return undefined;
+  return { source: { cluster: from, provider: source }, target: { cluster: to, provider: target } };
+}
