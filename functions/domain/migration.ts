@@ -122,9 +122,17 @@ const FRESH_MS = 10_000;
  */
 export function isFreshlyRejected(migration: BlockedStatus, now: number): boolean {
   if (!isRejectedByQuota(migration)) return false;
-  const condition = migration.status?.conditions?.find(({ type }) => type === KUBEVIRT.rejectedByQuota);
-  const age = now - Date.parse(condition?.lastProbeTime ?? '');
+  const age = now - rejectedAt(migration);
   return age >= -CLOCKS_APART_MS && age <= FRESH_MS;
+}
+
+/**
+ * When a quota first refused the migration, by virt-controller's clock, milliseconds: KubeVirt never refreshes its condition
+ * (facts/kubevirt.md §1.3). NaN: not known.
+ */
+export function rejectedAt({ status }: WithConditions): number {
+  const condition = status?.conditions?.find(({ type }) => type === KUBEVIRT.rejectedByQuota);
+  return Date.parse(condition?.lastProbeTime ?? '');
 }
 
 /** Whether the migration is in phase Pending, where all waiting happens (facts/kubevirt.md §1.1), and not cancelled. */

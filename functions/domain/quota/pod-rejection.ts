@@ -25,6 +25,9 @@ export type PodRejection =
   /** Refusals that are not about a quota's amounts: no raise helps. `other`: a text of none of these forms. */
   | { readonly kind: 'uncovered' | 'limitRange' | 'podSecurity' | 'policy' | 'other'; readonly text: string };
 
+/** A refusal in an Event, and when it was last seen, milliseconds, by virt-controller's clock. */
+export type SeenRejection = PodRejection & { readonly at: number };
+
 /**
  * virt-controller's prefix before the API server's text; client-go prepends its own after ten events alike. The longer one is of Pod Security
  * (KubeVirt pkg/virt-controller/watch/migration/migration.go, createTargetPod).
@@ -141,19 +144,22 @@ export const podRejectionsOf = (
   candidate: Candidate,
   { metadata: { uid } }: Pick<VirtualMachineInstance, 'metadata'>,
   snapshot: Pick<NamespaceSnapshot, 'events' | 'now'>,
-): PodRejection[] => rejectionsIn(snapshot, candidate, (involved) => involved.uid === uid);
+): SeenRejection[] => rejectionsIn(snapshot, candidate, (involved) => involved.uid === uid);
 
 function rejectionsIn(
   { events, now }: Pick<NamespaceSnapshot, 'events' | 'now'>,
   { migration, blocked: { lacks } }: Candidate,
   isOfVmi: (involved: KubernetesEvent['involvedObject']) => boolean,
-): PodRejection[] {
+): SeenRejection[] {
   const since = Date.parse(migration.metadata.creationTimestamp) - CLOCKS_APART_MS;
   const all = events
     .filter(({ involvedObject, reason }) => isOfVmi(involvedObject) && reason === KUBEVIRT.failedCreate)
     .filter((event) => timeOf(event, now) >= since)
     .toSorted((one, other) => writtenAfter(other, one) || timeOf(other, now) - timeOf(one, now))
-    .flatMap(({ message = '' }) => parsePodRejection(message, lacks) ?? []);
+    .flatMap((event) => {
+      const rejection = parsePodRejection(event.message ?? '', lacks);
+      return rejection === undefined ? [] : [{ ...rejection, at: writtenAt(event) }];
+    });
   // KubeVirt sets its condition at the first such refusal: without it, the Event is another writer's.
   const isKubeVirts = ({ kind }: PodRejection): boolean =>
     kind !== 'exceeded' || lacks !== undefined || wasRejectedByQuota(migration);
@@ -214,7 +220,10 @@ const versionOf = ({ metadata }: KubernetesEvent): string => metadata.resourceVe
  * Milliseconds of an Event's last occurrence; whole seconds, like a migration's creation. Its author sets that time, and may be a tenant.
  * In the future it says nothing: then the time counts at which the API server stored the Event first.
  */
-function timeOf({ lastTimestamp, metadata }: KubernetesEvent, now: number): number {
-  const written = Date.parse(lastTimestamp ?? metadata.creationTimestamp);
-  return written > now + CLOCKS_APART_MS ? Date.parse(metadata.creationTimestamp) : written;
+function timeOf(event: KubernetesEvent, now: number): number {
+  const written = writtenAt(event);
+  return written > now + CLOCKS_APART_MS ? Date.parse(event.metadata.creationTimestamp) : written;
 }
+
+const writtenAt = ({ lastTimestamp, metadata }: KubernetesEvent): number =>
+  Date.parse(lastTimestamp ?? metadata.creationTimestamp);

@@ -5,7 +5,7 @@ import { REASON, type Reason } from '../names.ts';
 import type { Migration, Pod, ResourceQuota, VirtualMachineInstance } from '../objects.ts';
 import { podUsage } from './pod-usage.ts';
 import { receivedPod } from './receiving.ts';
-import { podRejectionsOf, type PodRejection } from '../quota/pod-rejection.ts';
+import { podRejectionsOf, type PodRejection, type SeenRejection } from '../quota/pod-rejection.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
 import { unknownTerms } from './unknown-terms.ts';
 
@@ -16,7 +16,7 @@ export interface MissingPod {
   /** The pod that it will be like: the source launcher, or that one's attachment pod. */
   readonly source: Pod;
   /** Refusals of this pod, newest first. */
-  readonly rejections: readonly PodRejection[];
+  readonly rejections: readonly SeenRejection[];
 }
 
 /** Why the pod's size is still unknown. */

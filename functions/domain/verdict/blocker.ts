@@ -1,9 +1,9 @@
-import { claimShortfall } from '../sizing/claims.ts';
-import { isReceiving, type Candidate } from '../migration.ts';
+import { claimShortfall, keepsState } from '../sizing/claims.ts';
+import { CLOCKS_APART_MS, isReceiving, rejectedAt, type Candidate } from '../migration.ts';
 import { mustSpecify } from '../sizing/must-specify.ts';
 import { REASON, type Reason } from '../names.ts';
 import type { Pod, ResourceQuota, VirtualMachineInstance } from '../objects.ts';
-import type { PodRejection } from '../quota/pod-rejection.ts';
+import type { PodRejection, SeenRejection } from '../quota/pod-rejection.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
 
 export interface Blocker {
@@ -20,7 +20,7 @@ export interface BlockerInput {
   readonly pod: Pod;
   readonly covering: readonly ResourceQuota[];
   /** Refusals of this pod, newest first. */
-  readonly rejections: readonly PodRejection[];
+  readonly rejections: readonly SeenRejection[];
   readonly snapshot: NamespaceSnapshot;
 }
 
@@ -36,7 +36,7 @@ export function blockerOf(input: BlockerInput): Blocker | undefined {
     const message = `the target first needs a volume claim, which no raise for pods covers: ${claim}`;
     return { reason: REASON.volumeQuota, message };
   }
-  const [newest] = rejections;
+  const newest = rejections.find((each) => !isOvertaken(each, input));
   if (newest === undefined) return predictedBlocker(input);
   // The values of a pod from another cluster are unknown. A pod that was refused for an amount has every value that the quotas
   // require: the estimate knows no better.
@@ -44,6 +44,20 @@ export function blockerOf(input: BlockerInput): Blocker | undefined {
   const past = blockerOfRejection(newest, snapshot);
   if (past !== undefined) return { ...past, isPast: true };
   return isUnknown ? undefined : predictedBlocker(input);
+}
+
+/**
+ * Whether a quota refused the pod later, by KubeVirt's condition: quota admission is the last plugin, so the pod had passed what refused it
+ * before (kubernetes 1.36 CheckRequest looks at amounts last). The Event of that may be missing: client-go writes 25 about an object, then
+ * one in 300 s (tools/record, events_cache.go). The condition may be of the volume claim of a VM that keeps state; it is not of an
+ * attachment pod.
+ */
+function isOvertaken(rejection: SeenRejection, { candidate, vmi, snapshot }: BlockerInput): boolean {
+  const { kind, at } = rejection;
+  if (kind === 'exceeded' || candidate.blocked.lacks !== undefined || keepsState(vmi)) return false;
+  // A quota of another kind, such as a ClusterResourceQuota, has a plugin of its own.
+  if (kind === 'mustSpecify' && !snapshot.quotas.some(isNamed(rejection.quota))) return false;
+  return at < rejectedAt(candidate.migration) - CLOCKS_APART_MS;
 }
 
 /** Returns undefined if the refusal is about amounts, or is outdated (the object that it names is gone). */
