@@ -19,7 +19,14 @@ import { isHardQuantity, parseQuantity, type Amount } from '../quantity.ts';
 /** Why the API server refused a target pod, as far as it concerns a verdict; `text` is the API server's own, as `shown` makes it. */
 export type PodRejection =
   /** No headroom. `requested` by canonical key: the pod's amounts for the keys that lack headroom, of the first such quota only. */
-  | { readonly kind: 'exceeded'; readonly quota: string; readonly requested: Amounts; readonly text: string }
+  | {
+      readonly kind: 'exceeded';
+      readonly quota: string;
+      readonly requested: Amounts;
+      /** Requested, used and limited of the same keys, as read by the API server. */
+      readonly figures: string;
+      readonly text: string;
+    }
   /** A quota of CPU or memory, and a container without a value for it; or a quota that is not counted yet. */
   | { readonly kind: 'mustSpecify' | 'statusUnknown'; readonly quota: string; readonly text: string }
   /** Refusals that are not about a quota's amounts: no raise helps. `other`: a text of none of these forms. */
@@ -47,7 +54,7 @@ const INVALID = /^Pod "[^"]*" is invalid: /;
  * limitranger/admission.go, staging/src/k8s.io/pod-security-admission, apiserver/pkg/admission/plugin/{webhook,policy}.
  * A quota's name and a resource's have neither commas nor spaces.
  */
-const EXCEEDED = /^exceeded quota: ([^\s,:]+), requested: (\S+), used: \S*, limited: \S+$/;
+const EXCEEDED = /^exceeded quota: ([^\s,:]+), requested: (\S+), used: (\S*), limited: (\S+)$/;
 const MUST_SPECIFY = /^failed quota: ([^\s,:]+): must specify /;
 const STATUS_UNKNOWN = /^status unknown for quota: ([^\s,:]+), resources: /;
 const FORMS: readonly (readonly ['uncovered' | 'limitRange' | 'podSecurity' | 'policy', RegExp])[] = [
@@ -100,9 +107,8 @@ const OURS: readonly (string | undefined)[] = [WEBHOOK.locked, ...Object.values(
 const isOurs = (refusing: string | undefined): boolean => OURS.includes(refusing);
 
 function rejectionBecause(why: string, text: string): PodRejection {
-  const [, quota, list] = EXCEEDED.exec(why) ?? [];
-  const requested = list === undefined ? undefined : amountsIn(list);
-  if (quota !== undefined && requested !== undefined) return { kind: 'exceeded', quota, requested, text };
+  const exceeded = exceededIn(why, text);
+  if (exceeded !== undefined) return exceeded;
   for (const [kind, form] of [
     ['mustSpecify', MUST_SPECIFY],
     ['statusUnknown', STATUS_UNKNOWN],
@@ -112,6 +118,15 @@ function rejectionBecause(why: string, text: string): PodRejection {
   }
   const kind = FORMS.find(([, form]) => form.test(why))?.[0];
   return { kind: kind ?? 'policy', text };
+}
+
+function exceededIn(why: string, text: string): PodRejection | undefined {
+  const match = EXCEEDED.exec(why);
+  if (match === null) return undefined;
+  const [, quota = '', list = '', used = '', limited = ''] = match;
+  const requested = amountsIn(list);
+  const figures = `requested ${list}, used ${used}, limited ${limited}`;
+  return requested && { kind: 'exceeded', quota, requested, figures, text };
 }
 
 /** "limits.cpu=2,pods=1"; undefined when it is no such list. */

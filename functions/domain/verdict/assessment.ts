@@ -22,6 +22,7 @@ import { formatQuantity } from '../quantity.ts';
 import { purposeOf } from '../policy/purpose.ts';
 import { givingTo } from '../policy/policy.ts';
 import type { Allocation, Evaluated, RaiseCandidate } from './allocation.ts';
+import { fits } from './fits.ts';
 import { evaluateRaise, lacked } from './raise-verdict.ts';
 import { isStatusKnown, reserve } from '../quota/headroom.ts';
 import { candidatesIn, podRejectionsOf } from '../quota/pod-rejection.ts';
@@ -261,7 +262,9 @@ function evaluateHeadroom(missing: MissingPod & RaiseCandidate, allocation: Allo
   if (hindrance !== undefined) return hindrance;
   const blocking = lacked([size], snapshot, reserved);
   const fitting =
-    blocking.length === 0 ? fits() : { ...evaluateRaise(missing, { size, blocking }, allocation), blocking };
+    blocking.length === 0
+      ? fits(missing, snapshot)
+      : { ...evaluateRaise(missing, { size, blocking }, allocation), blocking };
   const result = ifSlotFree(ifShown(fitting, candidate), candidate, allocation);
   if (canGoNow(result)) allocation.accepted.push({ ...candidate.blocked, node: nodeOf(candidate, snapshot) });
   if (result.verdict === 'FitsWithRaise') allocation.raising.push({ locked, givers, blocking });
@@ -312,6 +315,3 @@ const canGoNow = ({ verdict }: VerdictResult): boolean => verdict === 'Fits' || 
 /** The headroom that returns is reserved for it: otherwise smaller migrations that came later could go first for ever. */
 const isPostponed = ({ reason }: VerdictResult, { headroomReturns }: Allocation): boolean =>
   reason === REASON.afterOthers && headroomReturns;
-
-const fits = (): VerdictResult =>
-  verdictResult('Fits', REASON.fits, 'the quotas have headroom now; virt-controller only has to look again');
