@@ -10,6 +10,7 @@ import {
   NODE,
 } from '../../test/support/builders/maintenance.ts';
 import { NOW, seconds } from '../../test/support/builders/object.ts';
+import { REASON } from '../domain/names.ts';
 import type { Maintenance } from '../domain/progress/maintenance.ts';
 import { MAINTENANCE_EVENT, type BlockedReason } from '../domain/progress/names.ts';
 import { nextStatus } from './next-status.ts';
@@ -45,6 +46,8 @@ const FULL_OUTBOX = Array.from(
   { length: 50 },
   () => ({ type: MAINTENANCE_EVENT.drainBlocked }) as Partial<OutboxEntry> as OutboxEntry,
 );
+const EXPLAIN =
+  'kubectl vmmrq explain says what a migration lacks, or that virt-controller only has to look again.';
 const TEN = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 const HUNDRED = Array.from({ length: 100 }, (_, vm) => vm);
 
@@ -464,6 +467,20 @@ describe('events', () => {
     expect(after(aDrain([1], refused)).message).toBe(
       'of 1 VMs left, 1 do not get on: 1 Quota, such as tenant/vm0 (RefusedByPolicy: no). ' +
         'Let our service accounts (mtq-system) through the named policy, or use a quota that it spares.',
+    );
+  });
+
+  test.each<[what: string, reason: string, want: string]>([
+    // Feasibility reports no verdict that a pod fits.
+    ['no verdict is known', 'Unexamined', EXPLAIN],
+    ['a verdict has no advice of its own', REASON.noSourcePod, EXPLAIN],
+    ['a newer version has given a reason', 'Later', EXPLAIN],
+    ['quota is lacking', REASON.noVmmrq, 'Free quota there, or give more by a VMMRQ or a cluster-wide one.'],
+  ])('where %s, advise only what is true', (_, reason, want) => {
+    const vms = [{ namespace: 'tenant', name: 'vm0', reason }];
+    const refused = but({ blockedBy: { Quota: 1 }, buckets: [{ name: 'blocked', count: 1, vms }] });
+    expect(after(aDrain([1], refused)).message).toBe(
+      `of 1 VMs left, 1 do not get on: 1 Quota, such as tenant/vm0 (${reason}). ${want}`,
     );
   });
 

@@ -62,11 +62,20 @@ const BY_VERDICT: readonly BlockedReason[] = [BLOCKED_BY.quota, BLOCKED_BY.pendi
 /** Verdicts that more quota helps, here or for all tenants. */
 const LACKING: readonly (string | undefined)[] = [REASON.notEnough, REASON.noVmmrq];
 
+/**
+ * What to do about a refusal by a quota that no verdict explains. Feasibility reports no verdict that a pod fits, so more quota may help
+ * nothing.
+ */
+const EXPLAIN =
+  'kubectl vmmrq explain says what a migration lacks, or that virt-controller only has to look again.';
+
 /** Appends the advice. A verdict of another kind, such as a policy's refusal, has its own. */
-function advised(text: string, by: BlockedReason, { reason = '' }: Partial<BucketEntry> = {}): string {
-  const isOther = BY_VERDICT.includes(by) && !LACKING.includes(reason);
-  const specific = isOther ? withAdvice(text, [reason]) : text;
-  return specific === text ? `${text}. ${ADVICE_OF[by]}` : specific;
+function advised(text: string, by: BlockedReason, { reason }: Partial<BucketEntry> = {}): string {
+  const isOther = reason !== undefined && BY_VERDICT.includes(by) && !LACKING.includes(reason);
+  if (!isOther) return `${text}. ${ADVICE_OF[by]}`;
+  const specific = withAdvice(text, [reason]);
+  if (specific !== text) return specific;
+  return `${text}. ${by === BLOCKED_BY.quota ? EXPLAIN : ADVICE_OF[by]}`;
 }
 
 /** Describes a VM and what it waits for, to people. */

@@ -103,7 +103,7 @@ const TEMPORARY: readonly string[] = [
   REASON.kubevirtAway,
 ];
 
-/** A refusal that no function has looked at for so long is reported; the functions take one at once (milliseconds). */
+/** A refusal without a verdict for so long is reported; the functions take one at once (milliseconds). */
 const UNEXAMINED_MS = 10_000;
 /** A target pod that is not ready for so long, or a slot that is not free for so long, is reported. */
 const WAITED_MS = 60_000;
