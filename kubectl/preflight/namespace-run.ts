@@ -16,7 +16,7 @@ import type {
 import { claimShortfall, claimToCopy } from '../../functions/domain/sizing/claims.ts';
 import type { Estimate } from '../../functions/domain/sizing/estimate.ts';
 import { UPGRADE_OVERHEAD } from '../../functions/domain/sizing/growth.ts';
-import { limitRangeRefusal } from '../../functions/domain/sizing/limit-range-refusal.ts';
+import { limitRangeRefusal, stateClaimRefusal } from '../../functions/domain/sizing/limit-range-refusal.ts';
 import {
   KEPT_MIGRATIONS,
   migrationRefusal,
@@ -221,13 +221,13 @@ export class NamespaceRun {
     };
   }
 
-  /** Evaluates in the order of the refusals: by the volume claim, by a LimitRange, by a quota. */
+  /** Evaluates in the order of the refusals: of the volume claim, of the pod by a LimitRange, by a quota. */
   #evaluate({ move, candidate, snapshot }: Step): SizedVerdict {
     const missing = missingPodOf(candidate, move.vmi, snapshot);
     const size = missing === undefined ? undefined : sizeOf(missing, snapshot);
     const result = this.#decide(candidate, snapshot);
     const refusal = size === undefined ? undefined : limitRangeRefusal(size.pod, snapshot.limitRanges);
-    if (refusal === undefined || result.reason === REASON.volumeQuota) return { ...result, size };
+    if (refusal === undefined || BEFORE_POD.includes(result.reason)) return { ...result, size };
     return { ...REFUSED, message: refusal, size };
   }
 
@@ -259,8 +259,9 @@ export class NamespaceRun {
   /** The target's volume claim comes before its pod, and stays whether that is refused or not; the source's goes with the source. */
   #copyClaim({ vmi, migration }: Move): void {
     const source = claimToCopy(migration, vmi, this.#claims);
-    const now = { claims: this.#claims, quotas: this.#quotas };
+    const now = { claims: this.#claims, quotas: this.#quotas, limitRanges: this.#facts.limitRanges };
     if (source === undefined || claimShortfall(migration, vmi, now) !== '') return;
+    if (stateClaimRefusal(migration, vmi, now) !== undefined) return;
     const { name } = migration.metadata;
     const labels = { [KUBEVIRT.migrationName]: name };
     const copy = { ...source, metadata: { ...source.metadata, name: `state-for-${name}`, labels } };
@@ -320,6 +321,9 @@ const running = (migration: Migration): Migration => ({
 });
 
 const givers = (steps: readonly PodVerdict[]): string[] => [...new Set(steps.flatMap(({ by }) => by))];
+
+/** Reasons of a verdict that is about the claim, or has the API server's own text. */
+const BEFORE_POD: readonly string[] = [REASON.volumeQuota, REASON.limitRange];
 
 const REFUSED = { verdict: 'Unsupported', reason: REASON.limitRange, blocking: [], by: [] } as const;
 

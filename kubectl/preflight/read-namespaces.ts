@@ -9,6 +9,7 @@ import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
 import { isFinal, isPending } from '../../functions/domain/migration.ts';
 import type {
   KubernetesObject,
+  LimitRange,
   Migration,
   Namespace,
   ResourceQuota,
@@ -16,6 +17,7 @@ import type {
 } from '../../functions/domain/objects.ts';
 import { inForce } from '../../functions/domain/policy/policy.ts';
 import { keepsState } from '../../functions/domain/sizing/claims.ts';
+import { limitsClaims } from '../../functions/domain/sizing/limit-range-refusal.ts';
 import { countsMigrations } from '../../functions/domain/verdict/migration-object.ts';
 import { needsVolumeClaims } from '../../functions/domain/sizing/optional-reads.ts';
 import type { ListedType, Reader } from '../../functions/kubernetes/cluster.ts';
@@ -47,7 +49,7 @@ export async function readNamespaces(cluster: Reader, whatMoves: WhatMoves): Pro
     listIn(cluster, LISTED_WHOLE_LIMIT_RANGES, { names }),
   ]);
   const [claims, all, events] = await Promise.all([
-    listIn(cluster, LISTED_CLAIMS, { names: withClaims(vmis, quotas) }),
+    listIn(cluster, LISTED_CLAIMS, { names: withClaims(vmis, { quotas, limitRanges }) }),
     listIn(cluster, LISTED_MIGRATIONS, { names: namesWhere(quotas, (own) => own.some(countsMigrations)) }),
     readEvents(cluster, withWaiting(vmis, migrations)),
   ]);
@@ -101,12 +103,23 @@ async function listIn<T extends KubernetesObject>(
   return byNamespace((await Promise.all(lists)).flatMap(({ items }) => items));
 }
 
-/** Namespaces where a VM may need another volume claim that some quota counts. */
+/** Namespaces where a VM may need another volume claim that some quota counts, or some LimitRange is about. */
 const withClaims = (
   vmis: ReadonlyMap<string, readonly VirtualMachineInstance[]>,
-  quotas: ReadonlyMap<string, readonly ResourceQuota[]>,
+  {
+    quotas,
+    limitRanges,
+  }: {
+    readonly quotas: ReadonlyMap<string, readonly ResourceQuota[]>;
+    readonly limitRanges: ReadonlyMap<string, readonly LimitRange[]>;
+  },
 ): Set<string> =>
-  namesWhere(vmis, (own, name) => own.some(keepsState) && needsVolumeClaims(quotas.get(name) ?? []));
+  namesWhere(
+    vmis,
+    (own, name) =>
+      own.some(keepsState) &&
+      (needsVolumeClaims(quotas.get(name) ?? []) || (limitRanges.get(name) ?? []).some(limitsClaims)),
+  );
 
 /** Namespaces where a VM has a migration that waits: refusals of its pods show their sizes. */
 const withWaiting = (

@@ -1,5 +1,14 @@
-import type { Container, LimitRange, LimitRangeItem, Pod, ResourceList } from '../objects.ts';
-import type { ClaimSize } from './claims.ts';
+import type {
+  Container,
+  LimitRange,
+  LimitRangeItem,
+  Migration,
+  PersistentVolumeClaim,
+  Pod,
+  ResourceList,
+  VirtualMachineInstance,
+} from '../objects.ts';
+import { claimToCopy, type ClaimSize } from './claims.ts';
 import { describeQuantity, parseQuantity, type Amount } from '../quantity.ts';
 import { askedFor } from './pod-usage.ts';
 
@@ -39,6 +48,30 @@ export function claimsRefusal(claims: readonly ClaimSize[], { spec }: LimitRange
     .flatMap((item) => requests.flatMap((request) => claimRefusal(item, request) ?? []));
   return refusals[0];
 }
+
+/**
+ * Why a LimitRange would refuse the volume claim that virt-controller creates just before the target pod; undefined: none does, or it creates
+ * none. KubeVirt then creates no pod, and reports that by no condition and no Event (facts/kubevirt.md §1.3).
+ */
+export function stateClaimRefusal(
+  migration: Migration,
+  vmi: VirtualMachineInstance,
+  {
+    claims,
+    limitRanges,
+  }: { readonly claims: readonly PersistentVolumeClaim[]; readonly limitRanges: readonly LimitRange[] },
+): string | undefined {
+  const source = claimToCopy(migration, vmi, claims);
+  if (source === undefined) return undefined;
+  const refusals = limitRanges.flatMap((range) => {
+    const refusal = claimsRefusal([source], range);
+    return refusal === undefined ? [] : [`LimitRange ${range.metadata.name} refuses: ${refusal}`];
+  });
+  return refusals[0];
+}
+
+/** Whether the LimitRange is about volume claims. */
+export const limitsClaims = ({ spec }: LimitRange): boolean => spec.limits.some(({ type }) => type === CLAIM);
 
 function claimRefusal({ min = {}, max = {} }: LimitRangeItem, request: Amount): string | undefined {
   const but = `but request is ${describeQuantity(STORAGE, request)}`;

@@ -1,8 +1,9 @@
 import { claimShortfall, keepsState } from '../sizing/claims.ts';
 import { CLOCKS_APART_MS, isReceiving, rejectedAt, type Candidate } from '../migration.ts';
+import { stateClaimRefusal } from '../sizing/limit-range-refusal.ts';
 import { mustSpecify } from '../sizing/must-specify.ts';
 import { REASON, type Reason } from '../names.ts';
-import type { Pod, ResourceQuota, VirtualMachineInstance } from '../objects.ts';
+import type { Migration, Pod, ResourceQuota, VirtualMachineInstance } from '../objects.ts';
 import type { PodRejection, SeenRejection } from '../quota/pod-rejection.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
 
@@ -31,11 +32,8 @@ export interface BlockerInput {
 export function blockerOf(input: BlockerInput): Blocker | undefined {
   const { vmi, snapshot, rejections } = input;
   const { migration, blocked } = input.candidate;
-  const claim = blocked.lacks === undefined ? claimShortfall(migration, vmi, snapshot) : '';
-  if (claim !== '') {
-    const message = `the target first needs a volume claim, which no raise for pods covers: ${claim}`;
-    return { reason: REASON.volumeQuota, message };
-  }
+  const claim = blocked.lacks === undefined ? claimBlocker(migration, vmi, snapshot) : undefined;
+  if (claim !== undefined) return claim;
   const newest = rejections.find((each) => !isOvertaken(each, input));
   if (newest === undefined) return predictedBlocker(input);
   // The values of a pod from another cluster are unknown. A pod that was refused for an amount has every value that the quotas
@@ -44,6 +42,20 @@ export function blockerOf(input: BlockerInput): Blocker | undefined {
   const past = blockerOfRejection(newest, snapshot);
   if (past !== undefined) return { ...past, isPast: true };
   return isUnknown ? undefined : predictedBlocker(input);
+}
+
+/** Why the volume claim is refused that comes before the pod; undefined: it is not. Quota admission is the last. */
+function claimBlocker(
+  migration: Migration,
+  vmi: VirtualMachineInstance,
+  snapshot: NamespaceSnapshot,
+): Blocker | undefined {
+  const refusal = stateClaimRefusal(migration, vmi, snapshot);
+  const first = 'the target first needs a volume claim, which';
+  if (refusal !== undefined) return { reason: REASON.limitRange, message: `${first} ${refusal}` };
+  const lacking = claimShortfall(migration, vmi, snapshot);
+  if (lacking === '') return undefined;
+  return { reason: REASON.volumeQuota, message: `${first} no raise for pods covers: ${lacking}` };
 }
 
 /**
