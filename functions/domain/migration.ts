@@ -287,7 +287,15 @@ export const launchersOf = (migration: Migration, pods: readonly Pod[]): Pod[] =
 
 const vmOf = ({ metadata }: Pod): string | undefined => metadata.labels?.[KUBEVIRT.createdBy];
 
-/** How long the second launcher of a VM may stay once its migration has ended or it is being deleted, milliseconds. */
+/** The UID of the migration that the launcher was created for. */
+const jobUidOf = ({ metadata }: Pod): string | undefined => metadata.labels?.[KUBEVIRT.migrationJobUID];
+
+const isPendingTarget = (pod: Pod): boolean => jobUidOf(pod) !== undefined && pod.status?.phase === 'Pending';
+
+/**
+ * How long the second launcher of a VM may stay once its migration has ended or it is being deleted, and how old it may be while its
+ * migration is not listed, milliseconds.
+ */
 const GOING_MS = 60_000;
 
 /**
@@ -299,14 +307,16 @@ export function leftOverLaunchers(
   { migrations, now }: { readonly migrations: readonly Migration[]; readonly now: number },
 ): Pod[] {
   const byUid = new Map(migrations.map((migration) => [migration.metadata.uid, migration]));
-  const isReturned = ({ metadata: { labels, deletionTimestamp }, status }: Pod): boolean => {
-    if (deletionTimestamp !== undefined) return now - Date.parse(deletionTimestamp) < GOING_MS;
-    const uid = labels?.[KUBEVIRT.migrationJobUID];
-    const migration = byUid.get(uid ?? '');
+  const isRecent = (time: string): boolean => now - Date.parse(time) < GOING_MS;
+  const isReturned = (pod: Pod): boolean => {
+    const { creationTimestamp, deletionTimestamp } = pod.metadata;
+    if (deletionTimestamp !== undefined) return isRecent(deletionTimestamp);
+    const migration = byUid.get(jobUidOf(pod) ?? '');
     if (migration !== undefined && !isFinal(migration)) return true;
-    const end = migration === undefined ? NaN : endOf(migration);
-    // A migration that is not listed may be as new as its target, which is not up then.
-    return Number.isNaN(end) ? uid !== undefined && status?.phase === 'Pending' : now - end < GOING_MS;
+    const end = migration === undefined ? undefined : enteredAt(migration);
+    if (end !== undefined) return isRecent(end);
+    // A migration that is not listed may be as new as its target, which is seconds old and not up then.
+    return isPendingTarget(pod) && isRecent(creationTimestamp);
   };
   const launchers = pods.filter((pod) => !isDone(pod) && !isAttachment(pod));
   return [...Map.groupBy(launchers, vmOf).values()].flatMap((own) =>
@@ -327,9 +337,6 @@ export function launchersInTheWay(migration: Migration, leftOver: readonly Pod[]
 export const enteredAt = ({ status }: Pick<Migration, 'status'>): string | undefined =>
   status?.phaseTransitionTimestamps?.findLast(({ phase }) => phase === status.phase)
     ?.phaseTransitionTimestamp;
-
-/** Time of the end of a migration that has ended, milliseconds; NaN: not known. */
-const endOf = (migration: Migration): number => Date.parse(enteredAt(migration) ?? '');
 
 /**
  * Whether a VM has two launchers, which are charged twice until the former one ends: their headroom returns by itself, unless they are

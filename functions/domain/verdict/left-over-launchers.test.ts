@@ -13,6 +13,7 @@ import { aNamespace } from '../../../test/support/builders/namespace.ts';
 import {
   annotated,
   beingDeleted,
+  createdAt,
   labelled,
   named,
   seconds,
@@ -56,7 +57,7 @@ describe('the headroom of a second launcher of another VM', () => {
     ['of a migration that succeeded a moment ago', [target()], [mig1('Succeeded', -59)]],
     ['of a migration that failed a moment ago', [target()], [mig1('Failed', -59)]],
     ['that is on its way out', [second(beingDeleted(-59))], []],
-    ['of a migration that is newer than the list', [target(podPhase('Pending'))], []],
+    ['of a migration that is newer than the list', [target(podPhase('Pending'), createdAt(-59))], []],
   ])('%s returns by itself', (_, pods, migrations) => {
     expect(verdictOf(pods, migrations)).toMatchObject({ verdict: 'Waiting', reason: REASON.afterOthers });
   });
@@ -64,6 +65,7 @@ describe('the headroom of a second launcher of another VM', () => {
   test.each<[what: string, Pod[], Migration[]]>([
     ['without any migration', [second()], []],
     ['of a migration that is gone', [target()], []],
+    ['that no node takes, of a migration that is gone', [target(podPhase('Pending'), createdAt(-60))], []],
     ['of a migration that succeeded minutes ago', [target()], [mig1('Succeeded', -60)]],
     ['of a migration that failed minutes ago', [target()], [mig1('Failed', -60)]],
     ['beside a migration that has no target', [second()], [mig1('Pending')]],

@@ -7,7 +7,7 @@ import {
   onNode,
   podPhase,
 } from '../../../test/support/builders/kubevirt.ts';
-import { annotated, labelled, named } from '../../../test/support/builders/object.ts';
+import { annotated, createdAt, labelled, named } from '../../../test/support/builders/object.ts';
 import { aQuota, hard, used } from '../../../test/support/builders/quota.ts';
 import {
   aClusterVmmrq,
@@ -89,6 +89,7 @@ describe('a cluster-wide VMMRQ without purposes', () => {
       onNode('node2'),
       labelled(KUBEVIRT.migrationJobUID, 'new'),
       podPhase('Pending'),
+      createdAt(-5),
     );
     const pods = [aLauncher('vm0'), elsewhere, aLauncher('vm1')];
     expect(messages({ pods })[0]).toMatch(

@@ -8,7 +8,7 @@ import type {
   ResourceList,
   VirtualMachineInstance,
 } from '../../../functions/domain/objects.ts';
-import { annotated, build, labelled, metadata, type Change, seconds } from './object.ts';
+import { annotated, build, createdAt, labelled, metadata, type Change, seconds } from './object.ts';
 
 const REJECTED: Condition = {
   type: KUBEVIRT.rejectedByQuota,
@@ -93,7 +93,7 @@ export function aLauncher(vm = 'vm0', ...changes: Change<Pod>[]): Pod {
   return build(base, changes);
 }
 
-/** The target pod of this migration. */
+/** The target pod of this migration, a moment old. */
 export function aTarget(
   { metadata: { name, uid }, spec }: Migration = aMigration(),
   ...changes: Change<Pod>[]
@@ -105,6 +105,7 @@ export function aTarget(
     labelled(KUBEVIRT.migrationJobUID, uid),
     onNode('node2'),
     podPhase('Pending'),
+    createdAt(-5),
     ...changes,
   );
 }
