@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { aMigration, aVmi, receiving } from '../../test/support/builders/kubevirt.ts';
+import { aLauncher, aMigration, aVmi, receiving } from '../../test/support/builders/kubevirt.ts';
 import { annotated, labelled } from '../../test/support/builders/object.ts';
 import { aQuota, hard, scoped, used } from '../../test/support/builders/quota.ts';
 import {
@@ -15,7 +15,7 @@ import { anyMigrations, anyPods } from '../../test/support/builders/listed.ts';
 import { kept } from '../../test/support/builders/oversized.ts';
 import { assess } from '../domain/verdict/assessment.ts';
 import { claimShortfall } from '../domain/sizing/claims.ts';
-import { growthOf } from '../domain/sizing/growth.ts';
+import { estimate } from '../domain/sizing/estimate.ts';
 import { withoutDefaults } from '../domain/sizing/limit-ranges.ts';
 import { isReceiving, overlaps } from '../domain/migration.ts';
 import { ANNOTATION, KUBEVIRT } from '../domain/names.ts';
@@ -65,6 +65,10 @@ const pinned = annotated(
   },
   status: { ...aVmi().status, currentCPUTopology: { sockets: 1 } },
 });
+const overcommitted = labelled(
+  KUBEVIRT.outdatedLauncher,
+  '',
+)({ ...aVmi(), spec: { domain: { resources: { overcommitGuestOverhead: true } } } });
 const changed = {
   ...aVmi(),
   status: {
@@ -74,6 +78,7 @@ const changed = {
 };
 const vmis = fc.constantFrom(
   pinned,
+  overcommitted,
   changed,
   annotated(KUBEVIRT.hookSidecars, '[{}]')(aVmi()),
   aVmi(),
@@ -132,7 +137,9 @@ function evaluated(snapshot: NamespaceSnapshot): unknown {
       listedPods.map((pod) => quotaCoversPod(aQuota(scoped({ scopes: [scope] })), pod)),
     ),
     isOverlapping: overlaps(listedPods),
-    growth: [...byName.values()].map((vmi) => growthOf(vmi, snapshot)),
+    targets: [...byName.values()].map(
+      (vmi) => estimate({ ...snapshot, source: aLauncher(), vmi, rejections: [] }).need,
+    ),
     claimed: listed.map((each) => claimShortfall(each, keepingState(), { claims, quotas: full })),
     nudged: listed.map(({ metadata: { annotations } }) => annotations?.[ANNOTATION.nudged]),
   };

@@ -205,7 +205,8 @@ export const SIZE_IN_SPEC = {
     ioThreadsPolicy: true,
     ioThreads: { supplementalPoolThreadCount: true },
     memory: { guest: true, hugepages: { pageSize: true } },
-    resources: { requests: true, limits: true },
+    // First: a tenant can make the lists too long to be kept.
+    resources: { overcommitGuestOverhead: true, requests: true, limits: true },
     devices: { tpm: { persistent: true } },
     firmware: { bootloader: { efi: { persistent: true } } },
   },

@@ -153,7 +153,12 @@ export interface VirtualMachineInstance extends KubernetesObject {
       ioThreadsPolicy?: string;
       ioThreads?: { supplementalPoolThreadCount?: number };
       memory?: { guest?: string | number; hugepages?: { pageSize?: string } };
-      resources?: { requests?: AmountList; limits?: AmountList };
+      resources?: {
+        requests?: AmountList;
+        limits?: AmountList;
+        /** Whether the launcher requests nothing for what runs beside the guest. */
+        overcommitGuestOverhead?: boolean;
+      };
       devices?: { tpm?: { persistent?: boolean } };
       firmware?: { bootloader?: { efi?: { persistent?: boolean } } };
     };

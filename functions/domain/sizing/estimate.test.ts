@@ -78,6 +78,62 @@ describe('estimate', () => {
       { pods: '1', 'requests.cpu': '1005m', 'requests.memory': String(1412828864 + 96 * 1024 ** 2) },
     ],
     [
+      'an older launcher of a VM that overcommits its overhead: no more is requested, and its own limit grows',
+      {
+        source: aLauncher('vm0', podSpec({ containers: [aContainer({ memory: '1Gi' }, { memory: '2Gi' })] })),
+        vmi: labelled(
+          'kubevirt.io/outdatedLauncherImage',
+          '',
+        )(
+          withSpec({
+            domain: { resources: { overcommitGuestOverhead: true, limits: { memory: '1800Mi' } } },
+          }),
+        ),
+      },
+      {
+        pods: '1',
+        'requests.memory': String(1024 ** 3),
+        'limits.memory': String((2048 + 64) * 1024 ** 2),
+      },
+    ],
+    [
+      'an older launcher of a VM that overcommits its overhead: the automatic limit is of the request',
+      {
+        source: aLauncher('vm0', podSpec({ containers: [aContainer({ memory: '1Gi' }, { memory: '2Gi' })] })),
+        vmi: labelled(
+          'kubevirt.io/outdatedLauncherImage',
+          '',
+        )(withSpec({ domain: { resources: { overcommitGuestOverhead: true } } })),
+        quotas: [aQuota(hard({ 'limits.memory': '9Gi' }))],
+      },
+      { pods: '1', 'requests.memory': String(1024 ** 3), 'limits.memory': String(2048 * 1024 ** 2) },
+    ],
+    [
+      'an older launcher on huge pages: its overhead is requested, overcommitted or not',
+      {
+        source: aLauncher(
+          'vm0',
+          podSpec({ containers: [aContainer({ memory: '200Mi', 'hugepages-2Mi': '1Gi' }, {})] }),
+        ),
+        vmi: labelled(
+          'kubevirt.io/outdatedLauncherImage',
+          '',
+        )(
+          withSpec({
+            domain: {
+              memory: { guest: '1Gi', hugepages: { pageSize: '2Mi' } },
+              resources: { overcommitGuestOverhead: true },
+            },
+          }),
+        ),
+      },
+      {
+        pods: '1',
+        'requests.memory': String(264 * 1024 ** 2),
+        'requests.hugepages-2Mi': String(1024 ** 3),
+      },
+    ],
+    [
       'CPUs hotplugged: the request as the VMI says it',
       {
         source: SOURCE,

@@ -98,7 +98,7 @@ function grownRequests(list: ResourceList, growth: Growth, input: EstimateInput)
   const cpu = amountOf(list['cpu']);
   if (cpu !== undefined) grown['cpu'] = formatQuantity(requestOfCpu(cpu, growth, input));
   if (guest > 0n) add(grown, pages ?? 'memory', guest);
-  if (overhead > 0n) add(grown, 'memory', overhead);
+  if (overhead > 0n && requestsOverhead(input.vmi)) add(grown, 'memory', overhead);
   return grown;
 }
 
@@ -186,6 +186,13 @@ function pagesOf({ spec }: VirtualMachineInstance): string | undefined {
   const size = spec?.domain?.memory?.hugepages?.pageSize;
   return size === undefined ? undefined : `hugepages-${size}`;
 }
+
+/**
+ * Whether the request of memory includes what runs beside the guest. A limit of the VMI's own includes it anyway, and so does the request
+ * of a launcher on huge pages (renderresources.go, WithMemoryOverhead, WithHugePages).
+ */
+const requestsOverhead = (vmi: VirtualMachineInstance): boolean =>
+  pagesOf(vmi) !== undefined || vmi.spec?.domain?.resources?.overcommitGuestOverhead !== true;
 
 /** A limit that the VMI has asked for, or that goes with CPUs of its own: it grows as the request does. */
 const isOwnLimit = (vmi: VirtualMachineInstance): boolean =>
