@@ -69,6 +69,13 @@ const overcommitted = labelled(
   KUBEVIRT.outdatedLauncher,
   '',
 )({ ...aVmi(), spec: { domain: { resources: { overcommitGuestOverhead: true } } } });
+/** Memory was hotplugged to a VM that requested less than its guest has; its launcher names its overhead. */
+const hotplugged = {
+  ...aVmi(),
+  spec: { domain: { memory: { guest: '2Gi' }, resources: { requests: { memory: '2Gi' } } } },
+  status: { ...aVmi().status, memory: { guestRequested: '1Gi', memoryOverhead: '400Mi' } },
+};
+const annotatedLauncher = annotated(KUBEVIRT.memoryOverhead, '524288000')(aLauncher());
 const changed = {
   ...aVmi(),
   status: {
@@ -79,6 +86,7 @@ const changed = {
 const vmis = fc.constantFrom(
   pinned,
   overcommitted,
+  hotplugged,
   changed,
   annotated(KUBEVIRT.hookSidecars, '[{}]')(aVmi()),
   aVmi(),
@@ -91,7 +99,7 @@ const vmis = fc.constantFrom(
 const aNamespaceAsRead = fc
   .record({
     migrations: anyMigrations,
-    pods: anyPods,
+    pods: fc.oneof(anyPods, fc.constant([annotatedLauncher])),
     quotas: fc.array(quotas, { minLength: 1, maxLength: 2 }),
     vmi: vmis,
     limitRanges: fc.constantFrom([], [aLimitRange({ cpu: '300m' }, { cpu: '1' })]),
@@ -137,8 +145,10 @@ function evaluated(snapshot: NamespaceSnapshot): unknown {
       listedPods.map((pod) => quotaCoversPod(aQuota(scoped({ scopes: [scope] })), pod)),
     ),
     isOverlapping: overlaps(listedPods),
-    targets: [...byName.values()].map(
-      (vmi) => estimate({ ...snapshot, source: aLauncher(), vmi, rejections: [] }).need,
+    targets: [...byName.values()].flatMap((vmi) =>
+      [aLauncher(), ...listedPods].map(
+        (source) => estimate({ ...snapshot, source, vmi, rejections: [] }).need,
+      ),
     ),
     claimed: listed.map((each) => claimShortfall(each, keepingState(), { claims, quotas: full })),
     nudged: listed.map(({ metadata: { annotations } }) => annotations?.[ANNOTATION.nudged]),

@@ -107,7 +107,11 @@ const AFFINITY = {
 /** The fields of a pod that quotas and KubeVirt look at. */
 export const LISTED_PODS = listed<Pod>(PODS, {
   ...OBJECT,
-  metadata: metadata(POD_LABELS, { [LIMIT_RANGER]: true, ...SIZE_IN_ANNOTATIONS }, OWNER),
+  metadata: metadata(
+    POD_LABELS,
+    { [KUBEVIRT.memoryOverhead]: true, [LIMIT_RANGER]: true, ...SIZE_IN_ANNOTATIONS },
+    OWNER,
+  ),
   status: POD_STATUS,
   spec: {
     nodeName: true,
@@ -196,7 +200,7 @@ const CPU = { cores: true, sockets: true, threads: true } as const;
 /** What the size of a VM's target depends on: of its VMI's status, and of its spec. */
 export const SIZE_IN_STATUS = {
   currentCPUTopology: CPU,
-  memory: { guestRequested: true },
+  memory: { guestRequested: true, memoryOverhead: true },
   changedBlockTracking: { state: true },
 } as const;
 export const SIZE_IN_SPEC = {

@@ -80,6 +80,8 @@ export const KUBEVIRT = {
   autoMemoryRatio: 'alpha.kubevirt.io/auto-memory-limits-ratio',
   /** VMI annotation: an isolated emulator thread takes a second CPU where that makes their number even (facts/kubevirt.md §2.1). */
   emulatorParity: 'alpha.kubevirt.io/EmulatorThreadCompleteToEvenParity',
+  /** Launcher annotation: bytes that it requests for what runs beside the guest; since KubeVirt 1.8 (facts/kubevirt.md §1.2). */
+  memoryOverhead: 'kubevirt.io/memory-overhead-bytes',
   /** VMI annotations that add containers to its launcher: hooks of its own, and a mesh's proxy. */
   hookSidecars: 'hooks.kubevirt.io/hookSidecars',
   istioInject: 'sidecar.istio.io/inject',

@@ -168,7 +168,7 @@ export interface VirtualMachineInstance extends KubernetesObject {
     nodeName?: string;
     activePods?: Record<string, string>;
     currentCPUTopology?: CpuTopology;
-    memory?: { guestRequested?: string | number };
+    memory?: { guestRequested?: string | number; memoryOverhead?: string | number };
     changedBlockTracking?: { state?: string };
     /** The node that a drain moves it away from. */
     evacuationNodeName?: string;

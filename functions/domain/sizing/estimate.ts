@@ -8,6 +8,7 @@ import {
   type Growth,
   type GrowthFactors,
 } from './growth.ts';
+import { guestGrowth, pagesOf, requestsOverhead } from './guest-memory.ts';
 import { changed, inContainers, withDefaults, withoutDefaults } from './limit-ranges.ts';
 import { KUBEVIRT } from '../names.ts';
 import type {
@@ -57,8 +58,9 @@ export interface Estimate {
  * Where nothing changed since the source pod started this is exact; else it is never too little, as far as 3 to 5 know.
  */
 export function estimate(input: EstimateInput): Estimate {
-  const growth = growthOf(input.vmi, input);
   const plain = withoutDefaults(input.source);
+  const guest = guestGrowth(input.vmi, input.source, computeOf(plain)?.resources?.requests ?? {});
+  const growth = growthOf(input.vmi, input, guest);
   const grown = inContainers(plain, (container) =>
     container === computeOf(plain) ? compute(container, growth, input) : container,
   );
@@ -180,19 +182,6 @@ function limitOfMemory({ list, requests, growth, input }: LimitsOf): Amount | un
   if (more === 0n) return had;
   return isOwn ? had + more : automatic;
 }
-
-/** The resource that the guest's memory is, where it is not plain memory. */
-function pagesOf({ spec }: VirtualMachineInstance): string | undefined {
-  const size = spec?.domain?.memory?.hugepages?.pageSize;
-  return size === undefined ? undefined : `hugepages-${size}`;
-}
-
-/**
- * Whether the request of memory includes what runs beside the guest. A limit of the VMI's own includes it anyway, and so does the request
- * of a launcher on huge pages (renderresources.go, WithMemoryOverhead, WithHugePages).
- */
-const requestsOverhead = (vmi: VirtualMachineInstance): boolean =>
-  pagesOf(vmi) !== undefined || vmi.spec?.domain?.resources?.overcommitGuestOverhead !== true;
 
 /** A limit that the VMI has asked for, or that goes with CPUs of its own: it grows as the request does. */
 const isOwnLimit = (vmi: VirtualMachineInstance): boolean =>

@@ -13,7 +13,7 @@ export interface Growth {
   readonly vcpus: Change;
   /** CPUs that these launchers run on: besides the virtual ones those of the I/O threads, and of an emulator with its own. */
   readonly cpus: Change;
-  /** More memory for the guest (hotplug). */
+  /** More memory that is requested for the guest (hotplug). */
   readonly guest: Amount;
   /** More memory for what runs beside the guest. */
   readonly overhead: Amount;
@@ -34,11 +34,10 @@ export interface GrowthFactors {
   readonly upgradeOverhead?: Amount;
 }
 
-/** What would shrink stays. */
-export function growthOf(vmi: VirtualMachineInstance, factors: GrowthFactors): Growth {
+/** What would shrink stays. `guest`: of guestGrowth. */
+export function growthOf(vmi: VirtualMachineInstance, factors: GrowthFactors, guest: Amount): Growth {
   const { overheadRatio, upgradeOverhead = UPGRADE_OVERHEAD } = factors;
   const vcpus = vcpusOf(vmi);
-  const guest = guestGrowth(vmi);
   const upgrade = vmi.metadata.labels?.[KUBEVIRT.outdatedLauncher] === undefined ? 0n : upgradeOverhead;
   const more = upgrade + guest / GUEST_PER_PAGE_TABLE + (vcpus.now - vcpus.before) * PER_VCPU;
   const cpus = { before: cpusOf(vmi, vcpus.before), now: cpusOf(vmi, vcpus.now) };
@@ -90,12 +89,6 @@ export function amountOf(text: string | number | undefined): Amount | undefined 
 
 /** KubeVirt's additionalGuestMemoryOverheadRatio, as its CR has it; 1 when unset, or no number. */
 export const overheadRatioOf = (text: string | undefined): Amount => amountOf(text) ?? ONE;
-
-function guestGrowth({ spec, status }: VirtualMachineInstance): Amount {
-  const before = amountOf(status?.memory?.guestRequested);
-  const now = amountOf(spec?.domain?.memory?.guest);
-  return before === undefined || now === undefined || now < before ? 0n : now - before;
-}
 
 /** Rounds up to whole units (bytes). */
 export const roundUp = (amount: Amount): Amount => ((amount + ONE - 1n) / ONE) * ONE;
