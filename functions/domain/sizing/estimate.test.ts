@@ -43,6 +43,8 @@ const withSpec = (
   status: VirtualMachineInstance['status'] = {},
 ): VirtualMachineInstance => ({ ...aVmi(), spec, status });
 
+/** A quota because of which KubeVirt added the limit of SOURCE. */
+const CPU_LIMITED = [aQuota(hard({ 'limits.cpu': '9' }))];
 const SOURCE = aLauncher(
   'vm0',
   podSpec({ containers: [aContainer({ cpu: '100m', memory: '1Gi' }, { cpu: '1' })] }),
@@ -137,6 +139,7 @@ describe('estimate', () => {
       'CPUs hotplugged: the request as the VMI says it',
       {
         source: SOURCE,
+        quotas: CPU_LIMITED,
         vmi: withSpec(
           { domain: { cpu: { sockets: 2 }, resources: { requests: { cpu: '1500m' } } } },
           { currentCPUTopology: { sockets: 1, cores: 1, threads: 1 } },
@@ -148,6 +151,7 @@ describe('estimate', () => {
       'CPUs hotplugged: else in proportion',
       {
         source: SOURCE,
+        quotas: CPU_LIMITED,
         vmi: withSpec({ domain: { cpu: { sockets: 3 } } }, { currentCPUTopology: { sockets: 1 } }),
       },
       { pods: '1', 'requests.cpu': '300m', 'limits.cpu': '3', 'requests.memory': String(1040 * 1024 ** 2) },
@@ -164,6 +168,7 @@ describe('estimate', () => {
       'memory hotplugged: the guest and its page tables',
       {
         source: SOURCE,
+        quotas: CPU_LIMITED,
         vmi: withSpec({ domain: { memory: { guest: '2Gi' } } }, { memory: { guestRequested: '1Gi' } }),
       },
       { pods: '1', 'requests.cpu': '100m', 'limits.cpu': '1', 'requests.memory': String(2050 * 1024 ** 2) },
@@ -253,6 +258,64 @@ describe('estimate', () => {
       { pods: '1', 'requests.cpu': '600m', 'requests.memory': String(1088 * 1024 ** 2), 'limits.cpu': '6' },
     ],
     [
+      'no quota has limits any more: those that KubeVirt added are gone, and a LimitRange fills in its own',
+      {
+        source: aLauncher(
+          'vm0',
+          podSpec({ containers: [aContainer({ cpu: '100m', memory: '1Gi' }, { cpu: '1', memory: '2Gi' })] }),
+        ),
+        vmi: withSpec({}),
+        limitRanges: [aLimitRange({}, { memory: '1536Mi' })],
+      },
+      {
+        pods: '1',
+        'requests.cpu': '100m',
+        'requests.memory': String(1024 ** 3),
+        'limits.memory': String(1536 * 1024 ** 2),
+      },
+    ],
+    [
+      'no quota has limits any more: the VMI’s own stay',
+      {
+        source: aLauncher(
+          'vm0',
+          podSpec({ containers: [aContainer({ cpu: '100m', memory: '1Gi' }, { cpu: '1', memory: '2Gi' })] }),
+        ),
+        vmi: withSpec({ domain: { resources: { limits: { memory: '1800Mi' } } } }),
+      },
+      {
+        pods: '1',
+        'requests.cpu': '100m',
+        'requests.memory': String(1024 ** 3),
+        'limits.memory': String(2 * 1024 ** 3),
+      },
+    ],
+    [
+      'no quota has limits any more, and KubeVirt’s CR selects the namespace: its limit of CPU stays',
+      {
+        source: aLauncher(
+          'vm0',
+          podSpec({ containers: [aContainer({ cpu: '100m', memory: '1Gi' }, { cpu: '1', memory: '2Gi' })] }),
+        ),
+        vmi: withSpec({}),
+        namespace: labelled('tier', 'gold')(aNamespace()),
+        autoCpuNamespaces: { matchLabels: { tier: 'gold' } },
+      },
+      { pods: '1', 'requests.cpu': '100m', 'requests.memory': String(1024 ** 3), 'limits.cpu': '1' },
+    ],
+    [
+      'a KubeVirt that adds no limits has not added those of the source: they stay',
+      {
+        autoLimits: false,
+        source: aLauncher(
+          'vm0',
+          podSpec({ containers: [aContainer({ cpu: '100m', memory: '1Gi' }, { cpu: '1' })] }),
+        ),
+        vmi: withSpec({}),
+      },
+      { pods: '1', 'requests.cpu': '100m', 'requests.memory': String(1024 ** 3), 'limits.cpu': '1' },
+    ],
+    [
       'KubeVirt’s CR selects the namespace by now: a limit of CPU, and none of memory',
       {
         source: aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '100m', memory: '1Gi' })] })),
@@ -264,18 +327,29 @@ describe('estimate', () => {
     ],
     [
       'KubeVirt’s CR has a lower cpuAllocationRatio by now: a larger part of each CPU',
-      { source: SOURCE, vmi: withSpec({ domain: { cpu: { cores: 2 } } }), cpuAllocationRatio: 4 },
+      {
+        source: SOURCE,
+        quotas: CPU_LIMITED,
+        vmi: withSpec({ domain: { cpu: { cores: 2 } } }),
+        cpuAllocationRatio: 4,
+      },
       { pods: '1', 'requests.cpu': '500m', 'limits.cpu': '1', 'requests.memory': String(1024 ** 3) },
     ],
     [
       'KubeVirt’s CR has a higher cpuAllocationRatio by now: what would shrink stays',
-      { source: SOURCE, vmi: withSpec({ domain: { cpu: { cores: 2 } } }), cpuAllocationRatio: 40 },
+      {
+        source: SOURCE,
+        quotas: CPU_LIMITED,
+        vmi: withSpec({ domain: { cpu: { cores: 2 } } }),
+        cpuAllocationRatio: 40,
+      },
       { pods: '1', 'requests.cpu': '100m', 'limits.cpu': '1', 'requests.memory': String(1024 ** 3) },
     ],
     [
       'a cpuAllocationRatio does not count for CPUs that the VMI requests itself',
       {
         source: SOURCE,
+        quotas: CPU_LIMITED,
         vmi: withSpec({ domain: { cpu: { cores: 2 }, resources: { requests: { cpu: '100m' } } } }),
         cpuAllocationRatio: 1,
       },
@@ -432,14 +506,15 @@ test('the limit of huge pages grows as the request does: a LimitRange would refu
 describe('against what the KubeVirt stand-in renders (F38)', () => {
   const LIMITS = [aQuota(hard({ 'limits.cpu': '99', 'limits.memory': '99Gi' }))];
 
-  test('nothing changed, or a quota got limits, or the namespace another ratio: exactly the charge', () => {
+  test('nothing changed, or a quota got or lost limits, or the namespace another ratio: exactly the charge', () => {
     const aRatio = fc.constantFrom('1', '1.1', '1.5', '2.37', '0.5', '1500m', 'much');
     fc.assert(
-      fc.property(aGuest, fc.boolean(), aRatio, (guest, limitsAreNew, label) => {
+      fc.property(aGuest, fc.boolean(), aRatio, (guest, isOther, label) => {
         const vmi = running(guest);
         const quotas = guest.limited ? LIMITS : [];
         const { ratio } = guest;
-        const source = launcher(vmi, { quotas: limitsAreNew ? [] : quotas, overheadRatio: ratio });
+        const before = isOther === guest.limited ? [] : LIMITS;
+        const source = launcher(vmi, { quotas: before, overheadRatio: ratio });
         const namespace = labelled('alpha.kubevirt.io/auto-memory-limits-ratio', label)(aNamespace());
         const overheadRatio = parseQuantity(ratio);
         const need = estimated({ source, vmi, quotas, overheadRatio, namespace });

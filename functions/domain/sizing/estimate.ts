@@ -49,7 +49,7 @@ export interface Estimate {
  * 1. the source launcher pod's admitted spec: the target is like it (facts/kubevirt.md §2.2);
  * 2. without the defaults that a LimitRange filled in when it was created;
  * 3. with what the VMI says will be different: CPU and memory hotplugged, a launcher of a newer KubeVirt;
- * 4. with the limits that KubeVirt adds by itself where a quota of the namespace has limits;
+ * 4. with the limits that KubeVirt adds by itself where a quota of the namespace has limits, and without those of a former one;
  * 5. with the LimitRanges' defaults of today;
  * 6. charged as quota admission charges it (pod-usage.ts);
  * 7. for the keys that a refusal of this target pod names, what it says: that is the API server's own figure. While a
@@ -136,7 +136,8 @@ interface LimitsOf {
   readonly input: EstimateInput;
 }
 
-function grownLimits({ list, requests, growth, input }: LimitsOf): ResourceList {
+function grownLimits({ list: before, requests, growth, input }: LimitsOf): ResourceList {
+  const list = renderedLimits(before, input);
   const limits = { ...list };
   const cpu = limitOfCpu(list, growth, input);
   if (cpu !== undefined) limits['cpu'] = formatQuantity(cpu);
@@ -145,6 +146,21 @@ function grownLimits({ list, requests, growth, input }: LimitsOf): ResourceList 
   const pages = pagesOf(input.vmi);
   if (pages !== undefined && growth.guest > 0n) add(limits, pages, growth.guest);
   return limits;
+}
+
+/**
+ * The limits without those that KubeVirt added for a quota that has none now. Where KubeVirt adds none, they come from elsewhere, and may be
+ * added again.
+ */
+const renderedLimits = (list: ResourceList, input: EstimateInput): ResourceList =>
+  input.autoLimits
+    ? Object.fromEntries(Object.entries(list).filter(([resource]) => isRendered(resource, input)))
+    : list;
+
+function isRendered(resource: string, input: EstimateInput): boolean {
+  if (resource !== 'cpu' && resource !== 'memory') return true;
+  const own = input.vmi.spec?.domain?.resources?.limits?.[resource];
+  return own !== undefined || hasCpusOfItsOwn(input.vmi) || isLimited(input, `limits.${resource}`);
 }
 
 function limitOfCpu(list: ResourceList, growth: Growth, input: EstimateInput): Amount | undefined {

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { aLauncher } from '../../../test/support/builders/kubevirt.ts';
 import { aPlanView, aSource, aTarget, aVmView } from '../../../test/support/builders/live-plan.ts';
-import { aStorageMap, RUN } from '../../../test/support/builders/live.ts';
+import { aStorageMap, itsVmi, RUN } from '../../../test/support/builders/live.ts';
 import { metadata } from '../../../test/support/builders/object.ts';
 import { rawText } from '../../../test/support/raw-text.ts';
 import type { LimitRange, LimitRangeItem, Pod } from '../../domain/objects.ts';
@@ -19,11 +19,17 @@ const CLAIMS = (min: string, max: string): LimitRangeItem => ({
 });
 const PODS: LimitRangeItem = { type: 'Pod', max: { memory: '1Gi' } };
 
+/** The VMI with a limit of its own, which its launcher keeps on the target. */
+const withLimit = itsVmi((vmi) => ({
+  ...vmi,
+  spec: { ...vmi.spec, domain: { ...vmi.spec.domain, resources: { limits: { memory: '1800Mi' } } } },
+}));
+
 /** A VM with a disk of 10Gi, and a launcher of 1,412,828,864 bytes. */
 const found = (limitRanges: readonly LimitRange[], pods: readonly Pod[] = [aLauncher()]): Finding[] =>
   planFindings(
     aPlanView({
-      sourceCluster: aSource({ vms: [aVmView()] }),
+      sourceCluster: aSource({ vms: [aVmView({ vmi: withLimit })] }),
       targetCluster: aTarget({ limitRanges }),
       storage: aStorageMap((map) => ({
         ...map,
