@@ -42,7 +42,7 @@ function purposeOfEvacuation({ migration, pods, draining }: PurposeInput): Purpo
 /** A change of the VM that its next migration applies (facts/kubevirt.md §3.1). */
 const CHANGES: readonly string[] = ['HotVCPUChange', 'HotMemoryChange', 'VolumesChange', 'MigrationRequired'];
 
-const hasPendingChange = ({ status }: VirtualMachineInstance): boolean =>
+export const hasPendingChange = ({ status }: VirtualMachineInstance): boolean =>
   (status?.conditions ?? []).some(
     (condition) => condition.status === 'True' && CHANGES.includes(condition.type),
   );

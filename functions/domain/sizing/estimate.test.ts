@@ -64,12 +64,42 @@ describe('estimate', () => {
       { pods: '1', 'requests.cpu': '900m', 'requests.memory': '1' },
     ],
     [
-      'a change of the VM waits, and a refusal may be from before it: the greater',
+      'an older launcher, and a refusal that may be from before the upgrade: the greater',
       {
         vmi: labelled('kubevirt.io/outdatedLauncherImage', '')(aVmi()),
         rejections: [refusedFor('requests.memory=1412828864,requests.cpu=2')],
       },
       { pods: '1', 'requests.cpu': '2', 'requests.memory': String(1412828864 + 64 * 1024 ** 2) },
+    ],
+    [
+      'an older launcher, and refusals of the newer one: their figures, and the margin where they name none',
+      {
+        source: aLauncher('vm0', podSpec({ containers: [aContainer({ memory: '1Gi' }, { memory: '2Gi' })] })),
+        vmi: labelled(
+          'kubevirt.io/outdatedLauncherImage',
+          '',
+        )(withSpec({ domain: { resources: { limits: { memory: '1800Mi' } } } })),
+        rejections: [refusedFor('requests.memory=1034Mi')],
+        rejectionsIncludeUpgrade: true,
+      },
+      {
+        pods: '1',
+        'requests.memory': String(1034 * 1024 ** 2),
+        'limits.memory': String((2048 + 64) * 1024 ** 2),
+      },
+    ],
+    [
+      'an older launcher, refusals of the newer one, and a hotplug that they may be from before: the greater',
+      {
+        source: aLauncher('vm0', podSpec({ containers: [aContainer({ memory: '1Gi' })] })),
+        vmi: labelled(
+          'kubevirt.io/outdatedLauncherImage',
+          '',
+        )(withSpec({ domain: { memory: { guest: '2Gi' } } }, { memory: { guestRequested: '1Gi' } })),
+        rejections: [refusedFor('requests.memory=1034Mi')],
+        rejectionsIncludeUpgrade: true,
+      },
+      { pods: '1', 'requests.memory': String((2048 + 64 + 2) * 1024 ** 2) },
     ],
     [
       'an older launcher: the overhead may have grown, by the ratio that the KubeVirt CR sets',

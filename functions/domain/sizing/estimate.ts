@@ -34,6 +34,8 @@ export interface EstimateInput extends GrowthFactors, LauncherRules {
   readonly limitRanges: readonly LimitRange[];
   /** The API server's refusals of this very target pod, the newest first. */
   readonly rejections: readonly PodRejection[];
+  /** Whether all of them are of the newer launcher, where an upgrade made the source's an older one. */
+  readonly rejectionsIncludeUpgrade?: boolean;
 }
 
 /** The target pod as it will be asked for, as far as quotas look at it. */
@@ -53,7 +55,7 @@ export interface Estimate {
  * 5. with the LimitRanges' defaults of today;
  * 6. charged as quota admission charges it (pod-usage.ts);
  * 7. for the keys that a refusal of this target pod names, what it says: that is the API server's own figure. While a
- *    change of the VMI waits for the migration the refusal may be from before it: then the greater of both.
+ *    change of the VMI or an upgrade waits for the migration the refusal may be from before it: then the greater of both.
  *
  * Where nothing changed since the source pod started this is exact; else it is never too little, as far as 3 to 5 know.
  */
@@ -65,7 +67,12 @@ export function estimate(input: EstimateInput): Estimate {
     container === computeOf(plain) ? compute(container, growth, input) : container,
   );
   const pod = withDefaults(grown, input.limitRanges);
-  return { pod, need: corrected(stored(podUsage(pod)), input.rejections, isUnchanged(growth)) };
+  const isExact = isUnchanged(
+    input.rejectionsIncludeUpgrade === true
+      ? growthOf(input.vmi, { ...input, upgradeOverhead: 0n }, guest)
+      : growth,
+  );
+  return { pod, need: corrected(stored(podUsage(pod)), input.rejections, isExact) };
 }
 
 /**
@@ -237,10 +244,10 @@ function add(list: ResourceList, resource: string, more: Amount): void {
 const stored = (need: Amounts): Amounts =>
   new Map([...need].map(([key, amount]) => [key, roundToStored(amount)]));
 
-function corrected(need: Amounts, rejections: readonly PodRejection[], unchanged: boolean): Amounts {
+function corrected(need: Amounts, rejections: readonly PodRejection[], isExact: boolean): Amounts {
   const figures = [...rejectedAmounts(rejections)].map(([key, amount]): [string, Amount] => {
     const ours = need.get(key) ?? 0n;
-    return [key, unchanged || amount > ours ? amount : ours];
+    return [key, isExact || amount > ours ? amount : ours];
   });
   return new Map([...need, ...figures]);
 }

@@ -1,8 +1,9 @@
 import { canonicalKey, isChargedByPods, type Amounts } from '../quota/charged.ts';
 import { estimate, estimateAttachment, type Estimate } from './estimate.ts';
 import { isReceiving, sourceAttachmentOf, sourcePodOf, type Candidate } from '../migration.ts';
-import { REASON, type Reason } from '../names.ts';
+import { KUBEVIRT, REASON, type Reason } from '../names.ts';
 import type { Migration, Pod, ResourceQuota, VirtualMachineInstance } from '../objects.ts';
+import { hasPendingChange } from '../policy/purpose.ts';
 import { podUsage } from './pod-usage.ts';
 import { receivedPod } from './receiving.ts';
 import { podRejectionsOf, type PodRejection, type SeenRejection } from '../quota/pod-rejection.ts';
@@ -74,8 +75,15 @@ const withoutSource = (migration: Migration): string =>
 /** The estimated size of the pod. */
 export const sizeOf = ({ candidate, ...like }: MissingPod, snapshot: NamespaceSnapshot): Estimate =>
   candidate.blocked.lacks === undefined
-    ? estimate({ ...snapshot, ...like })
+    ? estimate({ ...snapshot, ...like, rejectionsIncludeUpgrade: isForUpgrade(candidate, like.vmi) })
     : estimateAttachment({ ...snapshot, ...like });
+
+/**
+ * Whether the workload updater made the migration because of an upgrade: it marks the launcher as outdated first, by the image that its own
+ * virt-controller gives to targets (facts/kubevirt.md §3.1). For a change of the VM it may have made it before the upgrade.
+ */
+const isForUpgrade = ({ migration }: Candidate, vmi: VirtualMachineInstance): boolean =>
+  migration.metadata.annotations?.[KUBEVIRT.workloadUpdate] !== undefined && !hasPendingChange(vmi);
 
 /** Size of the attachment pod that the target launcher needs later with hotplugged volumes; undefined: no pod follows this one. */
 export function sizeOfNext(
