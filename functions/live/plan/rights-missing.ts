@@ -1,3 +1,4 @@
+import { inGroups } from '../../cluster/in-groups.ts';
 import type { Requester } from '../../domain/live/requester.ts';
 import { eachOnce, type Right } from './rights-needed.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
@@ -16,9 +17,12 @@ const REVIEWS: ResourceType<AccessReview> = {
   namespaced: false,
 };
 
+/** Rights that a refusal names. A Plan may name VMs of 200 namespaces, and any user may ask whether it may run. */
+const MAX_MISSING = 10;
+
 /**
- * Returns the rights that the user lacks, each once. A right to every object of a kind is reviewed first if there are several: most users have it, and
- * a plan may name 200 VMs.
+ * Returns rights that the user lacks, each once: all, or the first twenty or so. A right to every object of a kind is reviewed first if there
+ * are several: most users have it, and a plan may name 200 VMs.
  */
 export async function missingRights(
   cluster: Pick<Cluster, 'create'>,
@@ -26,26 +30,25 @@ export async function missingRights(
   rights: readonly Right[],
 ): Promise<Right[]> {
   const has = (right: Right): Promise<boolean> => isAllowed(cluster, requester, right);
-  const groups = Object.values(
-    Object.groupBy(eachOnce(rights), ({ verb, group, resource, namespace }) =>
-      [verb, group, resource, namespace].join(' '),
-    ),
+  const groups = Map.groupBy(eachOnce(rights), ({ verb, group, resource, namespace }) =>
+    [verb, group, resource, namespace].join(' '),
   );
-  const missing = await Promise.all(groups.map((group = []) => missingOf(group, has)));
-  return missing.flat();
+  const unknown = await inGroups([...groups.values()], async (named) => {
+    const every = rightToEvery(named);
+    return every !== undefined && (await has(every)) ? [] : named;
+  });
+  const missing = new Set<Right>();
+  await inGroups(unknown.flat(), async (right) => {
+    if (missing.size < MAX_MISSING && !(await has(right))) missing.add(right);
+  });
+  return unknown.flat().filter((right) => missing.has(right));
 }
 
-/** Returns the missing ones of rights that differ in their names. */
-async function missingOf(
-  rights: readonly Right[],
-  has: (right: Right) => Promise<boolean>,
-): Promise<readonly Right[]> {
-  const [first] = rights;
-  if (first === undefined) return [];
+/** Returns the right to every object of the kind, of rights that differ in their names; undefined if there is only one. */
+function rightToEvery([first, ...others]: readonly Right[]): Right | undefined {
+  if (first === undefined || others.length === 0) return undefined;
   const { name: _, ...every } = first;
-  if (rights.length > 1 && (await has(every))) return [];
-  const allowed = await Promise.all(rights.map(has));
-  return rights.filter((_right, index) => allowed[index] !== true);
+  return every;
 }
 
 async function isAllowed(
