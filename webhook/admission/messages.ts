@@ -142,6 +142,9 @@ export const LIVE_REFUSAL = {
     'create it',
   notFound: ({ kind, name }: { readonly kind: string; readonly name: string }) =>
     `${kind} ${name} was not found: create it first, because your rights depend on it`,
+  oversized: ({ kib }: { readonly kib: number }) =>
+    `you have more than ${kib} KiB of name, groups and other attributes, which are stored to check your rights: write it as another ` +
+    'user, or have fewer groups',
   noPlan: () => 'spec.plan must have the name (and namespace) of a Plan',
   badPlan: ({ plan }: { readonly plan: string }) =>
     `Plan ${plan} lacks targetNamespace, vms, or a provider: complete it first, because your rights depend on it`,

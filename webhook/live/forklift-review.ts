@@ -38,6 +38,12 @@ const GROUP = 'forklift.konveyor.io';
 /** Whether the request is about a live migration between clusters. Only the webhook of that component sends such requests. */
 export const isAboutForklift = ({ resource }: AdmissionRequest): boolean => resource.group === GROUP;
 
+/** KiB of JSON: each review of a right sends the requester, and a forged request may have megabytes of groups. */
+const MAX_REQUESTER_KIB = 64;
+
+const isOversized = (requester: Requester): boolean =>
+  Buffer.byteLength(JSON.stringify(requester)) > MAX_REQUESTER_KIB * 1024;
+
 type Reading = Pick<Cluster, 'get' | 'create'>;
 
 /** The review of the guard if the component is installed. */
@@ -54,6 +60,7 @@ export interface ForkliftReview {
  */
 export async function reviewForklift(request: AdmissionRequest, options: ForkliftReview): Promise<Decision> {
   if (request.operation === 'DELETE') return { allowed: true };
+  if (isOversized(requesterIn(request))) return deny(LIVE_REFUSAL.oversized({ kib: MAX_REQUESTER_KIB }));
   switch (request.resource.resource) {
     case PLAN_MIGRATIONS.plural:
       return reviewMigration(request, options.cluster);
