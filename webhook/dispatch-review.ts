@@ -5,7 +5,9 @@ import { DNS_LABEL } from '../functions/domain/dns-name.ts';
 import type { IncumbentState } from '../functions/domain/proof.ts';
 import type { GuardSettings } from '../functions/runtime/settings.ts';
 import type { AdmissionRequest, Decision } from './admission/admission.ts';
-import { isAboutForklift, reviewForklift } from './live/forklift-review.ts';
+import { isAboutForklift, refuseUnknown } from './live/forklift-review.ts';
+import { newForkliftReviews } from './live/reviews-in-turn.ts';
+import { systemClock } from '../functions/runtime/clock.ts';
 import { isAboutKeys, review } from './admission/review.ts';
 
 type Reviewing = Pick<GuardSettings, 'KUBEVIRT_NAMESPACE' | 'KUBEVIRT_CONTROLLER'> &
@@ -17,9 +19,9 @@ export function newReview(
   settings: Reviewing,
   incumbentOf: (namespace: string) => IncumbentState,
 ): (request: AdmissionRequest) => Promise<Decision> {
-  const allowLoopback = settings.LIVE_MIGRATION === 'loopback';
+  const reviewForklift = forkliftReviewOf(cluster, settings);
   return async (request) => {
-    if (isAboutForklift(request)) return reviewForklift(request, { cluster, allowLoopback });
+    if (isAboutForklift(request)) return reviewForklift(request);
     const { namespace: name = '' } = request;
     const isRead = !isAboutKeys(request) && DNS_LABEL.test(name);
     const read = isRead ? await ignoreNotFound(cluster.get(NAMESPACES, { name })) : undefined;
@@ -32,4 +34,14 @@ export function newReview(
       kubevirtController: settings.KUBEVIRT_CONTROLLER,
     });
   };
+}
+
+/** Returns the review of Forklift's objects. Without the component `live-migration` no API server sends one, so forged ones cost nothing. */
+function forkliftReviewOf(
+  cluster: Cluster,
+  { LIVE_MIGRATION = 'off' }: Pick<Reviewing, 'LIVE_MIGRATION'>,
+): (request: AdmissionRequest) => Decision | Promise<Decision> {
+  if (LIVE_MIGRATION === 'off') return refuseUnknown;
+  const allowLoopback = LIVE_MIGRATION === 'loopback';
+  return newForkliftReviews({ cluster, allowLoopback, clock: systemClock });
 }

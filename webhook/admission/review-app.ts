@@ -31,7 +31,7 @@ export interface ReviewOptions {
 }
 
 /** Timeout of a review, less than the webhooks' timeoutSeconds of 3, so that the client gets our message and not the API server's. */
-const DEADLINE_MS = 2_500;
+export const DEADLINE_MS = 2_500;
 
 /**
  * POST /review takes an AdmissionReview and returns it with our response. Any other body gets 400 (too large: 413,

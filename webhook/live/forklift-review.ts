@@ -72,9 +72,12 @@ export async function reviewForklift(request: AdmissionRequest, options: Forklif
     case HOOKS.plural:
       return withRequester(request);
     default:
-      return deny(LIVE_REFUSAL.unknown({ resource: request.resource.resource }));
+      return refuseUnknown(request);
   }
 }
+
+export const refuseUnknown = ({ resource: { resource } }: AdmissionRequest): Denial =>
+  deny(LIVE_REFUSAL.unknown({ resource }));
 
 type Written = Exclude<AdmissionRequest, { operation: 'DELETE' }>;
 

@@ -45,7 +45,7 @@ const LAYERS = {
   ],
   webhook: [
     ['webhook/main.ts'],
-    ['webhook/dispatch-review.ts', 'webhook/malformed-reviews.test.ts'],
+    ['webhook/dispatch-review.ts', 'webhook/malformed-reviews.test.ts', 'webhook/forklift-reviews.test.ts'],
     ['webhook/watchdog'],
     ['webhook/live'],
     ['webhook/admission'],
