@@ -10,18 +10,30 @@ const created = {
   resource: { group: 'forklift.konveyor.io', version: 'v1beta1', resource: 'storagemaps' },
 } as unknown as AdmissionRequest;
 
-const decide = (settings: Partial<Parameters<typeof newReview>[1]>): Promise<Decision> =>
-  newReview(
-    {} as Cluster,
-    { KUBEVIRT_NAMESPACE: 'kubevirt', KUBEVIRT_CONTROLLER: 'kubevirt-controller', ...settings },
-    () => ({ kind: 'absent' }),
-  )(created);
+const SETTINGS = { KUBEVIRT_NAMESPACE: 'kubevirt', KUBEVIRT_CONTROLLER: 'kubevirt-controller' };
+type Settings = Partial<Parameters<typeof newReview>[1]>;
 
-test.each<[string, Partial<Parameters<typeof newReview>[1]>, boolean]>([
+/** The decision on a review that a pod sends. */
+function decide(settings: Settings, senders?: Parameters<typeof newReview>[3]): Promise<Decision> {
+  const review = newReview({} as Cluster, { ...SETTINGS, ...settings }, () => ({ kind: 'absent' }), senders);
+  return review(created, '10.244.0.5');
+}
+
+test.each<[string, Settings, boolean]>([
   ['off', { LIVE_MIGRATION: 'off' }, false],
   ['left out', {}, false],
   ['on', { LIVE_MIGRATION: 'on' }, true],
   ['loopback', { LIVE_MIGRATION: 'loopback' }, true],
 ])('a map of Forklift is reviewed only where live migration is on: %s', async (_what, settings, allowed) => {
   expect(await decide(settings)).toMatchObject({ allowed });
+});
+
+test('a pod gets no review of Forklift where the API servers are known', async () => {
+  const noted: string[] = [];
+  const decision = await decide(
+    { LIVE_MIGRATION: 'on' },
+    { note: (address) => noted.push(address), isForeign: () => true },
+  );
+  expect(decision).toMatchObject({ allowed: false, message: expect.stringContaining('10.244.0.5') });
+  expect(noted).toEqual(['10.244.0.5']);
 });

@@ -147,7 +147,7 @@ async function serveReviews(guard: Process, known: NotReadyReason): Promise<Serv
     port: settings.PORT,
     clientCa: settings.REVIEW_CLIENT_CA,
     reviewApp: reviewApp({
-      review: newReview(cluster, settings, (namespace) => guard.watch.incumbentFor(namespace)),
+      review: newReview(cluster, settings, (namespace) => guard.watch.incumbentFor(namespace), apiServers),
       ...{ log, turns },
       onReviewed: (reviewed) => metrics.reviewed(reviewed),
     }),

@@ -12,6 +12,8 @@ import type { Log } from '../../functions/runtime/log.ts';
  */
 export class ApiServerAddresses {
   readonly #slices = new Map<string, EndpointSlice>();
+  /** Published addresses from which a review has come. */
+  readonly #seen = new Set<string>();
   readonly #cluster: Cluster;
   readonly #log: Log;
 
@@ -20,9 +22,26 @@ export class ApiServerAddresses {
     this.#log = log;
   }
 
-  readonly has = (address: string): boolean =>
-    [...this.#slices.values()].some(({ endpoints }) =>
-      (endpoints ?? []).some(({ addresses }) => addresses.includes(address)),
+  readonly has = (address: string): boolean => this.#published().includes(address);
+
+  /** Notes that a review came from the address. */
+  readonly note = (address: string): void => {
+    if (this.has(address)) this.#seen.add(address);
+  };
+
+  /**
+   * Whether no API server sends reviews from the address: each has sent one from an address that it publishes. One that is hidden never does,
+   * and then no address is refused.
+   */
+  readonly isForeign = (address: string): boolean => {
+    const published = this.#published();
+    const areSeen = published.length > 0 && published.every((each) => this.#seen.has(each));
+    return areSeen && !published.includes(address);
+  };
+
+  readonly #published = (): string[] =>
+    [...this.#slices.values()].flatMap(({ endpoints }) =>
+      (endpoints ?? []).flatMap(({ addresses }) => addresses),
     );
 
   /** Keeps the addresses up to date until `signal` aborts. */

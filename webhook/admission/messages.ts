@@ -159,6 +159,8 @@ export const LIVE_REFUSAL = {
   moved: ({ namespace, name, to }: Parts<'namespace'> & { readonly name: string; readonly to: string }) =>
     `VirtualMachine ${name} of namespace ${namespace} has moved to another cluster (${to}), and its disks here are out of date: start ` +
     `the one there. To start this one on purpose: kubectl annotate vm ${name} -n ${namespace} ${LIVE_ANNOTATION.movedTo}-`,
+  foreign: ({ address }: { readonly address: string }) =>
+    `the guard of managed-tenant-quota reviews this for API servers only, and ${address} is none of theirs`,
   unknown: ({ resource }: { readonly resource: string }) =>
     `the guard of managed-tenant-quota does not know ${resource}: correct the rules of its webhooks`,
 } as const;

@@ -14,13 +14,13 @@ import {
   toReview,
 } from './admission.ts';
 import { REFUSAL } from './messages.ts';
-import type { FairTurns } from '../../functions/server/fair-turns.ts';
+import { addressOf, type FairTurns } from '../../functions/server/fair-turns.ts';
 import { newReviewBodies, parseBody } from './review-body.ts';
 import type { Reviewed } from '../observability/metrics.ts';
 
 export interface ReviewOptions {
-  /** Decides on the request. The app refuses the request when this rejects or takes too long. */
-  readonly review: (request: AdmissionRequest) => Promise<Decision>;
+  /** Decides on the request that came from this address. The app refuses the request when this rejects or takes too long. */
+  readonly review: (request: AdmissionRequest, from: string) => Promise<Decision>;
   readonly log: Log;
   /** The turns of all requests to this process. */
   readonly turns: FairTurns;
@@ -49,7 +49,7 @@ export function reviewApp(options: ReviewOptions): Express {
       response.status(status).type('text/plain').send(`${line}\n`);
       return;
     }
-    response.json(toReview(toResponse(parsed.uid, await decide(parsed, options))));
+    response.json(toReview(toResponse(parsed.uid, await decide(parsed, addressOf(request), options))));
   };
   app.disable('x-powered-by');
   app.disable('etag');
@@ -74,12 +74,12 @@ export function reviewApp(options: ReviewOptions): Express {
 }
 
 /** Decides on the request. Never rejects: every error becomes a refusal. */
-async function decide(request: AdmissionRequest, options: ReviewOptions): Promise<Decision> {
+async function decide(request: AdmissionRequest, from: string, options: ReviewOptions): Promise<Decision> {
   let decision: Decision = unavailable(request);
   let failure: string | undefined;
   const startedAt = systemClock.elapsed();
   try {
-    decision = await inTime(options.review(request), options.deadlineMs ?? DEADLINE_MS);
+    decision = await inTime(options.review(request, from), options.deadlineMs ?? DEADLINE_MS);
   } catch (error) {
     failure = describeError(error);
   }

@@ -44,6 +44,9 @@ const MAX_REQUESTER_KIB = 64;
 const isOversized = (requester: Requester): boolean =>
   Buffer.byteLength(JSON.stringify(requester)) > MAX_REQUESTER_KIB * 1024;
 
+/** Refuses the review of a client at this address. */
+export const refuseForeign = (address: string): Denial => deny(LIVE_REFUSAL.foreign({ address }));
+
 type Reading = Pick<Cluster, 'get' | 'create'>;
 
 /** The review of the guard if the component is installed. */
