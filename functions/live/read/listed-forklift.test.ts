@@ -74,6 +74,15 @@ test('a Migration is kept in 16 KiB, however long it is', () => {
   expect(size).toBeLessThan(16 * 1024);
 });
 
+test.each([LIVE_ANNOTATION.breakGlass, LIVE_ANNOTATION.over])(
+  'the text of the annotation %s takes no memory: its writer gives any',
+  (annotation) => {
+    const { size = Infinity } =
+      OPEN_MIGRATIONS.trim(aPlanMigration(annotated(annotation, LONG.slice(0, 15_000)))) ?? {};
+    expect(size).toBeLessThan(1_024);
+  },
+);
+
 const AT = { namespace: 'tenant', name: 'source' };
 const ELSEWHERE = { namespace: 'elsewhere', name: 'source' };
 const plan = aPlan();

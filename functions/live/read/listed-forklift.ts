@@ -46,9 +46,21 @@ export const OPEN_MIGRATIONS: ListedType<PlanMigration> = {
   trim: (whole) => {
     if (hasEnded(whole)) return undefined;
     const finalizers = hasFinalizer(whole) ? [LIVE_FINALIZER] : [];
-    return trimmed(OPEN_MIGRATION, { ...whole, metadata: { ...whole.metadata, finalizers } });
+    const annotations = withoutForeignTexts(whole.metadata);
+    return trimmed(OPEN_MIGRATION, { ...whole, metadata: { ...whole.metadata, finalizers, annotations } });
   },
 };
+
+/** Leaves out the annotations that count as the object's uid only, where a user gave them another text, such as one of 250 KiB. */
+const withoutForeignTexts = ({
+  annotations = {},
+  uid,
+}: KubernetesObject['metadata']): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(annotations).filter(([key, text]) => !IS_UID.includes(key) || text === uid),
+  );
+
+const IS_UID: readonly string[] = [LIVE_ANNOTATION.over, LIVE_ANNOTATION.breakGlass];
 
 export const HELD_PROVIDERS = named(PROVIDERS, hasFinalizer);
 
