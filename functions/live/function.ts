@@ -12,6 +12,7 @@ import { isEvent, type Answer, type Handle } from '../host/function.ts';
 import { describeError } from '../kubernetes/errors.ts';
 import { KeyedSerializer } from '../runtime/keyed-serializer.ts';
 import { LIVE } from '../runtime/settings.ts';
+import { Turns } from '../runtime/turns.ts';
 import type { LiveContext } from './context.ts';
 import { reconciled, type ReconcileResult } from './migration/start.ts';
 import { reconcileMigration, type MigrationAt } from './migration/reconcile.ts';
@@ -40,6 +41,9 @@ export function newLiveFunction(context: LiveContext): Handle {
   };
 }
 
+/** Migrations of one event at once, in turn: a group would wait for its slowest. Each one may list all, and a Provider may have hundreds. */
+const MAX_AT_ONCE = 20;
+
 /** Returns a Migration of which more is due, because an answer holds one event. The others are reconciled again here. */
 async function reconcileAll(
   request: LiveRequest,
@@ -57,14 +61,15 @@ async function reconcileAll(
     });
     return requeue ? [at] : [];
   };
+  const turns = new Turns(MAX_AT_ONCE);
   const results = await Promise.allSettled(
-    (await migrationsOfEvent(request, context)).map((at) => reconcileOne(at, seen)),
+    (await migrationsOfEvent(request, context)).map((at) => turns.run(() => reconcileOne(at, seen))),
   );
   const due = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
   const failed = results.find((result) => result.status === 'rejected');
   const [first, ...others] = due;
   // One that failed must not stop those of other tenants: the event comes again for it.
-  await Promise.all((failed === undefined ? others : due).map((at) => reconcileOne(at)));
+  await Promise.all((failed === undefined ? others : due).map((at) => turns.run(() => reconcileOne(at))));
   if (failed !== undefined) throw failed.reason;
   return first;
 }

@@ -18,6 +18,7 @@ import {
   hasOpenRun,
   waitsToStart,
 } from '../run/state.ts';
+import { inRunOrder } from '../run/queue.ts';
 import type { LiveRequest } from '../../eventing/live-events.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import type { Reader, ResourceType } from '../../kubernetes/cluster.ts';
@@ -70,7 +71,7 @@ const REFERRED: readonly ReferredKind[] = [
 
 /**
  * Returns the Migrations to reconcile after an event of a Migration. `live`'s own writes to the statuses of Migration and Plan come back as
- * events, which are ignored. A Migration that is over lets others begin.
+ * events, which are ignored. A Migration that is over lets those begin that wait near it.
  */
 async function afterMigrationEvent(
   { namespace, name, isChange }: LiveRequest,
@@ -81,8 +82,32 @@ async function afterMigrationEvent(
   if (!isChange) return [at];
   const migration = await getOrUndefined(hub.get(PLAN_MIGRATIONS, at));
   if (migration !== undefined && !hasEnded(migration)) return isMigrationObserved(migration) ? [] : [at];
-  if (migration?.spec.plan.name) await checkIdlePlanAt({ namespace, ...named(migration.spec.plan) }, context);
-  return openMigrations(hub, waitsToStart);
+  const plan = migration?.spec.plan.name ? { namespace, ...named(migration.spec.plan) } : undefined;
+  if (plan !== undefined) await checkIdlePlanAt(plan, context);
+  return waitingMigrations(hub, (waiting) => isNear(waiting, namespace) || isOf(waiting, plan));
+}
+
+/** Whether the Migration, or the Plan that it names, is in the namespace. */
+const isNear = ({ spec, metadata }: PlanMigration, namespace: string): boolean =>
+  metadata.namespace === namespace || spec.plan.namespace === namespace;
+
+const isOf = (migration: PlanMigration, plan: Required<NamedReference> | undefined): boolean =>
+  plan !== undefined && isOfPlan(migration, { metadata: plan });
+
+/** Migrations of a Plan that one event triggers: any tenant may create a thousand, and each lists all. The guard's resync triggers the others. */
+const MAX_WAITING = 10;
+
+/** Returns the Migrations that wait to begin, the first ones of each Plan. Any pod may post the event: it must not trigger those of all. */
+async function waitingMigrations(
+  hub: Reader,
+  isMeant: (migration: PlanMigration) => boolean,
+): Promise<readonly MigrationAt[]> {
+  const { items } = await hub.list(OPEN_MIGRATIONS, {});
+  const waiting = inRunOrder(items.filter((migration) => waitsToStart(migration) && isMeant(migration)));
+  const byPlan = Map.groupBy(waiting, ({ spec: { plan }, metadata }) =>
+    [plan.namespace || metadata.namespace, plan.name].join('/'),
+  );
+  return [...byPlan.values()].flatMap((ofPlan) => ofPlan.slice(0, MAX_WAITING).map(placeOf));
 }
 
 /** Checks a plan that has no run under way any more: during the run its VMs were not checked. */
@@ -213,5 +238,7 @@ async function openMigrations(
   isMeant: (migration: PlanMigration) => boolean,
 ): Promise<readonly MigrationAt[]> {
   const { items } = await hub.list(OPEN_MIGRATIONS, {});
-  return items.filter(isMeant).map(({ metadata: { namespace = '', name } }) => ({ namespace, name }));
+  return items.filter(isMeant).map(placeOf);
 }
+
+const placeOf = ({ metadata: { namespace = '', name } }: PlanMigration): MigrationAt => ({ namespace, name });

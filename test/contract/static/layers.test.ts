@@ -20,6 +20,7 @@ const LAYERS = {
       'functions/progress',
       'functions/live/function.ts',
       'functions/live/function.test.ts',
+      'functions/live/migrations-at-once.test.ts',
     ],
     ['functions/live/migration', 'functions/live/watcher'],
     ['functions/live/plan'],
