@@ -57,6 +57,11 @@ const shared = {
   LOG_LEVEL: z._default(z.enum(['debug', 'info', 'warn', 'error']), 'info'),
   /** Whether live migrations between clusters are installed; `loopback`: clusters of one machine, for tests. */
   LIVE_MIGRATION: z._default(z.enum(['off', 'on', 'loopback']), 'off'),
+  /** Networks where Providers' servers may be although pods or Services of this cluster have addresses there. */
+  PROVIDER_NETWORKS: z.pipe(
+    list,
+    z.array(z.union([z.cidrv4(), z.cidrv6()], 'must be networks such as 10.0.0.0/8')),
+  ),
 };
 
 const functionsSchema = z.object({
@@ -65,11 +70,6 @@ const functionsSchema = z.object({
   STEP: z.optional(z.enum([...STEP_NAMES, LIVE])),
   /** How many VMs of a Migration move at the same time. */
   LIVE_VMS: whole(1, 200, 20),
-  /** Networks where Providers' servers may be although pods or Services of this cluster have addresses there. */
-  PROVIDER_NETWORKS: z.pipe(
-    list,
-    z.array(z.union([z.cidrv4(), z.cidrv6()], 'must be networks such as 10.0.0.0/8')),
-  ),
   SETTLE_MS: whole(0, 2_000, 250),
   /** The guard's /view. */
   VIEW_URL: z.optional(url),

@@ -256,14 +256,14 @@ describe('the watcher of other clusters', () => {
     expect(subjects.map(({ name }) => name)).toEqual(['mtq-guard', ACCOUNT]);
   });
 
-  test('may read plans, their runs and providers, and watch what moves in this cluster', () => {
+  test('may read plans, their runs and providers, watch what moves here, and list what has an address', () => {
     const watched = [
       ...['datavolumes', 'migrations', 'plans'],
       ...['virtualmachineinstancemigrations', 'virtualmachineinstances', 'virtualmachines'],
     ];
     expect(rightsOf(LIVE_WATCHER.at.name).toSorted()).toEqual([
       ...['get namespaces', 'get providers'],
-      ...watched.map((plural) => `list ${plural}`),
+      ...[...watched, 'pods', 'services'].toSorted().map((plural) => `list ${plural}`),
       ...watched.map((plural) => `watch ${plural}`),
     ]);
   });

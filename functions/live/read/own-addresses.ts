@@ -1,6 +1,20 @@
 import { lookup, type LookupAddress } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
+/** How IPv4 is written in IPv6: mapped (RFC 4291), by NAT64 (RFC 6052), and in older systems. A socket to it may reach the IPv4 address. */
+const IPV4_IN_IPV6 = new BlockList();
+for (const before of ['::ffff:0:0', '64:ff9b::', '::']) IPV4_IN_IPV6.addSubnet(before, 96, 'ipv6');
+
+/** Returns the IPv4 address that is written as an IPv6 address; any other address unchanged. */
+export function withoutIpv6Form(address: string): string {
+  if (isIP(address) !== 6 || !IPV4_IN_IPV6.check(address, 'ipv6')) return address;
+  // Hexadecimal, in the shortest form (RFC 5952).
+  const [, text = ''] = /^\[(.*)\]$/.exec(new URL(`http://[${address}]`).hostname) ?? [];
+  const [high = '', low = ''] = text.replace(/::$/, '::0').replace('::', ':0:').split(':').slice(-2);
+  const bytes = Buffer.from([high, low].map((group) => group.padStart(4, '0')).join(''), 'hex');
+  return bytes.join('.');
+}
+
 /** Loopback, link-local and unspecified: the services there are for the machine itself, such as a cloud's metadata. */
 const OWN = new BlockList();
 OWN.addAddress('::1', 'ipv6');

@@ -25,6 +25,7 @@ const logged: string[] = [];
 const connect = (way: string, allowLoopback = true): ApiServer =>
   new Remotes({
     ...{ allowLoopback, maxKeptBytes: 24 * MIB, memoryBytes: 48 * MIB, clock: systemClock },
+    isRefused: () => Promise.resolve(false),
     log: (_, message, fields) => void logged.push(`${message} ${JSON.stringify(fields)}`),
   }).at(server.remote(way));
 
@@ -104,6 +105,7 @@ test('no request leaves for an address of this machine', async () => {
   const at = (url: string): ApiServer =>
     new Remotes({
       ...{ allowLoopback: false, maxKeptBytes: MIB, memoryBytes: MIB, clock: systemClock },
+      isRefused: () => Promise.resolve(false),
       log: (_, message, fields) => void logged.push(`${message} ${JSON.stringify(fields)}`),
     }).at({ ...server.remote('good'), url });
   const { port } = new URL(server.remote('good').url);
@@ -134,5 +136,24 @@ test.each(['https://192.0.2.7', 'https://localhost'])(
     expect(failure?.message).toBe('the API server cannot be reached');
     expect(logged.at(-1)).toContain('address of this machine or of a pod');
     expect(asked.length).toBeGreaterThan(0);
+  },
+);
+
+test.each(['[::ffff:192.0.2.7]', '[::192.0.2.7]', '[64:ff9b::192.0.2.7]', '192.0.2.7'])(
+  'no request leaves for %s where 192.0.2.7 is refused',
+  async (host) => {
+    const asked: string[] = [];
+    const cluster = new Remotes({
+      ...{
+        allowLoopback: true,
+        maxKeptBytes: MIB,
+        memoryBytes: MIB,
+        clock: systemClock,
+        log: () => undefined,
+      },
+      isRefused: (address) => Promise.resolve(asked.push(address) > 0),
+    }).at({ ...server.remote('good'), url: `https://${host}` });
+    await failureOf(cluster.get(VIRTUAL_MACHINES, AT));
+    expect(asked).toEqual(['192.0.2.7']);
   },
 );

@@ -11,7 +11,7 @@ import { Transport } from '../../kubernetes/transport.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Log } from '../../runtime/log.ts';
 import { BoundedCluster } from './bounded-cluster.ts';
-import { isOwnAddress, lookupOthers, refused, type IsRefused } from './own-addresses.ts';
+import { isOwnAddress, lookupOthers, refused, withoutIpv6Form, type IsRefused } from './own-addresses.ts';
 
 /** The API server of another cluster, and a token for it. */
 export interface Remote {
@@ -27,8 +27,8 @@ export interface Remote {
 export interface RemotesOptions {
   /** Whether addresses of this machine are allowed: only for clusters that are on it, and never by a tenant's input. */
   readonly allowLoopback: boolean;
-  /** Whether an address is refused besides. */
-  readonly isRefused?: IsRefused;
+  /** Whether an address is refused besides. It gets IPv4 addresses as such, however they are written. */
+  readonly isRefused: IsRefused;
   /** See Client. */
   readonly maxKeptBytes: number;
   /** Bytes for the answers of all API servers together; they may take twice as much. */
@@ -81,9 +81,10 @@ export class Remotes {
     return client;
   }
 
-  readonly #isRefused: IsRefused = async (address) => {
+  readonly #isRefused: IsRefused = async (written) => {
     const { allowLoopback, isRefused } = this.#options;
-    return (!allowLoopback && isOwnAddress(address)) || (await isRefused?.(address)) === true;
+    const address = withoutIpv6Form(written);
+    return (!allowLoopback && isOwnAddress(address)) || isRefused(address);
   };
 
   /** Creates the client; connections are kept. A redirect is an error, so the token goes to this address only. */

@@ -2,6 +2,7 @@ import { postCloudEvent } from '../../eventing/post.ts';
 import { reachApiServer } from '../../kubernetes/api-server.ts';
 import type { ApiServer } from '../../kubernetes/cluster.ts';
 import { describeError } from '../../kubernetes/errors.ts';
+import { refusingOwnPods } from '../read/cluster-addresses.ts';
 import { Remotes } from '../read/remote.ts';
 import { identifyCluster, readProvider } from '../read/providers.ts';
 import { systemClock } from '../../runtime/clock.ts';
@@ -21,6 +22,7 @@ async function main(): Promise<void> {
   const allowLoopback = settings.LIVE_MIGRATION === 'loopback';
   const remotes = new Remotes({
     allowLoopback,
+    isRefused: refusingOwnPods(hub, settings.PROVIDER_NETWORKS),
     maxKeptBytes: MAX_REMOTE_BYTES,
     memoryBytes: MAX_REMOTE_BYTES,
     ...{ clock: systemClock, log },
