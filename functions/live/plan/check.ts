@@ -18,6 +18,7 @@ import {
   rightsToLook,
   rightsToNeighbours,
   rightsToNetworks,
+  rightToReadAccount,
 } from './rights-needed.ts';
 import { writeFindings } from './write-findings.ts';
 
@@ -70,7 +71,9 @@ async function lookAt(plan: Plan, checking: Checking): Promise<Found> {
   if (unseen !== undefined) return refused(unseen);
   const hasMacs = !hosts.isTarget || (await review([RIGHT_TO_LIST_VMS])) === undefined;
   const hasNeighbours = !hosts.isSource || (await review(rightsToNeighbours(plan))) === undefined;
-  return findingsOf(plan, { providers, maps, hasMacs, hasNeighbours }, hub);
+  const mayReadAccount = async (name: string): Promise<boolean> =>
+    (await review([rightToReadAccount(plan, name)])) === undefined;
+  return findingsOf(plan, { providers, maps, hasMacs, hasNeighbours, mayReadAccount }, hub);
 }
 
 const refused = (refusal: Finding): Found => ({ view: undefined, findings: [refusal] });

@@ -158,7 +158,14 @@ const rightsToFill = (namespace: string): Right[] =>
 export const rightToRun = ({ metadata: { namespace = '' } }: Pick<Plan, 'metadata'>): Right =>
   rightTo('create', POD, { namespace });
 
+/** The right to know of a ServiceAccount that a hook names, in the namespace of the plan. */
+export const rightToReadAccount = (
+  { metadata: { namespace = '' } }: Pick<Plan, 'metadata'>,
+  name: string,
+): Right => rightTo('get', SERVICE_ACCOUNT, { namespace, name });
+
 const POD: Kind = { apiVersion: 'v1', kind: 'Pod' };
+const SERVICE_ACCOUNT: Kind = { apiVersion: 'v1', kind: 'ServiceAccount' };
 const MADE: readonly Kind[] = [LIVE_KIND.vm, LIVE_KIND.dataVolume, LIVE_KIND.claim];
 
 /** Rights on a VM that leaves: the run reads and halts it, and deletes its VMI. A reference with an id only may mean any VM. */

@@ -42,6 +42,8 @@ export interface Seen {
   readonly hasMacs: boolean;
   /** Whether other VMs of the VMs' namespaces are named. */
   readonly hasNeighbours: boolean;
+  /** Whether the user may know whether the Plan's namespace has a ServiceAccount of this name. */
+  readonly mayReadAccount: (name: string) => Promise<boolean>;
 }
 
 export type PlanMaps = Pick<PlanView, 'networks' | 'storage'>;
@@ -52,7 +54,7 @@ export async function readPlanView(plan: Plan, seen: Seen, hub: Reader): Promise
   const apis = { source: source?.cluster, target: destination?.cluster };
   const [names, { hooks, missingAccounts }, sourceCluster, targetCluster] = await Promise.all([
     readNamesFor(seen.maps, apis),
-    readHooks(plan, hub),
+    readHooks(plan, seen, hub),
     apis.source && orUnknown('source', readSourceView(plan, apis.source, seen)),
     apis.target && orUnknown('destination', readTargetView(plan, apis.target, seen)),
   ]);
@@ -86,20 +88,23 @@ async function readNamesFor(
   return { knownNetworks, storageClasses };
 }
 
-async function readHooks(plan: Plan, hub: Reader): Promise<Pick<PlanView, 'hooks' | 'missingAccounts'>> {
+async function readHooks(
+  plan: Plan,
+  { mayReadAccount }: Pick<Seen, 'mayReadAccount'>,
+  hub: Reader,
+): Promise<Pick<PlanView, 'hooks' | 'missingAccounts'>> {
   const { namespace = '' } = plan.metadata;
   const references = plan.spec.vms.flatMap(({ hooks = [] }) => hooks).filter(({ hook }) => hook.name);
-  const all = await Promise.all(
-    references.map(({ hook }) => getOrUndefined(hub.get(HOOKS, { namespace, ...named(hook) }))),
+  const all = await inGroups(references, ({ hook }) =>
+    getOrUndefined(hub.get(HOOKS, { namespace, ...named(hook) })),
   );
   const hooks = all.filter((hook) => hook !== undefined);
   const accounts = new Set(hooks.flatMap((hook) => accountOf(hook, plan) ?? []));
-  const missing = await Promise.all(
-    [...accounts].map(async (name) => {
-      const account = getOrUndefined(hub.get(SERVICE_ACCOUNTS, { namespace, name }));
-      return (await unlessForbidden(account, 'not known')) === undefined ? [name] : [];
-    }),
-  );
+  const missing = await inGroups([...accounts], async (name) => {
+    if (!(await mayReadAccount(name))) return [];
+    const account = getOrUndefined(hub.get(SERVICE_ACCOUNTS, { namespace, name }));
+    return (await unlessForbidden(account, 'not known')) === undefined ? [name] : [];
+  });
   return {
     hooks: new Map(
       hooks.map((hook) => [`${hook.metadata.namespace ?? ''}/${hook.metadata.name}`, hook] as const),
