@@ -111,6 +111,11 @@ export class Cache<T extends KubernetesObject> {
     return { ended: this.#follow(signal) };
   }
 
+  /** Lists again, as a process does that starts. */
+  refresh(): Promise<void> {
+    return this.#list();
+  }
+
   async #follow(signal: AbortSignal): Promise<void> {
     for (;;) {
       try {

@@ -42,6 +42,8 @@ export function joinOthers(world: World, given: AcrossClusters | undefined): Acr
   };
   const restart = async (): Promise<void> => {
     await pause();
+    // A new process knows of every deletion before it acts.
+    await Promise.all([world.vmis.refresh(), world.migrations.refresh()]);
     controller = start();
     await controller.resume();
   };
