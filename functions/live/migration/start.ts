@@ -6,10 +6,10 @@ import { wait } from '../run/decision.ts';
 import type { NamedReference, Plan, PlanMigration, PlanVm } from '../../domain/live/forklift.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_FINALIZER, LIVE_REASON } from '../../domain/live/names.ts';
-import type { SourceView } from '../findings/plan-view.ts';
+import type { SourceView, TargetView } from '../findings/plan-view.ts';
 import { migrationBefore, waitingForMigration } from '../run/queue.ts';
 import { runClustersOf, withRunClusters, type RunClusters } from '../run/run-clusters.ts';
-import { hasFinalizer } from '../run/state.ts';
+import { hasFinalizer, isTerminating } from '../run/state.ts';
 import {
   RIGHT_TO_MAKE_NAMESPACE,
   rightsToCopy,
@@ -61,24 +61,36 @@ export async function startRun(pair: MigrationWithPlan, context: LiveContext): P
   if (!checked.isReady || sourceCluster === undefined || targetCluster === undefined)
     return reportNotReady(pair, context);
   const providers = await readProviders(checked.plan, context);
-  if (providersIn(providers).some(({ provider }) => provider.metadata.deletionTimestamp !== undefined))
-    return reportNotReady(pair, context);
+  const clusters = clustersOfRun({ sourceCluster, targetCluster }, providers);
+  if (clusters === undefined) return reportNotReady(pair, context);
   const vms = sourceCluster.vms.flatMap(({ found }) => found);
   const refused = await requesterRefusal({ migration, plan: checked.plan, providers, vms }, context);
   if (refused !== undefined) {
     await writeProblem(migration, refused, context);
     return reconciled(shown(refused.message ?? 'not allowed'));
   }
-  const { source, destination } = providers;
-  if (source === undefined || destination === undefined) return reportNotReady(pair, context);
-  const between = withClusters(migration, {
-    source: { cluster: sourceCluster.cluster, provider: source.provider.metadata.uid },
-    target: { cluster: targetCluster.cluster, provider: destination.provider.metadata.uid },
-  });
+  const between = withClusters(migration, clusters);
   const held = await addFinalizers({ migration: between, plan: checked.plan, providers }, context.hub);
   const runs = vmsToStart({ migration, plan: checked.plan }, sourceCluster);
   await writeRunStatus({ ...held, refers: checked.view }, runs, context);
   return { message: `the run of ${String(runs.length)} VMs begins`, requeue: true };
+}
+
+/** Returns the clusters with their providers; undefined if a provider is gone, or is being deleted. */
+function clustersOfRun(
+  {
+    sourceCluster,
+    targetCluster,
+  }: { readonly sourceCluster: SourceView; readonly targetCluster: TargetView },
+  providers: PlanProviders,
+): RunClusters | undefined {
+  const { source, destination } = providers;
+  if (source === undefined || destination === undefined) return undefined;
+  if (providersIn(providers).some(({ provider }) => isTerminating(provider))) return undefined;
+  return {
+    source: { cluster: sourceCluster.cluster, provider: source.provider.metadata.uid },
+    target: { cluster: targetCluster.cluster, provider: destination.provider.metadata.uid },
+  };
 }
 
 /** Returns the VMs that no earlier run has moved. */

@@ -98,7 +98,7 @@ export function brokenByJob(checked: Checked, { object }: LiveWrite): string | u
 }
 
 const replacesSource = (checked: CheckedWrite, after: Vm): string | undefined =>
-  beginsAgain(checked, after) ?? changesSource(checked, after);
+  beginsAgain(checked, after) ?? startsStopped(checked, after) ?? changesSource(checked, after);
 
 /** Whether the write turns the source VM off, which was on. */
 export const haltsSource = ({ verb, on, object }: LiveWrite, clusters: Clusters): boolean =>
@@ -183,7 +183,6 @@ function changesSource(checked: CheckedWrite, after: Vm): string | undefined {
     return truth.hasMoved
       ? (haltsAtOnce(checked) ?? endsSource(checked))
       : 'L3: the source is halted before its guest has moved';
-  if (startsStopped(checked, before, after)) return 'L3: the source VM was stopped, and is started';
   // KubeVirt starts no VM that is Manual by itself, and its own strategy comes back at the end (isStrategyKept).
   if (strategyIn(before) === 'RerunOnFailure' && strategyIn(after) === 'Manual') return undefined;
   if (hasLeft(truth, before)) return 'L1: the source is started though its guest has moved';
@@ -193,12 +192,16 @@ function changesSource(checked: CheckedWrite, after: Vm): string | undefined {
     : 'L3: the source gets another strategy than it had';
 }
 
-/** Whether KubeVirt starts the VM by the write, which had no VMI when the call read it, and no start request. */
-const startsStopped = ({ clusters, readSince }: CheckedWrite, before: Vm, after: Vm): boolean =>
-  strategyIn(before) === 'Manual' &&
-  strategyIn(after) === 'RerunOnFailure' &&
-  clusters.downSince < readSince &&
-  !(before.status?.stateChangeRequests ?? []).some(({ action }) => action === 'Start');
+/** KubeVirt starts the VM by the write, which had no VMI when the call read it, and no start request. */
+function startsStopped({ clusters, readSince }: CheckedWrite, after: Vm): string | undefined {
+  const before = clusters.vm('source');
+  if (before === undefined || strategyIn(before) !== 'Manual' || strategyIn(after) !== 'RerunOnFailure')
+    return undefined;
+  const isAsked = (before.status?.stateChangeRequests ?? []).some(({ action }) => action === 'Start');
+  return clusters.downSince < readSince && !isAsked
+    ? 'L3: the source VM was stopped, and is started'
+    : undefined;
+}
 
 /** Also where it was lost then, if the run has seen that: the disks of the target are newer. */
 const hasLeft = (truth: Truth, vm: Vm): boolean =>

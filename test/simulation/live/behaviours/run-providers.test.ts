@@ -13,7 +13,7 @@ async function runByAnotherProvider(): Promise<ModelledRun> {
   const { spec } = await run.provider('destination');
   const { labels } = secret.metadata;
   await run.hub.create(SECRETS, { ...secret, metadata: { ...PROD, labels } } as never);
-  await run.hub.create(PROVIDERS, { metadata: PROD, spec: { ...spec, secret: PROD } } as never);
+  await run.hub.create(PROVIDERS, { metadata: PROD, spec: { ...spec, secret: PROD } });
   await run.patchPlan({ spec: { provider: { destination: PROD } } });
   run.forbids = ({ name }) => name === PROD.name;
   return run;
