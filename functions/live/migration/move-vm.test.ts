@@ -210,15 +210,22 @@ describe('the VM that waits on the target', () => {
     aRecord((record) => ({ ...record, end })),
   );
   const begun = withRecord(aVm(), aRecord());
-  const later = { ...begun, metadata: { ...begun.metadata, resourceVersion: 'later' } };
+  const asLater = (one: VirtualMachine): VirtualMachine => ({
+    ...one,
+    metadata: { ...one.metadata, resourceVersion: 'later' },
+  });
   const DELETE = 'delete VirtualMachine web';
 
   test('is deleted, where its run goes back', async () => {
     expect((await moved({ vm, receiver: aReceiver() }))[1]).toEqual([DELETE]);
   });
 
+  test('is deleted, where KubeVirt has written the source VM since, and its record is as read', async () => {
+    expect((await moved({ vm, later: asLater(vm), receiver: aReceiver() }))[1]).toEqual([DELETE]);
+  });
+
   test('is not, where the VM has begun again since its record was read', async () => {
-    expect((await moved({ vm, later, receiver: aReceiver() }))[1]).not.toContain(DELETE);
+    expect((await moved({ vm, later: asLater(begun), receiver: aReceiver() }))[1]).not.toContain(DELETE);
   });
 });
 

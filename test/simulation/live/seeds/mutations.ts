@@ -219,11 +219,6 @@ export const MUTATIONS: readonly LiveMutation[] = [
     ),
   ),
   mutation(
-    'an object is deleted that belongs to another run by now',
-    ['L2', 'L3', 'L6'],
-    edit(MOVE, 'if (isDeleting && vm !== undefined &&', "if (run.hubId === '' && vm !== undefined &&"),
-  ),
-  mutation(
     'a user is advised to delete a VM that may have the newest data',
     ['L2'],
     edit(
