@@ -47,7 +47,7 @@ export async function readSourceCore(
   const record = recordIn({ source: { vm }, run });
   const [vmi, ofVmi, { vmims, taken }] = await Promise.all([
     getOrUndefined(reader.get(WHOLE_VMIS, at)),
-    mayLeave(record) ? readVmimsOf(reader, at) : [],
+    record?.arrivedAt === undefined ? readVmimsOf(reader, at) : [],
     readVmims(reader, at, { run, record }),
   ]);
   const own = new Set(vmims.map(({ metadata }) => metadata.uid));
@@ -62,12 +62,10 @@ export async function readSourceCore(
   };
 }
 
+/** Reads all VMIMs of the VMI. Until its guest has arrived, those of others say what KubeVirt does with the VM (proofs.ts). */
 async function readVmimsOf(reader: Reader, { namespace, name }: VmAt): Promise<readonly Vmim[]> {
   return (await reader.list(VMIMS, { namespace, labelSelector: `${OF_VMI}=${name}` })).items;
 }
-
-/** Whether the run goes on, and its guest is still to leave: only then other migrations of the VM hold it up. */
-const mayLeave = (record: RunRecord | undefined): boolean => isSettingUp(record) || isLauncherToCome(record);
 
 /** Whether volumes and the like are still to be made: until the first VMIM. */
 export const isSettingUp = (record: RunRecord | undefined): boolean =>

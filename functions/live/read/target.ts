@@ -1,5 +1,5 @@
 import type { StorageMap } from '../../domain/live/forklift.ts';
-import type { ClaimProperties, DataVolume, VirtualMachine, Vmim } from '../../domain/live/kubevirt.ts';
+import type { ClaimProperties, DataVolume, VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { LIVE_LABEL } from '../../domain/live/names.ts';
 import { isMadeBy, isNoSecret, keyOf, keyOfObject, resourcesOf } from '../on-target/resources.ts';
 import type { RunId } from '../run/names.ts';
@@ -63,7 +63,7 @@ export async function readTargetSide(
   ]);
   const [launchers, over, setup, made] = await Promise.all([
     isBeforeLaunch(record) ? [] : readLaunchers(reader, at),
-    isAtItsEnd(record, vmims) ? readOver(reader, name) : '',
+    readOver(reader, request),
     isSettingUp(record) && namespace !== undefined ? readSetup(reader, request) : undefined,
     mayHaveMade(record) ? readMadeIn(namespace, reader, request) : undefined,
   ]);
@@ -81,10 +81,6 @@ export async function readTargetSide(
 /** Whether something is still to be made in the namespace, or to be removed from it. */
 const isNamespaceNeeded = (record: RunRecord | undefined): boolean =>
   record === undefined || !isPastCutOver(record);
-
-/** Whether the guest has arrived, and no VMIM is left on the target: the run ends, and says what its VM leaves there. */
-const isAtItsEnd = (record: RunRecord | undefined, vmims: readonly Vmim[]): boolean =>
-  record?.arrivedAt !== undefined && vmims.length === 0;
 
 interface Launching {
   readonly request: TargetRequest;
@@ -203,8 +199,14 @@ async function readNamed(
 const mayHaveMade = (record: RunRecord | undefined): boolean =>
   record === undefined || (record.end !== undefined && !isPastCutOver(record));
 
-const readOver = async (reader: Reader, namespace: string): Promise<string> =>
-  overQuota((await reader.list(RESOURCE_QUOTAS, { namespace })).items);
+/** Reads the excess once the guest has arrived: before, the VM may not stay there. */
+async function readOver(
+  reader: Reader,
+  { at: { namespace }, record }: Pick<TargetRequest, 'at' | 'record'>,
+): Promise<string> {
+  if (record?.arrivedAt === undefined) return '';
+  return overQuota((await reader.list(RESOURCE_QUOTAS, { namespace })).items);
+}
 
 /**
  * Reads the objects that the run has made for this VM, and which of them no other VM uses. The Plan may be another one of its name than when

@@ -98,7 +98,7 @@ export interface SourceSide extends OneSide, OwnVmims {
   /** A different VM that has the VM's name by now. */
   readonly successor?: VirtualMachine | undefined;
   readonly vmi: Vmi | undefined;
-  /** Unfinished VMIMs of others for the same VMI, read until the guest may leave. */
+  /** Unfinished VMIMs of others for the same VMI, read until the guest has arrived. */
   readonly others: readonly Vmim[];
   /** The VMI's launchers; empty until the first VMIM. */
   readonly pods: readonly Pod[];
@@ -138,7 +138,7 @@ export interface TargetSide extends OneSide, OwnVmims {
   readonly isQueued?: boolean;
   /** Why the API server refused the launcher last, in its words, read until there is one. */
   readonly refusal?: string | undefined;
-  /** The excess of the namespace over its quotas, in words, read once the guest has arrived and its VMIM is gone; empty if there is none. */
+  /** The excess of the namespace over its quotas, in words, read once the guest has arrived; empty if there is none. */
   readonly over: string;
   /** The objects that the run has made, read when it goes back, or when the source VM or its record is not there. */
   readonly made: MadeObjects | undefined;
