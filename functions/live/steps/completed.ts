@@ -3,6 +3,7 @@ import { isOverdue, withoutFinalizers } from '../guest/abort.ts';
 import { LIMIT_MS } from '../run/deadlines.ts';
 import { DONE, wait, write, type LiveWrite, type StepDecision } from '../run/decision.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
+import type { Vmim } from '../../domain/live/kubevirt.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
 
 /**
@@ -19,9 +20,10 @@ export function decide({ source, target }: Pick<RunSnapshot, 'source' | 'target'
   if (due.length > 0)
     return write('deleting the VMIMs', ...due.map((each): LiveWrite => ({ verb: 'delete', ...each })));
   const sides = { source, target };
-  // KubeVirt removes one that is over at once, or never: its VMI may not name it any more (recorded: cross-sides-cleared-next-crash).
-  const stuck = left.filter(({ on, object }) =>
-    isOverdue(object, sides[on], isFinal(object) ? LIMIT_MS.stuckVmim : LIMIT_MS.undo),
+  const stuck = left.filter(
+    ({ on, object }) =>
+      (isFinal(object) && !isNamed(on, object, sides[on])) ||
+      isOverdue(object, sides[on], isFinal(object) ? LIMIT_MS.stuckVmim : LIMIT_MS.undo),
   );
   if (stuck.length === 0) return wait(LIVE_REASON.cleaningUp, 'waiting until KubeVirt has removed the VMIMs');
   return write(
@@ -29,3 +31,13 @@ export function decide({ source, target }: Pick<RunSnapshot, 'source' | 'target'
     ...stuck.map(({ on, object }): LiveWrite => ({ verb: 'replace', on, object: withoutFinalizers(object) })),
   );
 }
+
+/**
+ * Whether the VMI's state names the VMIM. KubeVirt removes its own finalizer only while it does (recorded:
+ * cross-rerunonfailure-source-fails), and clears the names of a VMI whose guest has arrived (recorded: cross-sides-cleared-next-crash).
+ */
+const isNamed = (
+  on: 'source' | 'target',
+  { metadata }: Vmim,
+  { vmi }: Pick<RunSnapshot['source'], 'vmi'>,
+): boolean => vmi?.status?.migrationState?.[`${on}State`]?.migrationUID === metadata.uid;
