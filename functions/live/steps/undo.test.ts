@@ -303,6 +303,11 @@ describe('the guest is proved to be on the source, or was never sent, before any
       'wait RestoringSource',
     ],
     [
+      'the source VM starts again by itself, and has a VMIM that is over and that KubeVirt does not remove',
+      run({ target: failed, source: { vmi: undefined, vmims: [going(-11)(sent('Failed'))] } }),
+      `replace ${VMIM} on source`,
+    ],
+    [
       'the source VM has shut down, and runs again only on failure',
       run({ target: failed, source: { vmi: undefined, vm: aRerunningVm('Stopped') } }),
       'fail SourceDownUndecided',

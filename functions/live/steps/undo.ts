@@ -1,4 +1,4 @@
-import { abort, isLeftToTarget } from '../guest/abort.ts';
+import { abort, freeStuckVmim, isLeftToTarget } from '../guest/abort.ts';
 import { isUndoLate } from '../run/deadlines.ts';
 import { DONE, fail, wait, write, type LiveWrite, type StepDecision } from '../run/decision.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
@@ -32,6 +32,8 @@ export function decide(snapshot: RecordedRun, end: RunEnd): StepDecision {
     return isHaltedByKubeVirt(snapshot) ? restore(snapshot) : afterAbort(snapshot, cleanUpAfterProof);
   // The target's own VMIM is proof of how it ended, so it stays until the source VM runs.
   if (!source.vmims.every(isGoneOrFinal)) return abort(snapshot);
+  const freed = source.vmims.map((vmim) => freeStuckVmim('source', vmim, source)).find(Boolean);
+  if (freed !== undefined) return freed;
   if (isHaltedByMigration(snapshot)) return restore(snapshot);
   const isProved = isSourceAlive(snapshot) || neverHadLauncher(snapshot);
   if (isProved) return afterAbort(snapshot, () => recordProof(snapshot, end));
