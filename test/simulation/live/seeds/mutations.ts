@@ -187,6 +187,11 @@ export const MUTATIONS: readonly LiveMutation[] = [
     ),
   ),
   mutation(
+    'a VMIM of the source that is over is waited for while its VM does not run',
+    ['L4'],
+    edit(UNDO, 'if (freed !== undefined) return freed;', ''),
+  ),
+  mutation(
     'a success does not ask whether the guest runs on the target',
     ['L4'],
     edit(RUN, 'COMPLETED, TARGET_RUNS]', 'COMPLETED]'),
