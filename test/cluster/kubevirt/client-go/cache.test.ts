@@ -38,3 +38,14 @@ test.each([
   expect(cache.hasSeen(podOf(uid))).toBe(expected);
   expect(cache.inNamespace('tenant-a')).toEqual(cache.all());
 });
+
+test('an object that comes while the cache lists again is there', async () => {
+  const { promise: listed, resolve: list } = Promise.withResolvers<{ items: []; resourceVersion: string }>();
+  const cluster = { list: () => listed } as unknown as Cluster;
+  const cache = new Cache<Pod>({ cluster, type: PODS, clock: systemClock, log: () => undefined });
+  const refreshed = cache.refresh();
+  cache.see({ type: 'ADDED', object: podOf('one') });
+  list({ items: [], resourceVersion: '1' });
+  await refreshed;
+  expect(cache.all()).toEqual([podOf('one')]);
+});

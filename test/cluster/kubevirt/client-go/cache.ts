@@ -133,8 +133,9 @@ export class Cache<T extends KubernetesObject> {
 
   async #list(): Promise<void> {
     const { cluster, type, where = {} } = this.#options;
-    const { items, resourceVersion } = await cluster.list(type, where);
+    // What the watch brings meanwhile is newer than the list, and not gone.
     const gone = new Map(this.#objects);
+    const { items, resourceVersion } = await cluster.list(type, where);
     for (const object of items) {
       gone.delete(keyOf(object));
       this.#accept(object);
