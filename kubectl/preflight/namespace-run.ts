@@ -22,7 +22,8 @@ import {
   migrationRefusal,
   withMigrationsCounted,
 } from '../../functions/domain/verdict/migration-object.ts';
-import { missingPodOf, sizeOf, sizeOfNext } from '../../functions/domain/sizing/missing-pod.ts';
+import { isForUpgrade, missingPodOf, sizeOf, sizeOfNext } from '../../functions/domain/sizing/missing-pod.ts';
+import { isSame } from '../../functions/domain/same.ts';
 import type { NamespaceSnapshot } from '../../functions/domain/snapshot.ts';
 import { withoutReservations } from '../../functions/domain/total/reservation.ts';
 import { evaluateAll } from '../../functions/domain/verdict/assessment.ts';
@@ -222,10 +223,11 @@ export class NamespaceRun {
   }
 
   /** Evaluates in the order of the refusals: of the volume claim, of the pod by a LimitRange, by a quota. */
-  #evaluate({ move, candidate, snapshot }: Step): SizedVerdict {
+  #evaluate(step: Step): SizedVerdict {
+    const { move, candidate, snapshot } = step;
     const missing = missingPodOf(candidate, move.vmi, snapshot);
     const size = missing === undefined ? undefined : sizeOf(missing, snapshot);
-    const result = this.#decide(candidate, snapshot);
+    const result = this.#decide(step);
     const refusal = size === undefined ? undefined : limitRangeRefusal(size.pod, snapshot.limitRanges);
     if (refusal === undefined || BEFORE_POD.includes(result.reason)) return { ...result, size };
     return { ...REFUSED, message: refusal, size };
@@ -235,11 +237,14 @@ export class NamespaceRun {
    * Decides whether a raise helps. A pod that fits needs no raise, so that nothing in the namespace prevents it; nor does it matter
    * where no raise helps.
    */
-  #decide(candidate: Candidate, snapshot: NamespaceSnapshot): PodVerdict {
+  #decide({ move, candidate, snapshot }: Step): PodVerdict {
     const fit = verdictOf(candidate, snapshot);
     if (!RAISABLE.includes(fit.verdict)) return fit;
     const { blocking } = fit;
-    const raise = { ...verdictOf(candidate, forRaise(snapshot)), blocking };
+    const byMargin = verdictOf(candidate, forRaise(snapshot));
+    // A refusal of the newer launcher has its size, for the keys that it lacks.
+    const isRefused = isForUpgrade(candidate, move.vmi) && isSame(keysOf(byMargin), keysOf(fit));
+    const raise = isRefused ? fit : { ...byMargin, blocking };
     const blocker = namespaceBlocker(snapshot, this.#surroundings.rules);
     if (blocker === undefined) return raise;
     return { ...blocker, message: `${blocker.message}; ${raise.message}`, blocking, by: [] };
@@ -307,7 +312,13 @@ function verdictOf(candidate: Candidate, snapshot: NamespaceSnapshot): PodVerdic
   return { verdict, reason, message, blocking, by: vmmrqs.map(vmmrqName) };
 }
 
-/** The snapshot for a raise: the functions raise by their own margin for a newer launcher, even if a user knows that it needs less. */
+const keysOf = ({ blocking }: PodVerdict): string[] =>
+  blocking.flatMap(({ quota, shortfalls }) => shortfalls.map(({ key }) => `${quota.uid} ${key}`));
+
+/**
+ * The snapshot for a raise: where no refusal says what a newer launcher needs, the functions raise by their own margin, even if a user knows
+ * that it needs less.
+ */
 function forRaise(snapshot: NamespaceSnapshot): NamespaceSnapshot {
   const { upgradeOverhead } = snapshot;
   const isLess = upgradeOverhead !== undefined && upgradeOverhead < UPGRADE_OVERHEAD;

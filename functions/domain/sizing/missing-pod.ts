@@ -82,7 +82,7 @@ export const sizeOf = ({ candidate, ...like }: MissingPod, snapshot: NamespaceSn
  * Whether the workload updater made the migration because of an upgrade: it marks the launcher as outdated first, by the image that its own
  * virt-controller gives to targets (facts/kubevirt.md §3.1). For a change of the VM it may have made it before the upgrade.
  */
-const isForUpgrade = ({ migration }: Candidate, vmi: VirtualMachineInstance): boolean =>
+export const isForUpgrade = ({ migration }: Candidate, vmi: VirtualMachineInstance): boolean =>
   migration.metadata.annotations?.[KUBEVIRT.workloadUpdate] !== undefined && !hasPendingChange(vmi);
 
 /** Size of the attachment pod that the target launcher needs later with hotplugged volumes; undefined: no pod follows this one. */
