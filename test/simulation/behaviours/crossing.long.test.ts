@@ -5,7 +5,6 @@ import { expectAsRecorded } from '../world/crossings.ts';
 /** Recordings of one of several ends: which of two controllers writes first decides. */
 const RACES = [
   'target-fails-after-arrival',
-  'rerunonfailure-target-away',
   'sync-controller-loses-lease',
   'sync-controller-loses-lease-vmim-deleted',
 ];

@@ -41,9 +41,8 @@ async function crashAndRunAgain(run: CrossRun, side: PairSide): Promise<void> {
   await run.until('the VM runs again', () => run.vmi(side)?.metadata.uid !== before && isUp(run.vm(side)));
 }
 
-/** The same, where virt-handler ends the migration in the VMI before that is gone, so that KubeVirt removes the VMIM. */
-async function crashKept(run: CrossRun, side: PairSide): Promise<void> {
-  const { admin, namespace } = side;
+/** Keeps the VMI until the work is done: KubeVirt deletes it meanwhile. */
+async function keepingVmi({ admin, namespace }: PairSide, work: () => Promise<void>): Promise<void> {
   const at = { namespace, name: NAME };
   const keep = async (isKept: boolean): Promise<void> => {
     const { finalizers = [], resourceVersion } = (await admin.get(FULL_VMIS, at)).object.metadata;
@@ -56,14 +55,23 @@ async function crashKept(run: CrossRun, side: PairSide): Promise<void> {
       return keep(isKept);
     });
   };
-  const before = run.vmi(side)?.metadata.uid;
   await keep(true);
-  await crash(run, side);
-  await run.untilFailed(side, 'send');
-  await run.until('only this keeps the VMI', () => (run.vmi(side)?.metadata.finalizers ?? []).length < 3);
+  await work();
   await keep(false);
+}
+
+/** The same, where virt-handler ends the migration in the VMI before that is gone, so that KubeVirt removes the VMIM. */
+async function crashKept(run: CrossRun, side: PairSide): Promise<void> {
+  const before = run.vmi(side)?.metadata.uid;
+  await keepingVmi(side, async () => {
+    await crash(run, side);
+    await run.untilFailed(side, 'send');
+    // KubeVirt frees a VMIM only while a VMI names it.
+    await run.until('the VMIM is free', () => run.migration(side, 'send')?.metadata.finalizers === undefined);
+    await run.until('only this keeps the VMI', () => (run.vmi(side)?.metadata.finalizers ?? []).length < 3);
+  });
   await run.until('the VM runs again', () => run.vmi(side)?.metadata.uid !== before && isUp(run.vm(side)));
-  await run.untilGone(side, 'send');
+  await removeMigrations(run, side, ['send']);
 }
 
 const untilDown = (run: CrossRun, side: PairSide): Promise<void> =>
@@ -77,8 +85,8 @@ const untilGoneBy = (run: CrossRun, side: PairSide): Promise<void> =>
   run.until('no VMIM is left', () => !run.hasMigrations(side));
 
 /** KubeVirt deletes a VMIM when it sees its VMI gone; it may not see that before the next VMI is there. */
-async function removeMigrations(run: CrossRun, side: PairSide): Promise<void> {
-  for (const name of ['receive', 'local'])
+async function removeMigrations(run: CrossRun, side: PairSide, names = ['receive', 'local']): Promise<void> {
+  for (const name of names)
     if (run.migration(side, name) !== undefined) await ignoreNotFound(run.deleteMigration(side, name));
   await untilGoneBy(run, side);
 }
