@@ -129,6 +129,14 @@ describe('parseQuantity', () => {
     },
   );
 
+  test('a text of more than a hundred characters is no quantity: its value could take minutes', () => {
+    expect(parseQuantity('9'.repeat(100))).toBe((10n ** 100n - 1n) * NANO);
+    for (const text of ['9'.repeat(101), `0.${'0'.repeat(99)}`, '9'.repeat(200_000)]) {
+      expect(() => parseQuantity(text)).toThrow(MalformedQuantity);
+      expect(isHardQuantity(text)).toBe(false);
+    }
+  });
+
   test.each([
     ...['', '1.1.M', '1+1.0M', '0.1mi', '0.1am', 'aoeu', '.5i', '1i', '-3.01i', '-3.01e-', ' 1', '1 '],
     ...['.', '-', '+-1', '1e', '1 Gi', '1gi', '1K', '0x10', '1,5', 'NaN', 'Infinity', '1e3k', '1_000', '１'],
