@@ -25,7 +25,7 @@ const BINARY: Readonly<Record<string, bigint>> = Object.fromEntries(
 
 const MAX_EXPONENT = 1_000n;
 
-/** Up to a hundred characters: a VM of a remote cluster may have megabytes of digits, whose value takes minutes. Kubernetes stores up to thirty. */
+/** Matches up to a hundred characters: a VM of a remote cluster may have megabytes of digits, whose value takes minutes. Kubernetes stores up to thirty. */
 const FORM = /^(?=.{1,100}$)([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:([eE])([+-]?\d{1,18})|([numkMGTPE]|[KMGTPE]i)?)$/;
 
 /** Thrown for a text that is no quantity by Kubernetes' grammar (apimachinery, resource.ParseQuantity). */

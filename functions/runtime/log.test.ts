@@ -5,6 +5,16 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
+test('a line has no character that hides or turns its rest', () => {
+  const lines: string[] = [];
+  jest.spyOn(process.stdout, 'write').mockImplementation((line) => lines.push(String(line)) > 0);
+  newLog('info', {})('info', 'for \u202E\u009B8mvms', { about: ['\u0085\u{E0041}', 7] });
+  expect(lines.join('')).toMatch(/^[ -~]+\n$/);
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+    ...{ message: 'for \u202E\u009B8mvms', about: ['\u0085\u{E0041}', 7] },
+  });
+});
+
 test('a line has each text of its fields in at most 2,000 characters', () => {
   const lines: string[] = [];
   jest.spyOn(process.stdout, 'write').mockImplementation((line) => lines.push(String(line)) > 0);
