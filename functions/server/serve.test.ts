@@ -40,6 +40,38 @@ test.each([
   await closed(socket);
 });
 
+test.each([
+  ['refuses', 404],
+  ['ignores', 200],
+])('a body that the listener %s ends its connection with the answer', async (_what, status) => {
+  const { port } = await start({
+    listener: (_, response) => void response.writeHead(status).end(),
+    requestMs: 60_000,
+  });
+  const socket = connect(port, '127.0.0.1');
+  const more = Buffer.alloc(1024 * 1024);
+  const write = (): void => {
+    while (!socket.destroyed && socket.write(more));
+  };
+  socket.on('drain', write);
+  const ended = closed(socket);
+  socket.write(`POST /x HTTP/1.1\r\nhost: x\r\ncontent-length: ${String(2 ** 40)}\r\n\r\n`);
+  write();
+  await ended;
+  // What the system's buffers hold, and no more.
+  expect(socket.bytesWritten).toBeLessThan(64 * 1024 * 1024);
+});
+
+test('a request without a body keeps its connection', async () => {
+  const { port } = await start({ listener: (_, response) => void response.writeHead(404).end() });
+  const socket = connect(port, '127.0.0.1');
+  for (let asked = 0; asked < 2; asked += 1) {
+    socket.write('GET /x HTTP/1.1\r\nhost: x\r\n\r\n');
+    expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 404 /);
+  }
+  socket.destroy();
+});
+
 test('a port in use: rejects', async () => {
   const { port } = await start();
   await expect(serve({ listener: () => undefined, port, requestMs: 500 })).rejects.toMatchObject({

@@ -1,4 +1,10 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import { boundConnections } from './connections.ts';
 import { drainable } from './drain.ts';
@@ -54,6 +60,7 @@ export async function serve({ listener, port, requestMs, drainMs, tls }: ServerO
   const server = tls === undefined ? createServer(TIMEOUTS, listener) : newTlsServer(listener, tls);
   const close = drainable(server, drainMs);
   boundConnections(server);
+  server.prependListener('request', closeIfUnread);
   server.requestTimeout = requestMs;
   return {
     port: await listening(server, port),
@@ -62,6 +69,16 @@ export async function serve({ listener, port, requestMs, drainMs, tls }: ServerO
       if (tls !== undefined) (server as TlsServer).setSecureContext({ ...trustOf(tls), cert, key });
     },
   };
+}
+
+/**
+ * Closes the connection after an answer to a body that nothing has begun to read: Node would read it at the speed of its sender for as long as
+ * a request may take.
+ */
+function closeIfUnread(request: IncomingMessage, response: ServerResponse): void {
+  response.prependOnceListener('finish', () => {
+    if (!request.complete && request.readableFlowing === null) request.socket.destroySoon();
+  });
 }
 
 const newTlsServer = (listener: RequestListener, tls: TlsServing): TlsServer =>

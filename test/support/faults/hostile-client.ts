@@ -23,12 +23,15 @@ interface Shape {
   readonly body?: string;
   /** The body is not ended. */
   readonly isUnfinished?: boolean;
+  /** The body is sent again and again, as long as the connection is open. */
+  readonly isEndless?: boolean;
   /** A new connection for each request. */
   readonly isNew?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 const POST = { method: 'POST', path: '/review' } as const;
+const ELSEWHERE = { method: 'POST', path: '/elsewhere', isEndless: true, body: 'x'.repeat(MIB) } as const;
 const LETTER = { method: 'POST', path: '/dead-letter', headers: { 'ce-type': 'x'.repeat(8_000) } } as const;
 
 /** What any pod may send to the port for reviews. */
@@ -38,6 +41,7 @@ export const TO_REVIEWS = {
   'reviews with many values': { ...POST, body: reviewOf(`{"metadata":{},"x":[${'{},'.repeat(149_000)}{}]}`) },
   'reviews of 7 MiB': { ...POST, body: reviewOf(`{"metadata":{"x":"${'x'.repeat(7 * MIB)}"}}`) },
   'reviews on new connections': { ...POST, isNew: true, body: reviewOf('{"metadata":{}}') },
+  'endless bodies to no path of reviews': ELSEWHERE,
   'unfinished reviews': { ...POST, isUnfinished: true, body: 'x'.repeat(200 * 1024) },
 } as const satisfies Record<string, Shape>;
 
@@ -47,6 +51,7 @@ export const TO_HEALTH = {
   views: { path: '/view?namespace=hostile' },
   maintenances: { path: '/maintenance?kind=Upgrade' },
   readiness: { path: '/health/readiness' },
+  'endless bodies to no path of health': ELSEWHERE,
   'dead letters': LETTER,
   'dead letters of 8 MiB': { ...LETTER, body: 'x'.repeat(8 * MIB) },
 } as const satisfies Record<string, Shape>;
@@ -68,6 +73,8 @@ export const TO_FUNCTIONS = {
   'events with many values': { ...EVENT, body: `[${'{},'.repeat(85_000)}{}]` },
   'events of 8 MiB': { ...EVENT, body: 'x'.repeat(8 * MIB) },
   'unfinished events': { ...EVENT, isUnfinished: true, body: 'x'.repeat(250 * 1024) },
+  'endless bodies to no path of a function': ELSEWHERE,
+  'endless bodies to a probe': { ...ELSEWHERE, path: '/health/liveness' },
   'no events': { method: 'POST', path: '/', body: '{}' },
 } as const satisfies Record<string, Shape>;
 
@@ -80,8 +87,10 @@ async function attack(port: number, name: string, { connections, perSecond }: At
   const options = { keepAlive: shape.isNew !== true, maxSockets: connections, localAddress: LOCAL };
   const agent = isTls ? new Agent({ ...options, rejectUnauthorized: false }) : new HttpAgent(options);
   const start = isTls ? httpsRequest : httpRequest;
-  const send = async ({ method = 'GET', path, body, isUnfinished, headers = {} }: Shape): Promise<void> => {
-    const length = body === undefined ? 0 : Buffer.byteLength(body) + (isUnfinished === true ? 1 : 0);
+  const send = async ({ method = 'GET', path, body, headers = {}, ...more }: Shape): Promise<void> => {
+    const { isUnfinished = false, isEndless = false } = more;
+    const whole = body === undefined ? 0 : Buffer.byteLength(body) + (isUnfinished ? 1 : 0);
+    const length = isEndless ? 2 ** 40 : whole;
     const request = start({
       ...{ host: '127.0.0.1', port, method, path, agent },
       headers: { ...headers, 'content-type': 'application/json', 'content-length': length },
@@ -90,7 +99,11 @@ async function attack(port: number, name: string, { connections, perSecond }: At
       request.on('error', () => resolve()).on('close', resolve);
     });
     request.on('response', (response) => response.resume());
-    if (isUnfinished === true) request.write(body);
+    const writeOn = (): void => {
+      while (!request.destroyed && request.write(body));
+    };
+    if (isEndless) request.on('drain', writeOn).on('socket', writeOn);
+    else if (isUnfinished) request.write(body);
     else request.end(body);
     await closed;
   };
