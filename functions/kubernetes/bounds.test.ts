@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { ValueCounter } from './bounds.ts';
 import { SharedMemory } from './budget.ts';
+import { Busy } from './errors.ts';
 
 const MAX = { values: 1_000_000, depth: 1_000 };
 
@@ -46,14 +47,14 @@ describe('ValueCounter', () => {
 });
 
 describe('SharedMemory', () => {
-  test('refuses a server that has more than an equal part, and no other', () => {
+  test('refuses a tenant that has more than an equal part, and no other', () => {
     const memory = new SharedMemory(100);
     const [large, small] = [memory.newBudget(), memory.newBudget()];
     large.take(90);
     small.take(20);
-    expect(() => large.take(1)).toThrow('too much memory');
+    expect(() => large.take(1)).toThrow(Busy);
     small.take(30);
-    expect(() => small.take(1)).toThrow('too much memory');
+    expect(() => small.take(1)).toThrow(Busy);
     large.free(90);
     small.take(50);
     expect(memory.total).toBe(100);

@@ -69,6 +69,9 @@ export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
 
+/** The process has no memory for the answer now, which says nothing about the server. Unknown whether a write took effect. */
+export class Busy extends Unreachable {}
+
 /** The list is larger than one of our processes may hold in memory. */
 export class TooMuch extends Error {
   override readonly name = 'TooMuch';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { SharedMemory } from '../../kubernetes/budget.ts';
+import { SharedMemory, type TenantBudget } from '../../kubernetes/budget.ts';
 import type { ApiServer } from '../../kubernetes/cluster.ts';
-import { ApiError, Unreachable } from '../../kubernetes/errors.ts';
+import { ApiError, Busy, Unreachable } from '../../kubernetes/errors.ts';
 import { BoundedCluster } from './bounded-cluster.ts';
 
 interface Asked {
@@ -15,15 +15,18 @@ interface Asked {
   readonly waits: number[];
 }
 
-function aCluster(answer: () => Promise<string>): Asked {
+function aCluster(
+  answer: () => Promise<string>,
+  budget: TenantBudget = new SharedMemory(100).newBudget(),
+): Asked {
   let [now, sent] = [0, 0];
   const [failures, waits]: [unknown[], number[]] = [[], []];
-  const budget = new SharedMemory(100).newBudget();
   const clock = {
     elapsed: () => now,
     now: () => new Date(0),
     after: (ms: number, work: () => void) => {
       waits.push(ms);
+      now += ms;
       setImmediate(work);
       return () => undefined;
     },
@@ -95,6 +98,32 @@ describe('BoundedCluster', () => {
     const asked = await Promise.allSettled(Array.from({ length: 20 }, () => cluster.version()));
     expect(asked.filter(({ status }) => status === 'rejected')).toHaveLength(20);
     expect(sent()).toBe(1);
+  });
+
+  test('no memory for an answer is no failure of the server: it gets no rest', async () => {
+    const { cluster, sent, failures } = aCluster(() => Promise.reject(new Busy('too much')));
+    for (let asked = 0; asked < 3; asked += 1) expect(await failed(cluster)).toBeInstanceOf(Busy);
+    expect([sent(), failures]).toEqual([3, []]);
+  });
+
+  test('a server waits for what the other servers of its tenant have spent, and no other one does', async () => {
+    const budget = new SharedMemory(100).newBudget();
+    const [hostile, other] = [0, 1].map(() => aCluster(() => Promise.resolve('v1'), budget));
+    const foreign = aCluster(() => Promise.resolve('v1'));
+    hostile?.spend(100);
+    await Promise.all([other?.cluster.version(), foreign.cluster.version()]);
+    expect([other?.waits, foreign.waits]).toEqual([[400], []]);
+  });
+
+  test('the servers of one tenant answer twelve requests at once', async () => {
+    const budget = new SharedMemory(100).newBudget();
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const servers = Array.from({ length: 20 }, () => aCluster(() => promise, budget));
+    const answers = Promise.all(servers.map(({ cluster }) => cluster.version()));
+    await new Promise((next) => setImmediate(next));
+    expect(servers.map(({ sent }) => sent()).filter((sent) => sent > 0)).toHaveLength(12);
+    resolve('v1');
+    await answers;
   });
 
   test('a server whose answers keep the process busy waits four times as long', async () => {

@@ -1,5 +1,5 @@
 import type { KubernetesObject } from '../../domain/objects.ts';
-import type { ServerBudget } from '../../kubernetes/budget.ts';
+import type { TenantBudget } from '../../kubernetes/budget.ts';
 import type {
   Address,
   ApiServer,
@@ -16,7 +16,7 @@ import type {
   WatchFrom,
   WriteOptions,
 } from '../../kubernetes/cluster.ts';
-import { ApiError, TooMuch, Unreachable } from '../../kubernetes/errors.ts';
+import { ApiError, Busy, TooMuch, Unreachable } from '../../kubernetes/errors.ts';
 import { pause, type Clock } from '../../runtime/clock.ts';
 import { Turns } from '../../runtime/turns.ts';
 
@@ -27,13 +27,12 @@ const CANNOT_BE_REACHED = 'the API server cannot be reached';
 const MAX_REQUESTS = 4;
 /** Milliseconds for which a server gets no request after a failure; twice as long after each further one. */
 const REST_MS = { first: 1_000, max: 30_000 };
-/** A server waits so many times as long as its answers kept the process from other work. */
-const WAIT_FACTOR = 4;
 /** A shorter wait is none. */
 const MIN_WAIT_MS = 20;
 
 export interface BoundedClusterOptions {
-  readonly budget: ServerBudget;
+  /** The budget of all servers of the tenant. */
+  readonly budget: TenantBudget;
   readonly clock: Clock;
   /** The callback for each failure, with its details. */
   readonly onFailure: (error: unknown) => void;
@@ -53,8 +52,6 @@ export class BoundedCluster implements ApiServer {
   #restMs = 0;
   /** Elapsed milliseconds. */
   #restsUntil = 0;
-  #waitsUntil = 0;
-  #spentMs = 0;
 
   constructor(client: ApiServer, options: BoundedClusterOptions) {
     this.#client = client;
@@ -141,9 +138,11 @@ export class BoundedCluster implements ApiServer {
     this.#expectNoRest();
     const end = await (this.#isAnswering ? this.#requests : this.#trials).next();
     try {
-      await this.#wait();
-      this.#expectNoRest();
-      const answer = await request();
+      const answer = await this.#options.budget.requests.run(async () => {
+        await this.#wait();
+        this.#expectNoRest();
+        return request();
+      });
       this.#restMs = 0;
       this.#isAnswering = true;
       return answer;
@@ -160,16 +159,15 @@ export class BoundedCluster implements ApiServer {
 
   async #wait(signal?: AbortSignal): Promise<void> {
     const { budget, clock } = this.#options;
-    const now = clock.elapsed();
-    this.#waitsUntil = Math.max(this.#waitsUntil, now) + WAIT_FACTOR * (budget.spentMs - this.#spentMs);
-    this.#spentMs = budget.spentMs;
-    const ms = this.#waitsUntil - now;
-    if (ms >= MIN_WAIT_MS) await pause(clock, ms, signal);
+    const isOver = (ms: number): boolean => ms < MIN_WAIT_MS || signal?.aborted === true;
+    // Meanwhile other answers to the tenant may have spent more.
+    for (let ms = budget.waitMs(clock.elapsed()); !isOver(ms); ms = budget.waitMs(clock.elapsed()))
+      await pause(clock, ms, signal);
   }
 
   /** Returns the error to show. */
   #failed(error: unknown): unknown {
-    if (error instanceof Resting) return error;
+    if (error instanceof Resting || error instanceof Busy) return error;
     if (error instanceof ApiError || error instanceof TooMuch) {
       this.#restMs = 0;
       return error;

@@ -3,10 +3,11 @@ import { aHost, aProvider } from '../../../test/support/builders/live.ts';
 import { metadata } from '../../../test/support/builders/object.ts';
 import type { Provider } from '../../domain/live/forklift.ts';
 import type { ApiServer, Cluster } from '../../kubernetes/cluster.ts';
-import { ApiError, Unreachable } from '../../kubernetes/errors.ts';
+import { ApiError, Busy, Unreachable } from '../../kubernetes/errors.ts';
 import type { Secret } from '../../kubernetes/live-resources.ts';
 import type { Remote } from './remote.ts';
 import { identifyCluster, readProvider } from './providers.ts';
+import { orUnknown } from './unknown-cluster.ts';
 
 const URL_OF = 'https://source.example.com:6443';
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -52,7 +53,8 @@ describe('readProvider', () => {
   test('the token goes to the URL that Provider and Secret agree about', async () => {
     const { read, remotes } = await asked(aProvider(), aSecret({ 'ca.crt': 'PEM' }));
     expect(read?.cluster).toBeDefined();
-    expect(remotes).toEqual([{ url: URL_OF, token: 'the token', ca: 'PEM', isInsecure: false }]);
+    const tenant = aProvider().metadata.namespace;
+    expect(remotes).toEqual([{ url: URL_OF, token: 'the token', ca: 'PEM', isInsecure: false, tenant }]);
   });
 
   test('the hub’s own cluster needs no Secret', async () => {
@@ -100,5 +102,10 @@ describe('ask', () => {
     ['no answer', new Unreachable('no answer'), 'unreachable'],
   ])('%s', async (_, error, kind) => {
     expect((await identifyCluster(failing(error))).answer).toMatchObject({ kind });
+  });
+
+  test('a lack of memory here says nothing of the server: the event comes again', async () => {
+    await expect(identifyCluster(failing(new Busy('too much')))).rejects.toThrow(Busy);
+    await expect(orUnknown('source', Promise.reject(new Busy('too much')))).rejects.toThrow(Busy);
   });
 });

@@ -2,7 +2,7 @@ import type { NamedReference, Provider } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import { named } from '../../domain/live/reference.ts';
 import type { ApiServer, Cluster, Reader } from '../../kubernetes/cluster.ts';
-import { ApiError, describeError } from '../../kubernetes/errors.ts';
+import { ApiError, Busy, describeError } from '../../kubernetes/errors.ts';
 import { PROVIDERS, SECRETS, type Secret } from '../../kubernetes/live-resources.ts';
 import { NAMESPACES } from '../../kubernetes/resources.ts';
 import { getOrUndefined, unlessForbidden } from './get.ts';
@@ -74,7 +74,11 @@ const secretViewOf = (secret: Secret): NonNullable<ProviderView['secret']> => ({
   isInsecure: textOf(secret, 'insecureSkipVerify') === 'true',
 });
 
-function clusterOf({ spec }: Provider, secret: Secret | undefined, { hub, remotes }: Reach): ApiServer {
+function clusterOf(
+  { spec, metadata }: Provider,
+  secret: Secret | undefined,
+  { hub, remotes }: Reach,
+): ApiServer {
   if (secret === undefined) return hub;
   return remotes.at({
     url: spec.url ?? '',
@@ -82,6 +86,7 @@ function clusterOf({ spec }: Provider, secret: Secret | undefined, { hub, remote
     // Forklift's older Secrets have `cacert`.
     ca: textOf(secret, 'ca.crt') ?? textOf(secret, 'cacert'),
     isInsecure: textOf(secret, 'insecureSkipVerify') === 'true',
+    tenant: metadata.namespace ?? '',
   });
 }
 
@@ -89,13 +94,14 @@ export type ClusterIdentity =
   | { readonly answer: { readonly kind: 'ok' }; readonly id: string }
   | { readonly answer: Exclude<Answer, { readonly kind: 'ok' }> };
 
-/** Reads the id of the API server's cluster. Never rejects. */
+/** Reads the id of the API server's cluster. Rejects only with Busy: nothing is known then, and the caller is to try again. */
 export async function identifyCluster(cluster: Cluster): Promise<ClusterIdentity> {
   try {
     const { object } = await cluster.get(NAMESPACES, { name: 'kube-system' });
     const { uid } = object.metadata;
     return ID.test(uid) ? { answer: { kind: 'ok' }, id: uid } : { answer: { kind: 'unreachable' } };
   } catch (error) {
+    if (error instanceof Busy) throw error;
     const kind = error instanceof ApiError ? KIND_OF[error.code] : undefined;
     return kind === undefined
       ? { answer: { kind: 'unreachable' } }

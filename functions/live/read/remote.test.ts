@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startHostileServer, WAYS, type HostileServer } from '../../../test/support/live/hostile.ts';
 import { metadata } from '../../../test/support/builders/object.ts';
@@ -121,6 +123,62 @@ test('no request leaves for an address of this machine', async () => {
     expect([host, failure?.message]).toEqual([host, 'the API server cannot be reached']);
     expect(logged.at(-1)).toContain('address of this machine');
   }
+});
+
+test('an address is checked again before each connection: another pod may have it by then', async () => {
+  const newServer = createServer().listen(0, '127.0.0.1');
+  await once(newServer, 'listening');
+  let connections = 0;
+  newServer.on('connection', (socket) => {
+    connections += 1;
+    socket.destroy();
+  });
+  let isRefused = false;
+  let now = 0;
+  const cluster = new Remotes({
+    ...{ allowLoopback: true, maxKeptBytes: MIB, memoryBytes: MIB, log: () => undefined },
+    clock: { ...systemClock, elapsed: () => (now += 60_000) },
+    isRefused: () => Promise.resolve(isRefused),
+  }).at({
+    ...server.remote('good'),
+    url: `https://127.0.0.1:${String((newServer.address() as AddressInfo).port)}`,
+  });
+  const ask = (): Promise<unknown> => failureOf(cluster.get(VIRTUAL_MACHINES, AT));
+  await ask();
+  expect(connections).toBe(1);
+  isRefused = true;
+  await ask();
+  newServer.close();
+  expect(connections).toBe(1);
+});
+
+describe('the Providers of one namespace', () => {
+  const waits: number[] = [];
+  const newRemotes = (): Remotes =>
+    new Remotes({
+      ...{ allowLoopback: true, maxKeptBytes: 48 * MIB, memoryBytes: 48 * MIB, log: () => undefined },
+      isRefused: () => Promise.resolve(false),
+      clock: { ...systemClock, after: (ms, work) => systemClock.after(Math.min(ms, waits.push(ms)), work) },
+    });
+
+  test('take no client of another namespace', () => {
+    const remotes = newRemotes();
+    const good = remotes.at(server.remote('good'));
+    for (let index = 0; index < 300; index += 1)
+      remotes.at({ ...server.remote('good'), tenant: 'hostile', token: String(index) });
+    expect(remotes.at(server.remote('good'))).toBe(good);
+  });
+
+  test('wait for each other’s time, whatever their tokens are, and nobody else does', async () => {
+    const remotes = newRemotes();
+    const read = (tenant: string, token: string): Promise<unknown> =>
+      remotes.at({ ...server.remote('heavy'), tenant, token }).get(VIRTUAL_MACHINES, AT);
+    await read('hostile', 'one');
+    await read('tenant', 'one');
+    expect(waits).toEqual([]);
+    await read('hostile', 'two');
+    expect(waits.length).toBeGreaterThan(0);
+  });
 });
 
 test.each(['https://192.0.2.7', 'https://localhost'])(

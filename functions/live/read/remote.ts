@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
-import type { RequestOptions } from 'node:https';
+import { Agent, type AgentOptions } from 'node:https';
 import { isIP } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { FIELD_MANAGER } from '../../domain/names.ts';
 import { Client } from '../../kubernetes/api-client.ts';
 import type { Bounds } from '../../kubernetes/bounds.ts';
-import { SharedMemory } from '../../kubernetes/budget.ts';
+import { SharedMemory, type TenantBudget } from '../../kubernetes/budget.ts';
 import type { ApiServer } from '../../kubernetes/cluster.ts';
-import { describeError, Unreachable } from '../../kubernetes/errors.ts';
+import { describeError } from '../../kubernetes/errors.ts';
 import { Transport } from '../../kubernetes/transport.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Log } from '../../runtime/log.ts';
@@ -22,6 +23,8 @@ export interface Remote {
   readonly ca: string | undefined;
   /** Whether the certificate is not checked. */
   readonly isInsecure: boolean;
+  /** The Provider's namespace: all servers of one share a budget. */
+  readonly tenant: string;
 }
 
 export interface RemotesOptions {
@@ -53,13 +56,20 @@ const BOUNDS: Omit<Bounds, 'budget'> = {
   isNamedByTenant: true,
 };
 
+const MAX_TENANTS = 100;
 const MAX_REMOTES = 100;
 
-/** Clients by their connection and token, so that connections are kept from one event to the next. Another token is another client. */
+interface Tenant {
+  readonly budget: TenantBudget;
+  /** Clients by their connection and token. Another token is another client. */
+  readonly clients: Map<string, ApiServer>;
+}
+
+/** Clients, so that connections are kept from one event to the next. No tenant takes the time, the memory or the clients of another one. */
 export class Remotes {
   readonly #options: RemotesOptions;
   readonly #memory: SharedMemory;
-  readonly #known = new Map<string, ApiServer>();
+  readonly #tenants = new Map<string, Tenant>();
 
   constructor(options: RemotesOptions) {
     this.#options = options;
@@ -71,14 +81,10 @@ export class Remotes {
   }
 
   at(remote: Remote): ApiServer {
+    const newTenant = (): Tenant => ({ budget: this.#memory.newBudget(), clients: new Map() });
+    const { budget, clients } = used(this.#tenants, remote.tenant, MAX_TENANTS, newTenant);
     const key = createHash('sha256').update(JSON.stringify(remote)).digest('hex');
-    const client = this.#known.get(key) ?? this.#connect(remote);
-    const [oldest = ''] = this.#known.keys();
-    // The one that was used last is the last one of the map.
-    this.#known.delete(key);
-    if (this.#known.size >= MAX_REMOTES) this.#known.delete(oldest);
-    this.#known.set(key, client);
-    return client;
+    return used(clients, key, MAX_REMOTES, () => this.#connect(remote, budget));
   }
 
   readonly #isRefused: IsRefused = async (written) => {
@@ -88,32 +94,17 @@ export class Remotes {
   };
 
   /** Creates the client; connections are kept. A redirect is an error, so the token goes to this address only. */
-  #connect({ url, token, ca, isInsecure }: Remote): ApiServer {
+  #connect({ url, token, ca, isInsecure }: Remote, budget: TenantBudget): ApiServer {
     const { maxKeptBytes, clock, log } = this.#options;
     const server = new URL(url);
-    const credentials: RequestOptions = {
-      headers: { authorization: `Bearer ${token}` },
+    const agent = new OthersAgent(this.#isRefused, {
+      keepAlive: true,
       ...(ca === undefined ? {} : { ca }),
       ...(isInsecure ? { rejectUnauthorized: false } : {}),
       lookup: lookupOthers(this.#isRefused),
-    };
-    // An address is looked up nowhere, so it is checked before the first request.
-    let isChecked = false;
-    const expectOther = async (): Promise<void> => {
-      const address = server.hostname.replace(/^\[|\]$/g, '');
-      if (isIP(address) !== 0 && !isChecked && (await this.#isRefused(address)))
-        throw new Unreachable('no request is sent', { cause: refused(server.hostname) });
-      isChecked = true;
-    };
-    const budget = this.#memory.newBudget();
-    const access = {
-      server,
-      credentials: async () => {
-        await expectOther();
-        return credentials;
-      },
-      bounds: { ...BOUNDS, budget },
-    };
+    });
+    const credentials = { headers: { authorization: `Bearer ${token}` }, agent };
+    const access = { server, credentials: () => Promise.resolve(credentials), bounds: { ...BOUNDS, budget } };
     const client = new Client(new Transport(access, FIELD_MANAGER), FIELD_MANAGER, maxKeptBytes);
     const onFailure = (error: unknown): void =>
       log('warn', 'no answer from the API server of a Provider', {
@@ -121,6 +112,39 @@ export class Remotes {
         error: describeError(error),
       });
     return new BoundedCluster(client, { budget, clock, onFailure });
+  }
+}
+
+/** Returns the value of the key, which is then the last of the map. The first, which was used least recently, is forgotten beyond `max`. */
+function used<T>(map: Map<string, T>, key: string, max: number, make: () => T): T {
+  const value = map.get(key) ?? make();
+  map.delete(key);
+  const [first = ''] = map.keys();
+  if (map.size >= max) map.delete(first);
+  map.set(key, value);
+  return value;
+}
+
+/** Connects to no address that is refused. An address is looked up nowhere; each connection is checked, because a pod may get it meanwhile. */
+class OthersAgent extends Agent {
+  readonly #isRefused: IsRefused;
+
+  constructor(isRefused: IsRefused, options: AgentOptions) {
+    super(options);
+    this.#isRefused = isRefused;
+  }
+
+  override createConnection(...[options, callback]: Parameters<Agent['createConnection']>): undefined {
+    const host = options.host ?? '';
+    const expectOther = async (): Promise<void> => {
+      if (isIP(host) !== 0 && (await this.#isRefused(host))) throw refused(host);
+    };
+    // Node sends the error to the request.
+    const answer = callback as (error: Error | null, socket?: Duplex | null) => void;
+    expectOther().then(
+      () => answer(null, super.createConnection(options)),
+      (error: unknown) => answer(error as Error),
+    );
   }
 }
 

@@ -1,4 +1,4 @@
-import { describeError } from '../../kubernetes/errors.ts';
+import { Busy, describeError } from '../../kubernetes/errors.ts';
 
 /** The error of a cluster that refused something, or broke off: nothing can be concluded about the plan. */
 export class UnknownCluster extends Error {
@@ -11,8 +11,8 @@ export class UnknownCluster extends Error {
   }
 }
 
-/** Rejects with UnknownCluster instead. */
+/** Rejects with UnknownCluster instead, but where this process is busy: then the caller is to try again. */
 export const orUnknown = async <T>(side: 'source' | 'destination', read: Promise<T>): Promise<T> =>
   read.catch((error: unknown) => {
-    throw new UnknownCluster(side, error);
+    throw error instanceof Busy ? error : new UnknownCluster(side, error);
   });

@@ -14,9 +14,10 @@ const MIB = 1024 * 1024;
 const CHECKS = 30;
 const AT = { namespace: 'vms', name: 'web' };
 const [good = '', hostile = '', memory = '', providers = '', ...ways] = process.argv.slice(2);
+/** All of one tenant. */
 const hostileAt = (way: string, token: string): Remote => {
   const remote = JSON.parse(hostile) as Remote;
-  return { ...remote, url: new URL(`/${way}`, remote.url).href, token };
+  return { ...remote, url: new URL(`/${way}`, remote.url).href, token, tenant: 'hostile' };
 };
 const remotes = new Remotes({
   ...{ allowLoopback: true, clock: systemClock, log: () => undefined },

@@ -41,6 +41,7 @@ export async function startHostileServer(): Promise<HostileServer> {
       token: 'token',
       ca,
       isInsecure: false,
+      tenant: 'tenant',
     }),
     stop: async () => {
       await worker.terminate();
