@@ -21,6 +21,15 @@ describe('toLiveRequest', () => {
     });
   });
 
+  test.each([
+    ['Migration', false],
+    ['Plan', true],
+    ['Provider', true],
+  ])('an add of a %s only says that it has changed: %s', (kind, isChange) => {
+    const { isChange: said } = toLiveRequest(event('dev.knative.apiserver.ref.add', { ...ABOUT, kind }));
+    expect(said).toBe(isChange);
+  });
+
   test.each<[string, unknown, readonly object[]]>([
     ['those of the watcher', [MOVE], [MOVE]],
     ['none with a name that leads elsewhere', [{ ...MOVE, name: '../secrets' }], []],

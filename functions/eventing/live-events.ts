@@ -14,7 +14,7 @@ export interface LiveRequest {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
-  /** The event only says that an object has changed, which `live` may have done itself. */
+  /** The event only says that an object is there or has changed, which `live` may have done itself. */
   readonly isChange: boolean;
   /** The Migrations that go on by it, as the watcher of the clusters knows them; none: `live` looks for them. */
   readonly runs: readonly (Required<NamedReference> & { readonly uid: string })[];
@@ -77,7 +77,7 @@ export function toLiveRequest({ type, id, data, ...attributes }: CloudEvent<unkn
       type,
       id,
       ...parsed(reference, attributes, `event ${type}`),
-      isChange: type !== REFERENCE_EVENT.add,
+      isChange: type !== REFERENCE_EVENT.add || attributes['kind'] !== FORKLIFT_KIND.migration.kind,
       ...watchedIn(data, type, attributes['mtqcluster']),
     };
   throw new BadEvent(`live does not handle ${type}`);

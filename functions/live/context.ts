@@ -1,5 +1,7 @@
+import type { NamedReference } from '../domain/live/forklift.ts';
 import type { PostedEvent } from '../eventing/posted-event.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { KeyedSerializer } from '../runtime/keyed-serializer.ts';
 import type { Log } from '../runtime/log.ts';
 import type { Reach } from './read/remote.ts';
 
@@ -13,4 +15,6 @@ export interface LiveContext extends Reach {
   readonly maxVmsInFlight: number;
   /** Whether the watcher of the clusters has posted an event that is handled now, so that it runs. */
   readonly isWatched?: boolean;
+  /** The checks of Plans and of what they name; left out: each begins at once. */
+  readonly checks?: KeyedSerializer<readonly Required<NamedReference>[]>;
 }

@@ -25,7 +25,8 @@ export { Remotes } from './read/remote.ts';
  * `live` as a Knative function. It answers with `live.progressed` if more of a Migration is due at once, else with nothing. 400: it cannot
  * use the event; 503: the hub did not answer, so the Broker sends the event again.
  */
-export function newLiveFunction(context: LiveContext): Handle {
+export function newLiveFunction(reach: LiveContext): Handle {
+  const context = { ...reach, checks: new KeyedSerializer<readonly MigrationAt[]>(reach.clock, MAX_WAIT_MS) };
   const runs = new Migrations(context);
   return async function handle(_context, event) {
     try {

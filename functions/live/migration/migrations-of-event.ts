@@ -49,12 +49,40 @@ export async function migrationsOfEvent(
 ): Promise<readonly MigrationAt[]> {
   const { kind } = request;
   if (kind === FORKLIFT_KIND.migration.kind) return afterMigrationEvent(request, context);
-  if (kind === FORKLIFT_KIND.plan.kind) return afterPlanEvent(request, context);
+  if (kind === FORKLIFT_KIND.plan.kind)
+    return oneAtATime(request, context, () => afterPlanEvent(request, context));
   const referred = REFERRED.find(({ type }) => type.kind === kind);
-  if (referred !== undefined) return afterReferredEvent(request, referred, context);
+  if (referred !== undefined)
+    return oneAtATime(request, context, () => afterReferredEvent(request, referred, context));
   if (request.runs.length > 0) return request.runs;
   return openMigrations(context.hub, (migration) => isNamedAfter(migration, request));
 }
+
+type Checked = Pick<LiveRequest, 'kind' | 'namespace' | 'name'> & { readonly isChange?: boolean };
+
+/**
+ * Does the work when no other one for the object is under way in this process. Equal calls that wait share one: a check costs a thousand
+ * reads, and any pod may post its event again and again.
+ */
+async function oneAtATime(
+  { kind, namespace, name, isChange }: Checked,
+  { checks }: LiveContext,
+  work: () => Promise<readonly MigrationAt[]>,
+): Promise<readonly MigrationAt[]> {
+  const at = { key: `${kind}/${namespace}/${name}`, dedupeKey: String(isChange) };
+  return checks === undefined ? work() : (await checks.serialize(at, work)).result;
+}
+
+/** Checks the plan by another object's event, when no other check of it is under way in this process. */
+const checkOneAtATime = (
+  { namespace = '', name = '' }: NamedReference,
+  context: LiveContext,
+  check: () => Promise<unknown>,
+): Promise<readonly MigrationAt[]> =>
+  oneAtATime({ kind: FORKLIFT_KIND.plan.kind, namespace, name }, context, async () => {
+    await check();
+    return [];
+  });
 
 /** A kind that plans name. */
 interface ReferredKind {
@@ -83,7 +111,7 @@ async function afterMigrationEvent(
   const migration = await getOrUndefined(hub.get(PLAN_MIGRATIONS, at));
   if (migration !== undefined && !hasEnded(migration)) return isMigrationObserved(migration) ? [] : [at];
   const plan = migration?.spec.plan.name ? { namespace, ...named(migration.spec.plan) } : undefined;
-  if (plan !== undefined) await checkIdlePlanAt(plan, context);
+  if (plan !== undefined) await checkOneAtATime(plan, context, () => checkIdlePlanAt(plan, context));
   return waitingMigrations(hub, (waiting) => isNear(waiting, namespace) || isOf(waiting, plan));
 }
 
@@ -96,6 +124,8 @@ const isOf = (migration: PlanMigration, plan: Required<NamedReference> | undefin
 
 /** Migrations of a Plan that one event triggers: any tenant may create a thousand, and each lists all. The guard's resync triggers the others. */
 const MAX_WAITING = 10;
+/** Plans, and maps of a kind, that one event has checked: any tenant may create a thousand. The guard's resync reaches the other Plans. */
+const MAX_CHECKED = 10;
 
 /** Returns the Migrations that wait to begin, the first ones of each Plan. Any pod may post the event: it must not trigger those of all. */
 async function waitingMigrations(
@@ -183,8 +213,8 @@ async function checkProviderWithMaps(at: MigrationAt, context: LiveContext): Pro
     hub.list(mapsThatName(STORAGE_MAPS, at), {}),
     hub.list(mapsThatName(NETWORK_MAPS, at), {}),
   ]);
-  for (const { metadata } of storage.items) await checkStorageMap(metadata, context);
-  for (const { metadata } of networks.items) await checkNetworkMap(metadata, context);
+  for (const { metadata } of storage.items.slice(0, MAX_CHECKED)) await checkStorageMap(metadata, context);
+  for (const { metadata } of networks.items.slice(0, MAX_CHECKED)) await checkNetworkMap(metadata, context);
 }
 
 /** Removes the finalizers of a deleted Provider that no run needs any more; otherwise its last run does. */
@@ -198,13 +228,13 @@ async function releaseDeletedProvider(read: FoundProvider | undefined, context: 
  * server's answer goes there, so a server with a different answer each time would cause checks without end.
  */
 async function afterReferredEvent(
-  { namespace, name, isChange }: LiveRequest,
+  { namespace, name }: LiveRequest,
   { type, check }: ReferredKind,
   context: LiveContext,
 ): Promise<readonly MigrationAt[]> {
   const { hub } = context;
   const at = { namespace, name };
-  const object = isChange ? await getOrUndefined(hub.get(type, at)) : undefined;
+  const object = await getOrUndefined(hub.get(type, at));
   const isKnown = object !== undefined && isObserved(object) && !isRefreshAsked(object);
   // Most events are of `live`'s own finalizers and statuses.
   if ((isKnown && !isTerminating(object)) || (await isForkliftHere(hub))) return [];
@@ -214,7 +244,8 @@ async function afterReferredEvent(
     return [];
   }
   await check(at, context);
-  const { items: plans } = await hub.list(plansThatName(at), {});
+  const { items } = await hub.list(plansThatName(at), {});
+  const plans = items.slice(0, MAX_CHECKED);
   await checkPlans(plans, context);
   if (type === PROVIDERS && object !== undefined) await endRefresh(hub, type, object);
   return openMigrations(hub, (migration) => plans.some((plan) => isOfPlan(migration, plan)));
@@ -222,9 +253,11 @@ async function afterReferredEvent(
 
 async function checkPlans(plans: readonly KubernetesObject[], context: LiveContext): Promise<void> {
   for (const { metadata } of plans) {
-    const plan = await getOrUndefined(context.hub.get(PLANS, metadata));
-    // The plan's type may have changed since it was listed: then Forklift runs it.
-    if (plan?.spec.type === 'live' && canStillRun(plan)) await checkPlan(plan, context);
+    await checkOneAtATime(metadata, context, async () => {
+      const plan = await getOrUndefined(context.hub.get(PLANS, metadata));
+      // The plan's type may have changed since it was listed: then Forklift runs it.
+      if (plan?.spec.type === 'live' && canStillRun(plan)) await checkPlan(plan, context);
+    });
   }
 }
 

@@ -21,6 +21,7 @@ const LAYERS = {
       'functions/live/function.ts',
       'functions/live/function.test.ts',
       'functions/live/migrations-at-once.test.ts',
+      'functions/live/checks-at-once.test.ts',
     ],
     ['functions/live/migration', 'functions/live/watcher'],
     ['functions/live/plan'],
