@@ -175,6 +175,8 @@ describe('rights', () => {
     const roles = added.filter(({ kind }) => kind === 'ClusterRole');
     expect(JSON.stringify(roles)).not.toMatch(/secrets|configmaps/);
     expect(JSON.stringify(roles)).not.toContain('"*"');
+    // A Job runs with any account of its namespace.
+    expect(rightsOf(ACCOUNT).filter((right) => right.endsWith(' jobs'))).toEqual(['get jobs']);
   });
 
   test('Secrets and ConfigMaps are for the namespaces that take part, by a Role to apply there', async () => {
@@ -187,7 +189,7 @@ describe('rights', () => {
     ]);
     const [role, readers, binding, ofReaders] = template;
     const given = [role, readers].map((one) => one?.rules?.map(({ resources }) => resources));
-    expect(given).toEqual([[['secrets'], ['configmaps'], ['serviceaccounts']], [['secrets']]]);
+    expect(given).toEqual([[['secrets'], ['configmaps'], ['serviceaccounts'], ['jobs']], [['secrets']]]);
     expect(readers?.rules?.map(({ verbs }) => verbs)).toEqual([['get']]);
     const subject = { kind: 'ServiceAccount', namespace: SYSTEM_NAMESPACE };
     expect(binding?.subjects).toEqual([{ ...subject, name: ACCOUNT }]);
