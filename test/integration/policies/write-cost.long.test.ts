@@ -1,12 +1,12 @@
 import { expect, jest, test } from '@jest/globals';
 import { measureWriteCosts, table } from '../../support/policies/write-cost.ts';
 
-/** An object of some 400 KB; its writes take 0.1 to 0.5 s of CPU. */
+/** An object of some 400 KB, with the managed fields of its keys. With 50,000 keys (1 MB) our client waits too short to create a migration. */
 const KEYS = 20_000;
-/** On an idle machine 2. A loop over the keys made it 16 (4.2 s), which is longer than our client waits. */
-const MAX_RATIO = 3;
+/** On an idle machine 2, and 2.5 for some writes. A loop over 20,000 keys made it 16 (4.2 s), which is longer than our client waits. */
+const MAX_RATIO = 2.5;
 
-/** Writes of a second each and a control plane of its own: 38 s alone, more than four minutes at load 20. */
+/** Writes of a second each and a control plane of its own: more than four minutes at load 20. */
 jest.setTimeout(900_000);
 
 test('the policies cost the API server as much as the write itself, however many keys an object has', async () => {

@@ -161,10 +161,12 @@ interface RequestOptions {
 }
 
 async function tenant(admin: Cluster, { name, metadata, quotas }: RequestOptions): Promise<void> {
-  await admin.create(NAMESPACES, { metadata: { name } }).catch((error: unknown) => {
+  try {
+    await admin.create(NAMESPACES, { metadata: { ...metadata, name } });
+  } catch (error) {
     if (!isAlreadyExists(error)) throw error;
-  });
-  await admin.patch(NAMESPACES, { name }, { merge: { metadata } });
+    await admin.patch(NAMESPACES, { name }, { merge: { metadata } });
+  }
   const accounts = typeOf({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace: name } });
   await askUntil(
     `${name} has its service account`,

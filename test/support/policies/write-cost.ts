@@ -1,14 +1,24 @@
 import { ANNOTATION, LABEL, SERVICE_ACCOUNT } from '../../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
-import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import {
+  MIGRATIONS,
+  NAMESPACES,
+  PODS,
+  RESOURCE_QUOTAS,
+  VMIS,
+} from '../../../functions/kubernetes/resources.ts';
 import { render } from '../../cluster/controlplane/kustomize.ts';
+import { newVirtualMachine, VMS } from '../../cluster/kubevirt/objects/objects.ts';
 import type { ApiRequest } from '../environment/api-request.ts';
-import { startPolicyWorld, type PolicyWorld } from './policy-world.ts';
+import { CLAIM, POD_SPEC } from './admission-requests.ts';
+import { CLAIMS, startPolicyWorld, type PolicyWorld } from './policy-world.ts';
 
 const TENANT = 'tenant';
 /** The namespace with many labels itself. */
 const LABELLED = 'labelled';
 const QUOTAS = `/api/v1/namespaces/${TENANT}/resourcequotas`;
+const VMS_PATH = `/apis/kubevirt.io/v1/namespaces/${TENANT}/virtualmachines`;
+const VMIS_PATH = `/apis/kubevirt.io/v1/namespaces/${TENANT}/virtualmachineinstances`;
 const VMIMS = `/apis/kubevirt.io/v1/namespaces/${TENANT}/virtualmachineinstancemigrations`;
 const RUNS = 3;
 
@@ -26,7 +36,7 @@ interface Write {
 
 /** `count` keys, as short as they can be. */
 const shortKeys = (count: number): Record<string, string> =>
-  Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index.toString(36)}`, '']));
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [index.toString(36), '']));
 
 /**
  * Measures what the policies add to writes of objects with `keys` labels, or amounts: the same requests, as dry runs, before the policies are
@@ -37,7 +47,8 @@ export async function measureWriteCosts(keys: number): Promise<WriteCost[]> {
   try {
     const writes = await writesOf(world, keys);
     const before = await costsOf(world, writes);
-    await world.installPolicies(await render('config/policies'));
+    for (const policies of ['config/policies', 'config/live-member'])
+      await world.installPolicies(await render(policies));
     const after = await costsOf(world, writes);
     return Object.keys(writes).map((write, index) => ({
       write,
@@ -56,7 +67,7 @@ async function writesOf(world: PolicyWorld, keys: number): Promise<Record<string
   const labels = shortKeys(keys);
   // A quota stores its amounts three times.
   const amounts = Object.keys(shortKeys(Math.floor(keys / 4)));
-  const hard = Object.fromEntries(amounts.map((key) => [`count/${key}.x`, '0']));
+  const hard = Object.fromEntries(amounts.map((key) => [`count/k${key}.x`, '0']));
   await world.tenant(TENANT, { labels: { [LABEL.locked]: 'true' } }, []);
   await world.tenant(LABELLED, { labels }, []);
   // The quota controller would make an API request for each of the amounts.
@@ -74,11 +85,16 @@ async function writesOf(world: PolicyWorld, keys: number): Promise<Record<string
     metadata: { name: 'mig0', namespace: TENANT, labels },
     spec: { vmiName: 'vm0' },
   });
+  await createOthers(world, labels);
   const read = async (name: string): Promise<KubernetesObject> =>
     (await admin.get(RESOURCE_QUOTAS, { namespace: TENANT, name })).object;
   const withLabels = await read('labels');
   const { object: namespace } = await admin.get(NAMESPACES, { name: LABELLED });
   const { object: migration } = await admin.get(MIGRATIONS, { namespace: TENANT, name: 'mig0' });
+  const { object: vmi } = await admin.get(VMIS, { namespace: TENANT, name: 'vm0' });
+  const { object: vm } = await admin.get(VMS, { namespace: TENANT, name: 'vm0' });
+  const { object: claim } = await admin.get(CLAIMS, { namespace: TENANT, name: 'claim0' });
+  const { object: running } = await admin.get(PODS, { namespace: TENANT, name: 'pod0' });
   const put = (user: string, path: string, object: KubernetesObject, changed: object = {}): Write => ({
     user,
     request: { method: 'PUT', path, body: { ...object, metadata: { ...object.metadata, ...changed } } },
@@ -124,12 +140,56 @@ async function writesOf(world: PolicyWorld, keys: number): Promise<Record<string
     }),
     'a tenant edits a quota with many amounts': put('editor', `${QUOTAS}/amounts`, await read('amounts')),
     'a tenant edits a migration with many labels': put('editor', `${VMIMS}/mig0`, migration),
+    'a user edits a namespace with many labels': put('editor', `/api/v1/namespaces/${LABELLED}`, namespace),
+    'a tenant edits a VMI with many labels': put('editor', `${VMIS_PATH}/vm0`, vmi),
+    'a tenant edits a VM with many labels': put('editor', `${VMS_PATH}/vm0`, vm),
+    'a tenant edits a claim with many labels': put(
+      'editor',
+      `/apis/resource.k8s.io/v1/namespaces/${TENANT}/resourceclaims/claim0`,
+      claim,
+    ),
+    'a tenant resizes a pod with many labels': put(
+      'editor',
+      `/api/v1/namespaces/${TENANT}/pods/pod0/resize`,
+      running,
+    ),
+    'a tenant creates an Event with many labels and annotations': {
+      user: 'editor',
+      request: { method: 'POST', path: `/api/v1/namespaces/${TENANT}/events`, body: eventWith(labels) },
+    },
     'a tenant creates a pod with many labels': {
       user: 'editor',
       request: { method: 'POST', path: `/api/v1/namespaces/${TENANT}/pods`, body: pod },
     },
   };
 }
+
+/** Creates a VM, its VMI, a pod and a claim with the labels, before any policy is there. */
+async function createOthers({ admin }: PolicyWorld, labels: Record<string, string>): Promise<void> {
+  const vm = newVirtualMachine({ namespace: TENANT, name: 'vm0', claims: [], runStrategy: 'Halted' });
+  await admin.create(VMS, { ...vm, metadata: { ...vm.metadata, labels } });
+  await admin.create(VMIS, { metadata: { name: 'vm0', namespace: TENANT, labels }, spec: {} });
+  await admin.create(PODS, { metadata: { name: 'pod0', namespace: TENANT, labels }, spec: POD_SPEC });
+  await admin.create(CLAIMS, { ...CLAIM, metadata: { name: 'claim0', namespace: TENANT, labels } });
+}
+
+/** Half of the keys as labels, half as annotations. */
+const eventWith = (keys: Record<string, string>): object => {
+  const all = Object.entries(keys);
+  const [labels, annotations] = [all.slice(0, all.length / 2), all.slice(all.length / 2)].map((part) =>
+    Object.fromEntries(part),
+  );
+  return {
+    ...{
+      apiVersion: 'v1',
+      kind: 'Event',
+      involvedObject: { namespace: TENANT },
+      reason: 'Any',
+      type: 'Normal',
+    },
+    metadata: { name: 'event', namespace: TENANT, labels, annotations },
+  };
+};
 
 async function costsOf(world: PolicyWorld, writes: Record<string, Write>): Promise<number[]> {
   const costs: number[] = [];
