@@ -77,6 +77,12 @@ async function reconcileAll(
 
 /** Milliseconds for which a reconcile waits for the one before: a slow cluster has it take as long (BUDGET_MS of move-vm.ts). */
 const MAX_WAIT_MS = 10_000;
+/**
+ * Milliseconds between a reconcile and the next one of its Migration, while only KubeVirt acts, by events of the watcher that came meanwhile:
+ * KubeVirt writes dozens of times while two clusters meet, and each reconcile reads both. An event that comes after a reconcile is handled
+ * at once.
+ */
+const GAP_MS = 100;
 const MAX_ENDED = 1_000;
 
 /**
@@ -86,8 +92,8 @@ const MAX_ENDED = 1_000;
 class Migrations {
   readonly #context: LiveContext;
   readonly #serializer: KeyedSerializer<ReconcileResult>;
-  /** The versions by which each Migration was decided last, by cluster and uid of the object. */
-  readonly #decided = new Map<string, ReadonlyMap<string, string>>();
+  /** The last result of each Migration that waits. */
+  readonly #waiting = new Map<string, ReconcileResult>();
   /** The uids of Migrations that have ended, by their names: the watcher learns that a moment later. */
   readonly #ended = new Map<string, string>();
   /** The objects for which each Migration is to be reconciled next; undefined: for another reason. */
@@ -104,19 +110,22 @@ class Migrations {
     if (at.uid !== undefined && this.#ended.get(key) === at.uid) return reconciled('the Migration has ended');
     this.#asked.set(key, [...(this.#asked.get(key) ?? []), seen]);
     const work = (): Promise<ReconcileResult> => this.#reconcile(at, key);
-    const { result, isShared } = await this.#serializer.serialize({ key, dedupeKey: key }, work);
+    // Only the watcher says the uid.
+    const gapMs = (): number =>
+      at.uid !== undefined && this.#waiting.get(key)?.isWithKubeVirt === true ? GAP_MS : 0;
+    const { result, isShared } = await this.#serializer.serialize({ key, dedupeKey: key, gapMs }, work);
     return isShared ? { ...result, requeue: false } : result;
   }
 
   async #reconcile(at: MigrationAt, key: string): Promise<ReconcileResult> {
     const asked = this.#asked.get(key) ?? [];
     this.#asked.delete(key);
-    const decided = this.#decided.get(key);
+    const decided = this.#waiting.get(key)?.decidedBy;
     if (asked.every((seen) => isDecided(seen, decided))) return reconciled('nothing is new');
-    this.#decided.delete(key);
+    this.#waiting.delete(key);
     const isWatched = asked.some((seen) => seen !== undefined);
     const result = await reconcileMigration(at, { ...this.#context, isWatched });
-    if (result.decidedBy !== undefined) this.#decided.set(key, result.decidedBy);
+    if (result.decidedBy !== undefined) this.#waiting.set(key, result);
     if (result.ended !== undefined) this.#noteEnd(key, result.ended);
     return result;
   }

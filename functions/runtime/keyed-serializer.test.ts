@@ -76,6 +76,23 @@ test('a call shares an equal run that still waits, but not one that has begun', 
   expect(await hasBegun(third)).toBe(false);
 });
 
+test('a run that has waited for another one waits its gap too, and calls share it meanwhile', async () => {
+  const clock = aClock();
+  const serializer = new KeyedSerializer<string>(clock);
+  const [first, second, third] = [aWork('1'), aWork('2'), aWork('3')];
+  const of = { ...anEnd('update'), gapMs: () => 100 };
+  const begun = serializer.serialize(of, first.work);
+  const waits = serializer.serialize(of, second.work);
+  expect(await hasBegun(first)).toBe(true);
+  first.end();
+  expect([await begun, await hasBegun(second)]).toEqual([own('1'), false]);
+  const shares = serializer.serialize(anEnd('update'), third.work);
+  clock.advance();
+  expect([await hasBegun(second), await hasBegun(third)]).toEqual([true, false]);
+  second.end();
+  expect([await waits, await shares]).toEqual([own('2'), { result: '2', isShared: true }]);
+});
+
 test('calls that share a failing run fail too, and the next call runs again', async () => {
   const serializer = new KeyedSerializer<string>(aClock());
   const [first, second, third, fourth] = [aWork('1'), aWork('2'), aWork('3'), aWork('4')];

@@ -3,10 +3,17 @@ import { pause, type Clock } from './clock.ts';
 /** Maximum wait for a run, longer than a normal one takes, unless it is given. A run that hangs must not block the others. */
 const MAX_WAIT_MS = 1_000;
 
+const NO_GAP = (): number => 0;
+
 /** `key`: runs with the same one run one after another. `dedupeKey`: calls with the same one share a run that has not begun. */
 export interface SerializationKey {
   readonly key: string;
   readonly dedupeKey: string;
+  /**
+   * Returns the milliseconds for which the run waits once more, if it has waited for the one before, so that further calls share it. It is
+   * asked after the one before. Left out: none.
+   */
+  readonly gapMs?: () => number;
 }
 
 export interface Serialized<T> {
@@ -33,17 +40,18 @@ export class KeyedSerializer<T> {
   }
 
   /** The result of `work`, or of a waiting call with the same keys; rejects as that does. */
-  async serialize({ key, dedupeKey }: SerializationKey, work: () => Promise<T>): Promise<Serialized<T>> {
+  async serialize(of: SerializationKey, work: () => Promise<T>): Promise<Serialized<T>> {
+    const { key, dedupeKey } = of;
     const pairKey = `${key} ${dedupeKey}`;
     const waiting = this.#waiting.get(pairKey);
     if (waiting !== undefined) return { result: await waiting, isShared: true };
-    const run = this.#queue(key, pairKey, work);
+    const run = this.#queue(of, pairKey, work);
     return { result: await run, isShared: false };
   }
 
-  #queue(key: string, pairKey: string, work: () => Promise<T>): Promise<T> {
+  #queue({ key, gapMs = NO_GAP }: SerializationKey, pairKey: string, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key);
-    const run = before === undefined ? work() : this.#after(before, pairKey, work);
+    const run = before === undefined ? work() : this.#after(before, { pairKey, gapMs }, work);
     if (before !== undefined) this.#waiting.set(pairKey, run);
     const forget = (): void => {
       if (this.#last.get(key) === ended) this.#last.delete(key);
@@ -53,10 +61,16 @@ export class KeyedSerializer<T> {
     return run;
   }
 
-  async #after(before: Promise<unknown>, pairKey: string, work: () => Promise<T>): Promise<T> {
+  async #after(
+    before: Promise<unknown>,
+    { pairKey, gapMs }: { readonly pairKey: string; readonly gapMs: () => number },
+    work: () => Promise<T>,
+  ): Promise<T> {
     const enough = new AbortController();
     await Promise.race([before, pause(this.#clock, this.#maxWaitMs, enough.signal)]);
     enough.abort();
+    const ms = gapMs();
+    if (ms > 0) await pause(this.#clock, ms);
     this.#waiting.delete(pairKey);
     return work();
   }

@@ -11,8 +11,6 @@ import { runClustersOf } from '../run/run-clusters.ts';
 import { runSettings } from '../run/settings.ts';
 import { isSameVm, stopOf } from '../run/stop.ts';
 import { named } from '../../domain/live/reference.ts';
-import type { KubernetesObject } from '../../domain/objects.ts';
-import { keyOfVersion } from '../../eventing/live-events.ts';
 import type { ApiServer } from '../../kubernetes/cluster.ts';
 import { isConflict } from '../../kubernetes/errors.ts';
 import { NETWORK_MAPS, PLAN_MIGRATIONS, PLANS, STORAGE_MAPS } from '../../kubernetes/live-resources.ts';
@@ -41,6 +39,7 @@ import {
 } from './finalizers.ts';
 import { waitForClusterIds, waitForProviders } from './cluster-unknown.ts';
 import { moveVm, type MoveResult, type RunContext, type RunVm } from './move-vm.ts';
+import { resultOfOpen } from './open-result.ts';
 import { noMaps, type Maps } from '../read/run.ts';
 import { postOutbox, writeRunStatus, type MigrationWithPlan } from './write-status.ts';
 import { isUnknown } from '../status/vm.ts';
@@ -232,40 +231,6 @@ const FORKLIFT_IS_HERE = 'Forklift was installed, so it runs the live plans: mtq
 /** Whether Providers and Plan need a check, so that their conditions name the problem. */
 const needsPlanCheck = ({ decision }: MoveResult): boolean =>
   isUnknown(decision) || (decision.kind === 'wait' && decision.reason === LIVE_REASON.planNotReady);
-
-/** Returns the result of an open run. A VM that has ended makes room for one that waits for its turn. */
-function resultOfOpen(moved: readonly MoveResult[], { status }: PlanMigration): ReconcileResult {
-  const isWaitingForTurn = moved.some(
-    ({ decision }) => decision.kind === 'wait' && decision.reason === LIVE_REASON.waitingToStart,
-  );
-  const hasRoom = moved.some(({ entry, decision }) => {
-    const shown = status?.vms?.find((vm) => isSameVm(vm, entry));
-    return decision.kind === 'ended' && shown?.completed === undefined;
-  });
-  const open = moved.filter(({ decision }) => decision.kind !== 'ended' || decision.leftovers.length > 0);
-  const message = open.map(({ entry, decision }) => `${entry.name ?? ''}: ${decision.message}`).join('; ');
-  const requeue = moved.some(({ requeue: isDue }) => isDue) || (isWaitingForTurn && hasRoom);
-  return requeue ? { message, requeue } : { message, requeue, decidedBy: versionsIn(moved) };
-}
-
-/** Returns the versions of the objects that are watched, and that the waits were decided by. */
-const versionsIn = (moved: readonly MoveResult[]): ReadonlyMap<string, string> =>
-  new Map(
-    moved
-      .flatMap(({ snapshot, decision }) => (decision.kind === 'write' || !snapshot ? [] : [snapshot]))
-      .flatMap(({ source, target }) => [
-        ...[source.vm, source.vmi, ...source.vmims].map((object) => versionOf(object, source.cluster)),
-        ...[target.vm, target.vmi, ...target.vmims, ...(target.setup?.volumes ?? [])].map((object) =>
-          versionOf(object, target.cluster),
-        ),
-      ])
-      .flat(),
-  );
-
-const versionOf = (object: KubernetesObject | undefined, cluster: string): (readonly [string, string])[] =>
-  object === undefined
-    ? []
-    : [[keyOfVersion({ cluster, uid: object.metadata.uid }), object.metadata.resourceVersion]];
 
 /** Returns the plan's entry, with the VM that was found on the source when the run began. */
 const entryOf = (shown: VmStatus, { spec }: Plan): PlanVm => {

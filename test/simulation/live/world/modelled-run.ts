@@ -37,6 +37,7 @@ import {
 import type { Right } from '../../../../functions/live/plan/rights-needed.ts';
 import type { Remote } from '../../../../functions/live/read/remote.ts';
 import { KUBEVIRTS, NAMESPACES, PODS } from '../../../../functions/kubernetes/resources.ts';
+import type { Clock } from '../../../../functions/runtime/clock.ts';
 import { newLiveFunction } from '../../../../functions/live/function.ts';
 import { aModel, type Model } from '../../model/model.ts';
 import {
@@ -103,7 +104,7 @@ export class ModelledRun {
         kind === SECRETS.kind && !this.mayReadSecrets ? FORBIDDEN : undefined,
       ),
       remotes: { allowLoopback: false, at: (remote) => this.#remote(remote) },
-      clock: { now: () => new Date(this.now), elapsed: () => 0, after: () => () => undefined },
+      clock: { now: () => new Date(this.now), elapsed: () => 0, after: afterShort },
       log: (level, message, fields) => {
         if (level === 'warn') this.warnings.push(`${message} ${JSON.stringify(fields)}`);
       },
@@ -439,6 +440,11 @@ export const always = (vm: VirtualMachine): VirtualMachine => ({
 
 const FORBIDDEN = new ApiError('the request', { code: 403, reason: 'Forbidden' }, new Date(0));
 const MAX_TURNS = 20;
+/** A pause for further events is over at once; a limit is never reached. */
+const afterShort: Clock['after'] = (ms, work) => {
+  if (ms < 1_000) setImmediate(work);
+  return () => undefined;
+};
 const TYPE_OF = {
   ...{ Migration: PLAN_MIGRATIONS, Plan: PLANS, Provider: PROVIDERS },
   ...{ StorageMap: STORAGE_MAPS, NetworkMap: NETWORK_MAPS },
