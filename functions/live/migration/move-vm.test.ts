@@ -168,7 +168,7 @@ async function moved(given: Given): Promise<unknown[]> {
     blockers: [],
     hosts: { isSource: false, isTarget: false, ...hosts },
     ids: { source: 'source', target: 'target' },
-    hubId: 'hub',
+    hubId: () => Promise.resolve('hub'),
     now: NOW,
     clusters: { hub: hub.api, source: source.api, target: target.api },
     providers: { source: undefined, destination: undefined },

@@ -55,8 +55,9 @@ export interface RunContext {
   readonly hosts: Hosts;
   /** The ids of the clusters when the run began. */
   readonly ids: ClusterIds;
-  /** The id of the hub, and its clock's milliseconds when the Migration was read. */
-  readonly hubId: string;
+  /** Reads the id of the hub. */
+  readonly hubId: () => Promise<string>;
+  /** The hub's clock when the Migration was read, milliseconds. */
   readonly now: number;
   readonly clusters: Readonly<Record<Side, ApiServer>>;
   readonly providers: PlanProviders;
@@ -262,7 +263,6 @@ async function readSnapshot(
   const runId: RunId = { plan: plan.metadata.uid, migration: migration.metadata.uid, vm: id };
   const hub = {
     now: run.now,
-    cluster: run.hubId,
     ...{ plan, migration, entry },
     settings: run.settings,
     // The hooks are read before the record (hook.ts).
@@ -272,8 +272,8 @@ async function readSnapshot(
     refused,
     blockers: run.blockers,
   };
-  const { ids, maps } = run;
-  return readRun({ run: runId, at: { namespace, name }, hub, maps, clusters, ids, before });
+  const { ids, maps, hubId } = run;
+  return readRun({ run: runId, at: { namespace, name }, hub, maps, hubId, clusters, ids, before });
 }
 
 interface Hooked {

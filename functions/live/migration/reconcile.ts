@@ -14,7 +14,6 @@ import { named } from '../../domain/live/reference.ts';
 import type { ApiServer } from '../../kubernetes/cluster.ts';
 import { isConflict } from '../../kubernetes/errors.ts';
 import { NETWORK_MAPS, PLAN_MIGRATIONS, PLANS, STORAGE_MAPS } from '../../kubernetes/live-resources.ts';
-import { NAMESPACES } from '../../kubernetes/resources.ts';
 import {
   startRun,
   reconciled,
@@ -41,6 +40,7 @@ import { waitForClusterIds, waitForProviders } from './cluster-unknown.ts';
 import { moveVm, type MoveResult, type RunContext, type RunVm } from './move-vm.ts';
 import { resultOfOpen } from './open-result.ts';
 import { noMaps, type Maps } from '../read/run.ts';
+import { readIdentity } from '../read/source.ts';
 import { postOutbox, writeRunStatus, type MigrationWithPlan } from './write-status.ts';
 import { isUnknown } from '../status/vm.ts';
 import { clustersOf, mayBeRemoved, removeRecords, withKeptRecord } from './remove-records.ts';
@@ -70,7 +70,8 @@ export async function reconcileMigration(at: MigrationAt, context: LiveContext):
 
 async function reconcile(at: MigrationAt, context: LiveContext): Promise<ReconcileResult> {
   const { hub } = context;
-  const migration = await getOrUndefined(hub.get(PLAN_MIGRATIONS, at));
+  const reading = hub.get(PLAN_MIGRATIONS, at);
+  const migration = await getOrUndefined(reading);
   if (migration === undefined) return reconciled('the Migration is gone');
   const { spec } = migration;
   if (hasEnded(migration)) return reconcileEnded(migration, context);
@@ -81,7 +82,7 @@ async function reconcile(at: MigrationAt, context: LiveContext): Promise<Reconci
   if (plan === undefined) return reconcileWithoutPlan(migration, context);
   if (!isLive(migration, plan)) return releaseOtherType(migration, context);
   return mustContinue({ migration, plan })
-    ? continueRun({ migration, plan }, context)
+    ? continueRun({ migration, plan, now: (await reading).date.getTime() }, context)
     : startRun({ migration, plan }, context);
 }
 
@@ -134,7 +135,7 @@ const mustEnd = ({ migration, plan }: MigrationWithPlan): boolean =>
 
 /** Moves every VM as far as it goes, writes the statuses, and at the end of all VMs removes the finalizers. */
 async function continueRun(
-  { migration, plan: read }: MigrationWithPlan,
+  { migration, plan: read, now }: MigrationWithPlan & { readonly now: number },
   context: LiveContext,
 ): Promise<ReconcileResult> {
   const { hub, log } = context;
@@ -143,7 +144,7 @@ async function continueRun(
   const held = await addFinalizers({ migration, plan, providers }, hub);
   const vms = vmsOf(held);
   const [decided] = await Promise.all([
-    moveVms(vms, held, context),
+    moveVms(vms, { ...held, now }, context),
     context.isWatched === true ? undefined : scaleUpWatcher(migration, context),
   ]);
   const ended = new Map(
@@ -242,7 +243,7 @@ const entryOf = (shown: VmStatus, { spec }: Plan): PlanVm => {
 /** Moves the VMs. A VM that waits for a cluster that does not answer ends if a user has given the run up. */
 async function moveVms(
   vms: readonly RunVm[],
-  held: HeldObjects,
+  held: HeldObjects & Pick<RunContext, 'now'>,
   context: LiveContext,
 ): Promise<MoveResult[]> {
   const run = await readRunContext(held, context);
@@ -279,19 +280,19 @@ async function moveWithinLimit(
 }
 
 /** Reads the context of the run; resolves with the decision to wait if the clusters cannot be read. */
-async function readRunContext(held: HeldObjects, { hub }: LiveContext): Promise<RunContext | RunDecision> {
-  const { migration, plan, providers } = held;
+async function readRunContext(
+  held: HeldObjects & Pick<RunContext, 'now'>,
+  { hub }: LiveContext,
+): Promise<RunContext | RunDecision> {
+  const { migration, plan, providers, now } = held;
   const clusters = clustersOf(held, hub);
   const run = runClustersOf(migration);
   if (run === undefined) return waitForClusterIds(LIVE_ANNOTATION.clusters, migration);
   if (clusters === undefined) return waitForProviders(providers, migration);
-  const [{ object, date }, blockers] = await Promise.all([
-    hub.get(NAMESPACES, { name: 'kube-system' }),
-    blockersOf(held, hub),
-  ]);
+  const blockers = await blockersOf(held, hub);
   let maps: Promise<Maps> | undefined;
   return {
-    ...{ plan, migration, providers, clusters, blockers },
+    ...{ plan, migration, providers, clusters, blockers, now },
     ids: { source: run.source.cluster, target: run.target.cluster },
     maps: () => (maps ??= readMaps(plan, hub)),
     settings: runSettings({
@@ -299,8 +300,7 @@ async function readRunContext(held: HeldObjects, { hub }: LiveContext): Promise<
       destination: providers.destination?.provider.spec.settings,
     }),
     hosts: hostsOf(providers),
-    hubId: object.metadata.uid,
-    now: date.getTime(),
+    hubId: async () => (await readIdentity(hub)).cluster,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Plan } from '../../domain/live/forklift.ts';
 import type { RunId } from '../run/names.ts';
+import type { RunRecord } from '../run/record.ts';
 import type { HubSide, RunSnapshot } from '../run/snapshot.ts';
 import type { Reader } from '../../kubernetes/cluster.ts';
 import { isSettingUp, readSourceCore, readSourceSide } from './source.ts';
@@ -16,7 +17,9 @@ export interface RunRequest {
   readonly run: RunId;
   /** The VM on the source. */
   readonly at: VmAt;
-  readonly hub: Omit<HubSide, keyof Maps>;
+  readonly hub: Omit<HubSide, keyof Maps | 'cluster'>;
+  /** Reads the id of the hub: only a run without a record needs it. */
+  readonly hubId: () => Promise<string>;
   /** Reads the maps: only the setup needs them. */
   readonly maps: () => Promise<Maps>;
   /** Ids of the clusters that the providers must still lead to. */
@@ -40,9 +43,9 @@ export const noMaps = ({ metadata, spec: { provider } }: Plan): Maps => {
  */
 export async function readRun(request: RunRequest): Promise<RunSnapshot> {
   const { run, at, ids, clusters, before } = request;
-  const core = await readSourceCore(clusters.source, { at, run, known: before?.source });
+  const core = await readSourceCore(clusters.source, { at, run, id: ids.source, known: before?.source });
   const { record, vm } = core;
-  const hub = { ...request.hub, ...(isSettingUp(record) ? await request.maps() : noMaps(request.hub.plan)) };
+  const hub = await readHub(request, record);
   const source = readSourceSide(clusters.source, core);
   const planned = { namespace: hub.plan.spec.targetNamespace, name: hub.entry.targetName || at.name };
   const target = readTargetSide(
@@ -55,6 +58,15 @@ export async function readRun(request: RunRequest): Promise<RunSnapshot> {
   expectSame('target', targetSide.cluster, record?.target.cluster ?? ids.target);
   return { run, hub, source: sourceSide, target: targetSide };
 }
+
+const readHub = async (
+  { hub, hubId, maps }: RunRequest,
+  record: RunRecord | undefined,
+): Promise<HubSide> => ({
+  ...hub,
+  cluster: record?.hub ?? (await hubId()),
+  ...(isSettingUp(record) ? await maps() : noMaps(hub.plan)),
+});
 
 /** Rejects another cluster, where everything would seem to be gone. */
 function expectSame(side: string, found: string, wanted: string): void {

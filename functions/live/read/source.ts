@@ -31,25 +31,33 @@ export async function readIdentity(reader: Reader): Promise<Identity> {
 /** KubeVirt's label of a VMIM with the name of its VMI. */
 const OF_VMI = 'kubevirt.io/vmi-name';
 
+export interface SourceRequest {
+  readonly at: VmAt;
+  readonly run: RunId;
+  /** The id of the cluster that has the VM of the run. */
+  readonly id: string;
+  readonly known: Identity | undefined;
+}
+
 /**
  * Reads the VM, its VMI and its VMIMs. The VM comes first, because its version is the precondition of writes to it: its VMI was as read
- * while the VM was as read. Another VM that has its name by now is its successor.
+ * while the VM was as read. Another VM that has its name by now is its successor. The uid of the VM says which cluster it is, as the one of
+ * kube-system would.
  */
 export async function readSourceCore(
   reader: Reader,
-  { at, run, known }: { readonly at: VmAt; readonly run: RunId; readonly known: Identity | undefined },
+  { at, run, id, known }: SourceRequest,
 ): Promise<SourceCore> {
-  const [{ now, cluster }, named] = await Promise.all([
-    known ?? readIdentity(reader),
-    getOrUndefined(reader.get(VIRTUAL_MACHINES, at)),
-  ]);
+  const reading = reader.get(VIRTUAL_MACHINES, at);
+  const named = await getOrUndefined(reading);
   const vm = named?.metadata.uid === run.vm ? named : undefined;
   const record = recordIn({ source: { vm }, run });
-  const [vmi, ofVmi, { vmims, taken }] = await Promise.all([
+  const [{ now, cluster }, vmi, ofVmi] = await Promise.all([
+    known ?? (vm === undefined ? readIdentity(reader) : { now: (await reading).date.getTime(), cluster: id }),
     getOrUndefined(reader.get(WHOLE_VMIS, at)),
-    record?.arrivedAt === undefined ? readVmimsOf(reader, at) : [],
-    readVmims(reader, at, { run, record }),
+    record?.arrivedAt === undefined ? readVmimsOf(reader, at) : undefined,
   ]);
+  const { vmims, taken } = await readVmims(reader, at, { run, record, listed: ofVmi });
   const own = new Set(vmims.map(({ metadata }) => metadata.uid));
   return {
     ...{ now, cluster },
@@ -57,7 +65,7 @@ export async function readSourceCore(
     successor: vm === undefined ? named : undefined,
     vmi: vm && vmi,
     ...{ vmims, taken },
-    others: ofVmi.filter((vmim) => !own.has(vmim.metadata.uid) && !isFinal(vmim)),
+    others: (ofVmi ?? []).filter((vmim) => !own.has(vmim.metadata.uid) && !isFinal(vmim)),
     record,
   };
 }

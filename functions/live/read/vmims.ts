@@ -1,5 +1,6 @@
 import { LIVE_LABEL } from '../../domain/live/names.ts';
 import { isVmimOf, localVmimName, vmimName, type RunId } from '../run/names.ts';
+import type { Vmim } from '../../domain/live/kubevirt.ts';
 import type { RunRecord } from '../run/record.ts';
 import type { OwnVmims } from '../run/snapshot.ts';
 import type { Reader } from '../../kubernetes/cluster.ts';
@@ -10,6 +11,13 @@ import { getOrUndefined } from './get.ts';
 export const ofRun = ({ migration, vm }: RunId): string =>
   `${LIVE_LABEL.migration}=${migration},${LIVE_LABEL.vm}=${vm}`;
 
+interface VmimsOfRun {
+  readonly run: RunId;
+  readonly record: RunRecord | undefined;
+  /** All VMIMs of the VMI, if they were listed; left out: only those of the run are. */
+  readonly listed?: readonly Vmim[] | undefined;
+}
+
 /**
  * Reads the run's VMIMs of one side. A tenant may remove labels, and a VMIM that seems to be gone is a proof that its migration is over: so
  * the present one is also read by its name.
@@ -17,9 +25,9 @@ export const ofRun = ({ migration, vm }: RunId): string =>
 export async function readVmims(
   reader: Reader,
   { namespace, name: vmi }: VmAt,
-  { run, record }: { readonly run: RunId; readonly record: RunRecord | undefined },
+  { run, record, listed }: VmimsOfRun,
 ): Promise<OwnVmims> {
-  const { items } = await reader.list(VMIMS, { namespace, labelSelector: ofRun(run) });
+  const items = listed ?? (await reader.list(VMIMS, { namespace, labelSelector: ofRun(run) })).items;
   const { attempt = 0 } = record ?? {};
   const name = vmimName(run, attempt);
   const isListed = attempt === 0 || items.some(({ metadata }) => metadata.name === name);
