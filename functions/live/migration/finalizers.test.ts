@@ -58,6 +58,40 @@ test.each<[string, readonly PlanMigration[], readonly string[]]>([
   expect(written).toEqual(writes);
 });
 
+/** Removes the finalizers of the run; resolves with the requests after the lists. `read`: the Plan as the run has read it. */
+async function released(read = HELD_PLAN, isPlanGone = false): Promise<string[]> {
+  const requests: string[] = [];
+  const hub = {
+    list: () => Promise.resolve({ items: [HELD_MIGRATION] }),
+    get: ({ kind }: { readonly kind: string }) => {
+      requests.push(`GET ${kind}`);
+      return Promise.resolve({ object: HELD_PLAN });
+    },
+    replace: ({ kind }: { readonly kind: string }, object: KubernetesObject) => {
+      requests.push(`PUT ${kind} ${object.metadata.resourceVersion}`);
+      return isPlanGone && kind === 'Plan'
+        ? Promise.reject(new ApiError('replace', { code: 404, reason: 'NotFound' }, new Date(0)))
+        : Promise.resolve({ object });
+    },
+  } as unknown as Cluster;
+  const log = (): void => undefined;
+  await removeFinalizers({ migration: HELD_MIGRATION, plan: read, providers: [] }, { hub, log } as never);
+  return requests;
+}
+const WRITTEN = [`PUT Plan ${HELD_PLAN.metadata.resourceVersion}`, 'PUT Migration 7'];
+
+test('finalizers are removed by the versions that the run has read', async () => {
+  expect(await released()).toEqual(WRITTEN);
+});
+
+test('an object that had no finalizer when it was read is read again', async () => {
+  expect(await released(aPlan())).toEqual(['GET Plan', ...WRITTEN]);
+});
+
+test('an object that is gone by now holds up no other one', async () => {
+  expect(await released(HELD_PLAN, true)).toEqual(WRITTEN);
+});
+
 test('a run is closed by the version of the status that was written', async () => {
   const closed = await closeMigration({ ...HELD_MIGRATION, status: { completed: seconds(0) } }, HUB);
   expect(closed.metadata.resourceVersion).toBe('7');

@@ -4,6 +4,7 @@ import { named } from '../../domain/live/reference.ts';
 import { isClosed, hasFinalizer, isLive, hasOpenRun, needsPlan } from '../run/state.ts';
 import type { KubernetesObject, OwnerReference } from '../../domain/objects.ts';
 import type { Cluster, ResourceType } from '../../kubernetes/cluster.ts';
+import { ignoreNotFound } from '../../kubernetes/errors.ts';
 import type { Log } from '../../runtime/log.ts';
 import { PLAN_MIGRATIONS, PLANS, PROVIDERS, SECRETS } from '../../kubernetes/live-resources.ts';
 import { getOrUndefined, unlessForbidden } from '../read/get.ts';
@@ -183,7 +184,7 @@ async function secretsToRelease(
       const ofProviders = own.filter(({ metadata }) => metadata.namespace === namespace);
       // The Secrets of the providers may have been read before they got the finalizer.
       const each = new Map(
-        [...(secrets?.items ?? []).filter(hasFinalizer), ...ofProviders].map((one) => [
+        [...ofProviders, ...(secrets?.items ?? []).filter(hasFinalizer)].map((one) => [
           one.metadata.uid,
           one,
         ]),
@@ -210,22 +211,15 @@ function warnOfKeptSecrets(namespace: string, providers: readonly FoundProvider[
   );
 }
 
+/** Removes the finalizer by the version that was read. One without it may have got it since, also by this call: it is read again. */
 async function removeFinalizer<T extends KubernetesObject>(
   hub: Cluster,
   type: ResourceType<T>,
-  { metadata: { namespace = '', name } }: T,
+  read: T,
 ): Promise<void> {
-  const current = await getOrUndefined(hub.get(type, { namespace, name }));
-  if (current !== undefined) await writeWithoutFinalizer(hub, type, current);
-}
-
-/** Removes the finalizer by the version that was read. */
-async function writeWithoutFinalizer<T extends KubernetesObject>(
-  hub: Cluster,
-  type: ResourceType<T>,
-  object: T,
-): Promise<void> {
-  if (!hasFinalizer(object)) return;
+  const { namespace = '', name } = read.metadata;
+  const object = hasFinalizer(read) ? read : await getOrUndefined(hub.get(type, { namespace, name }));
+  if (object === undefined || !hasFinalizer(object)) return;
   const finalizers = (object.metadata.finalizers ?? []).filter((each) => each !== LIVE_FINALIZER);
-  await hub.replace(type, { ...object, metadata: { ...object.metadata, finalizers } });
+  await ignoreNotFound(hub.replace(type, { ...object, metadata: { ...object.metadata, finalizers } }));
 }
