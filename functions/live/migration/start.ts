@@ -62,7 +62,7 @@ export async function startRun(pair: MigrationWithPlan, context: LiveContext): P
   const { sourceCluster, targetCluster } = checked.view ?? {};
   if (!checked.isReady || sourceCluster === undefined || targetCluster === undefined)
     return reportNotReady(pair, context);
-  const providers = await readProviders(checked.plan, context);
+  const { providers } = checked;
   const clusters = clustersOfRun({ sourceCluster, targetCluster }, providers);
   if (clusters === undefined) return reportNotReady(pair, context);
   const vms = sourceCluster.vms.flatMap(({ found }) => found);

@@ -36,15 +36,22 @@ export interface CheckedPlan {
   readonly isReady: boolean;
   /** The view; undefined if a cluster does not answer, or the requester lacks a right. */
   readonly view: PlanView | undefined;
+  /** The providers, as the check has read and written them. */
+  readonly providers: PlanProviders;
 }
 
 type Found = Omit<CheckedPlan, 'plan' | 'isReady'> & { readonly findings: readonly Finding[] };
 
 /** Checks the plan as far as its requester may look, and writes its findings, and those of its providers. */
 export async function checkPlan(plan: Plan, checking: Checking): Promise<CheckedPlan> {
-  const { view, findings } = await lookAt(plan, checking);
+  const { view, providers, findings } = await lookAt(plan, checking);
   const checked = await writeFindings(PLANS, { object: plan, findings }, checking);
-  return { plan: checked, view, isReady: findings.some(({ type }) => type === LIVE_CONDITION.ready) };
+  return {
+    plan: checked,
+    view,
+    providers,
+    isReady: findings.some(({ type }) => type === LIVE_CONDITION.ready),
+  };
 }
 
 /** Writes the findings of an archived plan. The results of its runs stay. */
@@ -68,7 +75,7 @@ async function lookAt(plan: Plan, checking: Checking): Promise<Found> {
     ...rightsToLook(plan, hosts),
     ...(maps.networks === undefined ? [] : rightsToNetworks(maps.networks, hosts)),
   ]);
-  if (unseen !== undefined) return refused(unseen);
+  if (unseen !== undefined) return refused(unseen, providers);
   const hasMacs = !hosts.isTarget || (await review([RIGHT_TO_LIST_VMS])) === undefined;
   const hasNeighbours = !hosts.isSource || (await review(rightsToNeighbours(plan))) === undefined;
   const mayReadAccount = async (name: string): Promise<boolean> =>
@@ -76,7 +83,12 @@ async function lookAt(plan: Plan, checking: Checking): Promise<Found> {
   return findingsOf(plan, { providers, maps, hasMacs, hasNeighbours, mayReadAccount }, hub);
 }
 
-const refused = (refusal: Finding): Found => ({ view: undefined, findings: [refusal] });
+const NO_PROVIDERS: PlanProviders = { source: undefined, destination: undefined };
+
+const refused = (refusal: Finding, providers = NO_PROVIDERS): Found => ({
+  ...{ view: undefined, providers },
+  findings: [refusal],
+});
 
 /** Checks a provider that the plan names. A reference without a namespace is to an object in the plan's. */
 const checkNamed = async (
@@ -89,7 +101,7 @@ const checkNamed = async (
 async function findingsOf(plan: Plan, seen: Seen, hub: Reader): Promise<Found> {
   try {
     const view = await readPlanView(plan, seen, hub);
-    return { view, findings: planFindings(view) };
+    return { view, providers: seen.providers, findings: planFindings(view) };
   } catch (error) {
     if (!(error instanceof UnknownCluster)) throw error;
     const type =
@@ -99,7 +111,7 @@ async function findingsOf(plan: Plan, seen: Seen, hub: Reader): Promise<Found> {
     const suggestion =
       'Give the service account of the token the roles that plans need, and check the network.';
     return {
-      view: undefined,
+      ...{ view: undefined, providers: seen.providers },
       findings: [critical(type, 'NotKnown', { message: error.message, suggestion })],
     };
   }

@@ -2,7 +2,7 @@ import { critical, type Finding } from '../../domain/live/conditions.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import { requestersOf } from '../../domain/live/requester.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
-import type { Cluster, Reader } from '../../kubernetes/cluster.ts';
+import type { Cluster } from '../../kubernetes/cluster.ts';
 import { REVIEWS } from '../../kubernetes/live-resources.ts';
 import { timeOf } from '../run/deadlines.ts';
 import { getOrUndefined } from '../read/get.ts';
@@ -23,8 +23,10 @@ export async function reviewOf(
   objects: readonly KubernetesObject[],
   hub: Pick<Cluster, 'get' | 'create'>,
 ): Promise<Review> {
-  const areReviewed = await Promise.all(objects.map((object) => isReviewed(object, hub)));
-  const requesters = areReviewed.includes(false) ? undefined : requestersOf(objects);
+  const reviews = await getOrUndefined(hub.get(REVIEWS.type, REVIEWS.at));
+  const requesters = objects.every((object) => isReviewed(object, reviews))
+    ? requestersOf(objects)
+    : undefined;
   if (requesters === undefined) return () => Promise.resolve(NOT_KNOWN);
   return async (rights) => {
     for (const requester of requesters) {
@@ -50,12 +52,8 @@ const adviceOn = (missing: readonly Right[]): string =>
     : 'Give the user these rights, and create it again; or let a user who has them do that.';
 
 /** Whether the object was created after the webhook. Before that its writer could name another user in its annotation. */
-async function isReviewed({ metadata }: KubernetesObject, hub: Pick<Reader, 'get'>): Promise<boolean> {
-  const reviews = await getOrUndefined(hub.get(REVIEWS.type, REVIEWS.at));
-  return (
-    reviews !== undefined && timeOf(reviews.metadata.creationTimestamp) <= timeOf(metadata.creationTimestamp)
-  );
-}
+const isReviewed = ({ metadata }: KubernetesObject, reviews: KubernetesObject | undefined): boolean =>
+  reviews !== undefined && timeOf(reviews.metadata.creationTimestamp) <= timeOf(metadata.creationTimestamp);
 
 /** Returns which providers are the cluster of the plan. */
 export const hostsOf = ({ source, destination }: PlanProviders): Hosts => {
