@@ -5,6 +5,7 @@ import { named } from '../../domain/live/reference.ts';
 import {
   hasEnded,
   isArchived,
+  isAwaited,
   hasFinalizer,
   isTerminating,
   isObserved,
@@ -143,8 +144,12 @@ async function waitingMigrations(
 /** Checks a plan that has no run under way any more: during the run its VMs were not checked. */
 async function checkIdlePlanAt(at: NamedReference, context: LiveContext): Promise<void> {
   const plan = await getOrUndefined(context.hub.get(PLANS, named(at)));
-  if (plan !== undefined) await checkIdlePlan(plan, context);
+  if (plan !== undefined && !isShownByRuns(plan)) await checkIdlePlan(plan, context);
 }
+
+/** Whether its runs have moved all its VMs, and nothing is awaited of them. */
+const isShownByRuns = (plan: Plan): boolean =>
+  hasMovedVms(plan) && !needsCheck(plan) && !(plan.status?.migration?.vms ?? []).some(isAwaited);
 
 async function checkIdlePlan(plan: Plan, context: LiveContext): Promise<void> {
   if (isTerminating(plan)) return releaseDeletedPlan(plan, context);

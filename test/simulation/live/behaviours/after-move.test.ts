@@ -1,7 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import type { MigrationState, VirtualMachine } from '../../../../functions/domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION } from '../../../../functions/domain/live/names.ts';
-import { PLANS, VIRTUAL_MACHINES, WHOLE_VMIS } from '../../../../functions/kubernetes/live-resources.ts';
+import {
+  PLAN_MIGRATIONS,
+  PLANS,
+  VIRTUAL_MACHINES,
+  WHOLE_VMIS,
+} from '../../../../functions/kubernetes/live-resources.ts';
 import { NEXT_CRASH_THERE } from '../../../../functions/live/status/after-move.ts';
 import { aReceiver, arrived, aWaitingVmi, migrated } from '../../../support/builders/live-run.ts';
 import { seconds } from '../../../support/builders/object.ts';
@@ -131,5 +136,24 @@ describe('a VM that KubeVirt halts at its next crash', () => {
     await run.models.destination.admin.patch(VIRTUAL_MACHINES, AT, { merge: { metadata: { labels } } });
     await run.resync('Plan');
     expect(await annotationOf(run)).toBeUndefined();
+  });
+});
+
+describe('the event of a Migration that has ended looks at the VMs that its plan has moved', () => {
+  async function asks(run: ModelledRun): Promise<boolean> {
+    const at = { namespace: 'tenant', name: 'migration' };
+    const merge = { status: { started: seconds(0), completed: seconds(0) } };
+    await run.hub.patch(PLAN_MIGRATIONS, at, { merge, subresource: 'status' });
+    const before = run.requests.length;
+    await run.changed('Migration');
+    return run.requests.length > before;
+  }
+
+  test('not where the run has shown all of them', async () => {
+    expect(await asks(await moved({}))).toBe(false);
+  });
+
+  test('where something of them is awaited', async () => {
+    expect(await asks(await moved(BOTH_SIDES, NEXT_CRASH_THERE))).toBe(true);
   });
 });
