@@ -6,7 +6,7 @@ import type { KubernetesObject } from '../../domain/objects.ts';
 import { ApiError } from '../../kubernetes/errors.ts';
 import type { Reader, ResourceType, Selection } from '../../kubernetes/cluster.ts';
 import { withRecord, type RunRecord } from '../run/record.ts';
-import { readSourceCore } from './source.ts';
+import { readSourceCore, readSourceSide } from './source.ts';
 
 const OTHER = sent('Running', (vmim) => ({
   ...vmim,
@@ -72,4 +72,14 @@ test('the VM of the run says which cluster it is; without it kube-system does', 
   const other = { ...OF_SOURCE, run: { ...RUN, vm: 'another' } };
   await expect(readSourceCore(aReader({}, requests), other)).rejects.toThrow();
   expect(requests).toContain('Namespace');
+});
+
+test.each<[string, Partial<RunRecord>, boolean]>([
+  ['until the guest may have left', { attempt: 1 }, true],
+  ['not afterwards: they prove nothing', { attempt: 1, marks: [{ mark: 'Sent', at: seconds(0) }] }, false],
+])('launchers are read %s', async (_when, record, areRead) => {
+  const requests: string[] = [];
+  const reader = aReader(record, requests);
+  await readSourceSide(reader, await readSourceCore(reader, OF_SOURCE));
+  expect(requests.some((request) => request === 'kubevirt.io')).toBe(areRead);
 });

@@ -83,6 +83,9 @@ export const isSettingUp = (record: RunRecord | undefined): boolean =>
 export const isBeforeLaunch = (record: RunRecord | undefined): boolean =>
   record !== undefined && isSettingUp(record);
 
+/** Whether the guest may have left the source: no launcher there proves anything any more. */
+const mayHaveLeft = (record: RunRecord | undefined): boolean => record !== undefined && isPastCutOver(record);
+
 /** Whether the target's launcher may still be to come. */
 export const isLauncherToCome = (record: RunRecord | undefined): boolean =>
   record !== undefined && record.attempt > 0 && record.end === undefined && !isPastCutOver(record);
@@ -91,7 +94,9 @@ export async function readSourceSide(reader: Reader, { record, ...core }: Source
   const { vm, vmi } = core;
   const launching = isLauncherToCome(record) ? vmi : undefined;
   const [pods, attachments, setup] = await Promise.all([
-    vmi === undefined || isBeforeLaunch(record) ? [] : readLaunchers(reader, vmi.metadata),
+    vmi === undefined || isBeforeLaunch(record) || mayHaveLeft(record)
+      ? []
+      : readLaunchers(reader, vmi.metadata),
     launching !== undefined && hasHotplugged(launching) ? readAttachments(reader, launching.metadata) : [],
     vm !== undefined && isSettingUp(record) ? readSetup(reader, vm) : undefined,
   ]);

@@ -38,7 +38,8 @@ export interface TargetRequest {
   /** The VM on the source. */
   readonly vm: VirtualMachine | undefined;
   readonly storage: StorageMap;
-  readonly known: Identity | undefined;
+  /** The reading before in the same event. */
+  readonly known: (Identity & Pick<TargetSide, 'namespace'>) | undefined;
 }
 
 type TargetCore = Omit<
@@ -53,16 +54,15 @@ export async function readTargetSide(
   source: Promise<SourceSide>,
 ): Promise<TargetSide> {
   const { run, at, record, known } = request;
-  const { namespace: name } = at;
   const [{ now, cluster }, namespace, vm, vmi, { vmims, taken, local }] = await Promise.all([
     known ?? readIdentity(reader),
-    isNamespaceNeeded(record) ? getOrUndefined(reader.get(NAMESPACES, { name })) : undefined,
+    readNamespace(reader, request),
     getOrUndefined(reader.get(VIRTUAL_MACHINES, at)),
     getOrUndefined(reader.get(WHOLE_VMIS, at)),
     readVmims(reader, at, { run, record }),
   ]);
   const [launchers, over, setup, made] = await Promise.all([
-    isBeforeLaunch(record) ? [] : readLaunchers(reader, at),
+    areLaunchersNeeded(record) ? readLaunchers(reader, at) : [],
     readOver(reader, request),
     isSettingUp(record) && namespace !== undefined ? readSetup(reader, request) : undefined,
     mayHaveMade(record) ? readMadeIn(namespace, reader, request) : undefined,
@@ -78,9 +78,22 @@ export async function readTargetSide(
   return { ...core, over, setup, made, ...launching };
 }
 
-/** Whether something is still to be made in the namespace, or to be removed from it. */
-const isNamespaceNeeded = (record: RunRecord | undefined): boolean =>
-  record === undefined || !isPastCutOver(record);
+/**
+ * Reads the namespace once in an event, while something may be made in it, or removed from it. Admission keeps objects from being made in
+ * one that is going by then. The record may name another namespace than the plan.
+ */
+async function readNamespace(
+  reader: Reader,
+  { at: { namespace: name }, record, known }: TargetRequest,
+): Promise<Namespace | undefined> {
+  if (record !== undefined && isPastCutOver(record)) return undefined;
+  const before = known?.namespace;
+  return before?.metadata.name === name ? before : getOrUndefined(reader.get(NAMESPACES, { name }));
+}
+
+/** Whether launchers decide anything: not before the first attempt, nor once the guest has arrived. */
+const areLaunchersNeeded = (record: RunRecord | undefined): boolean =>
+  !isBeforeLaunch(record) && record?.arrivedAt === undefined;
 
 interface Launching {
   readonly request: TargetRequest;
