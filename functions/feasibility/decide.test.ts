@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { aLauncher, aMigration, aVmi, ofVm } from '../../test/support/builders/kubevirt.ts';
+import { aLauncher, aMigration, aVmi, ofVm, withCondition } from '../../test/support/builders/kubevirt.ts';
 import {
   aLock,
   anExpiredLock,
@@ -8,7 +8,7 @@ import {
   lockedUnreadably,
 } from '../../test/support/builders/namespace.ts';
 import { annotated, atVersion, beingDeleted, named, NOW } from '../../test/support/builders/object.ts';
-import { aFailure } from '../../test/support/builders/pod-rejection.ts';
+import { aFailure, forbidden } from '../../test/support/builders/pod-rejection.ts';
 import { aGrant, aQuota, hard, holding, uncounted } from '../../test/support/builders/quota.ts';
 import { aSnapshot, aView, aVmmrq, giving, RULES } from '../../test/support/builders/snapshot.ts';
 import { assess } from '../domain/verdict/assessment.ts';
@@ -104,6 +104,13 @@ describe('the reply', () => {
   });
 });
 
+/** What may refuse a target besides a quota's amounts; KubeVirt sets no condition then. */
+const OTHER_REFUSALS = [
+  'admission webhook "a.example.com" denied the request: no',
+  forbidden('failed quota: quota: must specify requests.cpu for: istio-proxy'),
+  forbidden('violates PodSecurity "restricted:latest": x'),
+];
+
 describe('nudges', () => {
   const withHeadroom = (...changes: Parameters<typeof aQuota>): Partial<NamespaceSnapshot> => ({
     quotas: [aQuota(WITH_HEADROOM, ...changes)],
@@ -127,6 +134,22 @@ describe('nudges', () => {
     expect(decided({ ...refused, migrations: [nudged], now: NOW - 60_000 }).nudges).toEqual([]);
     expect(decided({ ...refused, migrations: [nudged], now: NOW + 299_999 }).nudges).toEqual([]);
     expect(decided({ ...refused, migrations: [nudged], now: NOW + 300_000 }).nudges).toHaveLength(1);
+  });
+
+  test.each<[string, Partial<NamespaceSnapshot>]>([
+    ['the incumbent is there', { view: aView({ incumbent: 'remove it' }) }],
+    ['the guard does not answer, and the incumbent is there', { view: undefined, incumbent: 'remove it' }],
+    ['the namespace opts out', { namespace: aNamespace(annotated(ANNOTATION.skip, 'true')) }],
+    ['the namespace is being deleted', { namespace: aNamespace(beingDeleted()) }],
+    ['the namespace is of the cluster', { namespace: aNamespace(named('kube-system')) }],
+  ])('%s: none, whatever refused its pod', (_, different) => {
+    const refused = aMigration(withCondition());
+    for (const text of OTHER_REFUSALS) {
+      const { nudges, events } = decided({ migrations: [refused], events: [aFailure(text)], ...different });
+      expect([nudges, events.length]).toEqual([[], 2]);
+    }
+    for (const text of OTHER_REFUSALS)
+      expect(decided({ migrations: [refused], events: [aFailure(text)] }).nudges).toHaveLength(1);
   });
 
   test('the order of the quotas does not matter', () => {

@@ -45,7 +45,7 @@ export function decide(snapshot: NamespaceSnapshot, assessment: Assessment): Fea
   return {
     ...summaryOf(blocked),
     ...replyOf(snapshot, blocked, migrations),
-    nudges: nudgesOf(snapshot, blocked),
+    nudges: assessment.isOptedOut === true ? [] : nudgesOf(snapshot, blocked),
     events: blocked.flatMap((verdict) => eventsOf(snapshot, verdict)),
     statusOf: (vmmrq) =>
       isLeftToIncumbent(vmmrq, snapshot) ? undefined : statusReport(vmmrq, snapshot, verdicts),

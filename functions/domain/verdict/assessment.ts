@@ -41,6 +41,8 @@ export interface Assessment {
   /** The VMMRQs that give to each of these migrations. */
   readonly vmmrqs: readonly Vmmrq[];
   readonly fingerprint: string;
+  /** The namespace is not ours to raise in (namespaceBlocker): none of its objects is written. */
+  readonly isOptedOut?: true;
 }
 
 /** What a look at a namespace found. */
@@ -71,7 +73,8 @@ export function assess(
     const verdicts = candidates.map((each) =>
       verdictOf(each, (isForGood ? refusedOtherwise(each, given) : undefined) ?? blocker),
     );
-    return { verdicts, migrations: [], quotas: [], vmmrqs: [], fingerprint };
+    const none = { verdicts, migrations: [], quotas: [], vmmrqs: [], fingerprint };
+    return isForGood ? { ...none, isOptedOut: true } : none;
   }
   const last = lastAttemptOf(snapshot.namespace, snapshot.now);
   const evaluate = { snapshot, candidates, onEvaluate };

@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { EVENT, KIND, SOURCE_EVENT } from '../../../functions/domain/names.ts';
+import { EVENT, EVENT_REASON, KIND, SOURCE_EVENT } from '../../../functions/domain/names.ts';
 import { EVENTS, MTQS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../../webhook/tls/resources.ts';
+import { POLICIES, POLICY_BINDINGS, policiesInForce } from '../../cluster/policies-in-force.ts';
 import { auditLog } from '../../support/environment/audit.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
 import { askUntil } from '../../support/eventually.ts';
 import { Incumbent, installMtqs, writesOf } from '../../support/incumbent/incumbent.ts';
+import { limitLaunchers } from '../../support/tenant/refuse-targets.ts';
 import { fullFor, newTenant, type Tenant } from '../../support/tenant/tenant.ts';
 import { rawText } from '../../support/raw-text.ts';
 
@@ -115,6 +117,60 @@ test.each(Object.entries(SIGNS))(
     const { object: restored } = await admin.get(RESOURCE_QUOTAS, { namespace: name, name: 'quota' });
     expect(restored.spec).toEqual(original.spec);
     await goes();
+    await untilGuardSees(name, undefined);
+  },
+);
+
+/** A third-party policy on the pods of this namespace. */
+async function aPolicy(name: string): Promise<void> {
+  const { admin } = environment;
+  const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': name } };
+  const pods = { apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE'] };
+  await admin.create(POLICIES, {
+    metadata: { name },
+    spec: {
+      matchConstraints: { namespaceSelector, resourceRules: [pods] },
+      validations: [{ expression: 'false', message: 'no pods on Saturdays' }],
+    },
+  });
+  const spec = { policyName: name, validationActions: ['Deny'] };
+  await admin.create(POLICY_BINDINGS, { metadata: { name }, spec });
+  const inForce = await policiesInForce(admin);
+  await inForce();
+}
+
+test.each<[string, string, (tenant: string) => Promise<void>]>([
+  [
+    'a LimitRange',
+    'minimum cpu usage per Container',
+    (tenant) => limitLaunchers(environment.admin, tenant, { min: { cpu: '2' } }),
+  ],
+  ['another policy', 'no pods on Saturdays', aPolicy],
+])(
+  'beside the incumbent we nudge no migration that something else than a quota refuses (%s)',
+  async (what, words, refuses) => {
+    const { admin, cluster } = environment;
+    const { controlPlane, eventing } = cluster;
+    const name = `nudged-${what.replaceAll(' ', '-').toLowerCase()}`;
+    await admin.create(MTQS, { metadata: { name: 'mtq' } });
+    const tenant = await newTenant(environment, { name });
+    await refuses(name);
+    await untilGuardSees(name, 'MTQ object mtq');
+    await eventing.broker.idle();
+    const before = (await auditLog(controlPlane, admin)).length;
+    await tenant.migrate();
+    await tenant.history.until('the tenant sees our verdict', (history) =>
+      history
+        .of(EVENTS)
+        .some(
+          ({ reason, message }) =>
+            reason === EVENT_REASON.migrationBlocked && rawText(message).includes(words),
+        ),
+    );
+    await askEveryStep(tenant);
+    await eventing.broker.idle();
+    expect(writesOf((await auditLog(controlPlane, admin)).slice(before))).toEqual([]);
+    await admin.delete(MTQS, { name: 'mtq' });
     await untilGuardSees(name, undefined);
   },
 );
