@@ -1,7 +1,8 @@
 import { tryRaise, type TriedRaise } from '../cluster/try-raise.ts';
+import { recordIn } from '../domain/incumbent.ts';
 import { lockOf, MAX_LOCKED } from '../domain/lock.ts';
 import { EVENT, isReserved, REASON } from '../domain/names.ts';
-import type { Namespace } from '../domain/objects.ts';
+import type { Namespace, Vmmrq } from '../domain/objects.ts';
 import { inForce } from '../domain/policy/policy.ts';
 import { withRefusals, type RaiseRefusal } from '../domain/verdict/raise-refusal.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
@@ -29,20 +30,41 @@ export async function dryRun(request: StepRequest, context: StepContext): Promis
 /** undefined: another writer was first. */
 async function attempt(request: StepRequest, context: StepContext): Promise<Outcome | undefined> {
   const { cluster } = context;
+  const asked = context.view(request.namespace);
   const read = await ignoreNotFound(cluster.get(NAMESPACES, { name: request.namespace }));
   if (read === undefined || !mayRaiseIn(read.object, context)) return NOTHING;
-  const tried = await tryRaises(request, read, context);
+  const known = await readVmmrqs(request.namespace, (request.vmmrqs ?? []).slice(0, MAX_LOCKED), context);
+  const view = await asked;
+  const incumbent = view?.incumbent ?? recordIn(known);
+  if (incumbent !== undefined) return { reason: REASON.incumbentPresent, message: incumbent };
+  const tried = await tryRaises(request, { ...read, known }, context);
+  const shown = whatIsShown(tried, read);
+  // Where the guard does not answer, the incumbent may be there: the next resync tries again.
+  if (shown.isNews && view === undefined) return unrecorded(shown.refused);
+  return conclude(request, shown, cluster);
+}
+
+/** Records what is news. undefined: another writer was first. */
+async function conclude(request: StepRequest, shown: Shown, cluster: Cluster): Promise<Outcome | undefined> {
+  const written = shown.isNews ? await record(shown.next, cluster) : 'done';
+  if (written === 'again') return undefined;
+  return written === 'done'
+    ? outcomeOf(request, shown)
+    : { reason: REASON.refusedByPolicy, message: written };
+}
+
+interface Shown extends Result {
+  /** The namespace with what the dry runs have shown. */
+  readonly next: Namespace;
+}
+
+function whatIsShown(tried: readonly TriedRaise[], { object, date }: Read<Namespace>): Shown {
   const refused = tried.flatMap(({ quota, message }): RaiseRefusal[] =>
     message === undefined ? [] : [{ quota, message }],
   );
-  const trials = { tried: tried.map(({ quota }) => quota), refused };
-  const next = withRefusals(read.object, trials, read.date.getTime());
-  const isNews = next !== read.object;
-  const written = isNews ? await record(next, cluster) : 'done';
-  if (written === 'again') return undefined;
-  if (written !== 'done') return { reason: REASON.refusedByPolicy, message: written };
   const passed = tried.flatMap(({ quota, message }) => (message === undefined ? quota.metadata.name : []));
-  return outcomeOf(request, { passed, refused, isNews });
+  const next = withRefusals(object, { tried: tried.map(({ quota }) => quota), refused }, date.getTime());
+  return { passed, refused, next, isNews: next !== object };
 }
 
 /** Whether a raise is possible here. Any client may post the event; and with a lock the raise itself shows whether it is refused. */
@@ -52,11 +74,10 @@ const mayRaiseIn = (namespace: Namespace, { settings }: StepContext): boolean =>
 
 /** Tries them one after another, because a quota may be large. */
 async function tryRaises(
-  { namespace, quotas: names = [], vmmrqs: givers = [] }: StepRequest,
-  { object, date }: Read<Namespace>,
+  { namespace, quotas: names = [] }: StepRequest,
+  { object, date, known }: Read<Namespace> & { readonly known: readonly Vmmrq[] },
   context: StepContext,
 ): Promise<TriedRaise[]> {
-  const known = await readVmmrqs(namespace, givers.slice(0, MAX_LOCKED), context);
   const order = { vmmrqs: inForce(known, object.metadata.labels), now: date.getTime() };
   const tried: TriedRaise[] = [];
   for (const name of new Set(names.slice(0, MAX_LOCKED))) {
@@ -70,6 +91,11 @@ const NOTHING: Outcome = {
   reason: REASON.nothingBlocked,
   message: 'the namespace needs no dry run of a raise: it is locked, gone or not ours',
 };
+
+const unrecorded = ([first]: readonly RaiseRefusal[]): Outcome => ({
+  reason: first === undefined ? REASON.dryRunFirst : REASON.refusedByPolicy,
+  message: `the guard did not answer, so nothing is recorded: ${first?.message ?? 'no raise is refused any more'}`,
+});
 
 /** again: another writer was first. Any other text: the API server refuses the record too, so no lock would be possible. */
 async function record(next: Namespace, cluster: Cluster): Promise<string> {

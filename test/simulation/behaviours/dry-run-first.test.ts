@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { lockOf } from '../../../functions/domain/lock.ts';
 import { EVENT, LABEL, REASON } from '../../../functions/domain/names.ts';
-import type { Namespace, ResourceQuota } from '../../../functions/domain/objects.ts';
+import type { Namespace, ResourceQuota, VmmrqStatus } from '../../../functions/domain/objects.ts';
+import type { View } from '../../../functions/domain/view.ts';
 import { lastAttemptOf } from '../../../functions/domain/verdict/attempt.ts';
 import type { StepRequest } from '../../../functions/eventing/step-request.ts';
 import type { Outcome } from '../../../functions/host/step.ts';
@@ -12,11 +13,12 @@ import { feasibility } from '../../../functions/feasibility/handle.ts';
 import { lock } from '../../../functions/lock/handle.ts';
 import { raise } from '../../../functions/raise/handle.ts';
 import { aLock, lockedBy } from '../../support/builders/namespace.ts';
+import { aView } from '../../support/builders/snapshot.ts';
 import type { ApiServerParts } from '../model/api-server.ts';
 import type { Attributes } from '../model/attributes.ts';
 import type { Model } from '../model/model.ts';
-import { quota, TENANT, tenantNamespace } from '../world/objects.ts';
-import { aBlockedTenant, FULL, give, runStep, type Reached } from '../world/one-step.ts';
+import { quota, TENANT, tenantNamespace, vmmrq } from '../world/objects.ts';
+import { aBlockedTenant, FULL, give, GIVES, runStep, type Reached } from '../world/one-step.ts';
 
 /** A blocked tenant whose quota was never raised, and a VMMRQ that gives enough. */
 function aNewTenant(parts: Partial<ApiServerParts> = {}): Model {
@@ -150,6 +152,43 @@ describe('raise, by a dry run', () => {
     const { reply } = await tryRaises(model, more);
     expect([tried, reply]).toEqual([[], undefined]);
     expect(model.store.revision).toBe(before);
+  });
+});
+
+describe('raise, by a dry run, beside the incumbent', () => {
+  const record: VmmrqStatus = {
+    originalBlockingResourceQuotas: [{ name: 'quota', spec: { hard: FULL } }],
+  };
+
+  test.each<[string, View | undefined, VmmrqStatus]>([
+    ['the guard sees it', aView({ incumbent: 'the incumbent is installed' }), {}],
+    ['its record is newer than the guard’s view', aView(), record],
+    ['its record is there, and the guard does not answer', undefined, record],
+  ])('%s: nothing is tried, and nothing written', async (_, view, status) => {
+    const tried: Attributes[] = [];
+    const model = aNewTenant({ refuses: (attributes) => tried.push(attributes) > 0 });
+    model.store.put({ ...vmmrq('more', 'uid-of-more', GIVES), status });
+    const before = model.store.revision;
+    const context = { view: () => Promise.resolve(view) };
+    const { reason, reply } = await tryRaises({ ...model, context });
+    expect([reason, reply, tried]).toEqual([REASON.incumbentPresent, undefined, []]);
+    expect(model.store.revision).toBe(before);
+  });
+
+  test('where the guard does not answer, the incumbent may be there: no refusal is recorded', async () => {
+    const model = aNewTenant({ refuses: isQuotaStatus });
+    const before = model.store.revision;
+    const context = { view: () => Promise.resolve(undefined) };
+    const { reason, message, reply } = await tryRaises({ ...model, context });
+    expect([reason, reply]).toEqual([REASON.refusedByPolicy, undefined]);
+    expect(message).toContain('status is immutable');
+    expect(model.store.revision).toBe(before);
+  });
+
+  test('where the guard does not answer, a raise that passes goes to `lock`, which asks the API server for the incumbent', async () => {
+    const context = { view: () => Promise.resolve(undefined) };
+    const { reply } = await tryRaises({ ...aNewTenant(), context });
+    expect(reply).toMatchObject({ type: EVENT.migrationFeasible, quotas: ['quota'] });
   });
 });
 
