@@ -89,6 +89,16 @@ export function parsePodRejection(
   return prefix === undefined ? undefined : podRejectionIn(text.slice(prefix.length));
 }
 
+/** The words by which KubeVirt sets its condition (facts/kubevirt.md §1.3); our own refusals have them. */
+const TAKEN_FOR_QUOTA = 'exceeded quota';
+
+/** Whether our own guard or policy refused the launcher, in words that KubeVirt takes for a quota's. */
+function isOwnRefusal({ message = '' }: KubernetesEvent): boolean {
+  const text = shown(message, MAX_MESSAGE).replace(PREFIX.launcher, '');
+  const by = BY_WEBHOOK.exec(text)?.[1] ?? BY_POLICY.exec(text.replace(FORBIDDEN, ''))?.[1];
+  return by !== undefined && isOurs(by) && text.includes(TAKEN_FOR_QUOTA);
+}
+
 /** Parses the API server's text. */
 function podRejectionIn(text: string): PodRejection | undefined {
   const webhook = BY_WEBHOOK.exec(text);
@@ -166,10 +176,7 @@ function rejectionsIn(
   { migration, blocked: { lacks } }: Candidate,
   isOfVmi: (involved: KubernetesEvent['involvedObject']) => boolean,
 ): SeenRejection[] {
-  const since = Date.parse(migration.metadata.creationTimestamp) - CLOCKS_APART_MS;
-  const all = events
-    .filter(({ involvedObject, reason }) => isOfVmi(involvedObject) && reason === KUBEVIRT.failedCreate)
-    .filter((event) => timeOf(event, now) >= since)
+  const all = failuresIn({ events, now }, migration, isOfVmi)
     .toSorted((one, other) => writtenAfter(other, one) || timeOf(other, now) - timeOf(one, now))
     .flatMap((event) => {
       const rejection = parsePodRejection(event.message ?? '', lacks);
@@ -182,6 +189,29 @@ function rejectionsIn(
   const understood = its.filter(({ kind }) => kind !== 'other');
   return understood.length > 0 ? understood : its;
 }
+
+/** virt-controller's Events since the migration's creation about what it could not create for a VMI. */
+function failuresIn(
+  { events, now }: Pick<NamespaceSnapshot, 'events' | 'now'>,
+  { metadata }: Migration,
+  isOfVmi: (involved: KubernetesEvent['involvedObject']) => boolean,
+): KubernetesEvent[] {
+  const since = Date.parse(metadata.creationTimestamp) - CLOCKS_APART_MS;
+  return events.filter(
+    (event) =>
+      isOfVmi(event.involvedObject) && event.reason === KUBEVIRT.failedCreate && timeOf(event, now) >= since,
+  );
+}
+
+/** When our own guard or policy refused the migration's launcher, milliseconds, by virt-controller's clock. */
+export const ownRefusalsOf = (
+  { migration }: Candidate,
+  { metadata: { uid } }: Pick<VirtualMachineInstance, 'metadata'>,
+  snapshot: Pick<NamespaceSnapshot, 'events' | 'now'>,
+): number[] =>
+  failuresIn(snapshot, migration, (involved) => involved.uid === uid)
+    .filter(isOwnRefusal)
+    .map(writtenAt);
 
 /**
  * The migrations whose pod is wanted and refused: the one question of every verdict. KubeVirt's condition shows a refusal for a quota's

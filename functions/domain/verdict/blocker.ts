@@ -4,7 +4,7 @@ import { stateClaimRefusal } from '../sizing/limit-range-refusal.ts';
 import { mustSpecify } from '../sizing/must-specify.ts';
 import { REASON, type Reason } from '../names.ts';
 import type { Migration, Pod, ResourceQuota, VirtualMachineInstance } from '../objects.ts';
-import type { PodRejection, SeenRejection } from '../quota/pod-rejection.ts';
+import { ownRefusalsOf, type PodRejection, type SeenRejection } from '../quota/pod-rejection.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
 
 export interface Blocker {
@@ -62,15 +62,21 @@ function claimBlocker(
  * Whether a quota refused the pod later, by KubeVirt's condition: quota admission is the last plugin, so the pod had passed what refused it
  * before (kubernetes 1.36 CheckRequest looks at amounts last). The Event of that may be missing: client-go writes 25 about an object, then
  * one in 300 s (tools/record, events_cache.go). The condition may be of the volume claim of a VM that keeps state; it is not of an
- * attachment pod.
+ * attachment pod. It may also be of our own refusal, which comes before webhooks and quotas.
  */
 function isOvertaken(rejection: SeenRejection, { candidate, vmi, snapshot }: BlockerInput): boolean {
   const { kind, at } = rejection;
   if (kind === 'exceeded' || candidate.blocked.lacks !== undefined || keepsState(vmi)) return false;
   // A quota of another kind, such as a ClusterResourceQuota, has a plugin of its own.
   if (kind === 'mustSpecify' && !snapshot.quotas.some(isNamed(rejection.quota))) return false;
-  return at < rejectedAt(candidate.migration) - CLOCKS_APART_MS;
+  const since = rejectedAt(candidate.migration);
+  const isByUs = (): boolean =>
+    ownRefusalsOf(candidate, vmi, snapshot).some((own) => Math.abs(own - since) <= CLOCKS_APART_MS);
+  return at < since - CLOCKS_APART_MS && (BEFORE_POLICIES.includes(kind) || !isByUs());
 }
+
+/** Refused by plugins that come before those of policies and webhooks (kubernetes 1.36 pkg/kubeapiserver/options/plugins.go). */
+const BEFORE_POLICIES: readonly PodRejection['kind'][] = ['limitRange', 'podSecurity'];
 
 /** Returns undefined if the refusal is about amounts, or is outdated (the object that it names is gone). */
 export function blockerOfRejection(
