@@ -13,6 +13,7 @@ import type {
   ResourceQuota,
   Vmmrq,
 } from '../../functions/domain/objects.ts';
+import { parsePodRejection, type PodRejection } from '../../functions/domain/quota/pod-rejection.ts';
 import { claimShortfall, claimToCopy } from '../../functions/domain/sizing/claims.ts';
 import type { Estimate } from '../../functions/domain/sizing/estimate.ts';
 import { UPGRADE_OVERHEAD } from '../../functions/domain/sizing/growth.ts';
@@ -204,8 +205,10 @@ export class NamespaceRun {
     return { move, candidate, snapshot: this.#snapshot(move, [...own, ...others]) };
   }
 
-  #snapshot({ vmi, migration }: Move, pods: readonly Pod[]): NamespaceSnapshot {
-    const { namespace, limitRanges, events, uncharged } = this.#facts;
+  #snapshot({ vmi, migration, isShown }: Move, pods: readonly Pod[]): NamespaceSnapshot {
+    const { namespace, limitRanges, uncharged } = this.#facts;
+    // KubeVirt sets its condition at the first such refusal: without it, the Event is another writer's.
+    const events = isShown ? this.#facts.events : withoutRefusals(this.#facts.events, 'exceeded');
     const { rules: _, ...surroundings } = this.#surroundings;
     return {
       ...surroundings,
@@ -311,6 +314,13 @@ function verdictOf(candidate: Candidate, snapshot: NamespaceSnapshot): PodVerdic
   const { verdict, reason, message, blocking } = result;
   return { verdict, reason, message, blocking, by: vmmrqs.map(vmmrqName) };
 }
+
+/** The Events but those of a launcher that was refused for this. */
+const withoutRefusals = (
+  events: NamespaceSnapshot['events'],
+  kind: PodRejection['kind'],
+): NamespaceSnapshot['events'] =>
+  events.filter(({ message }) => parsePodRejection(message ?? '')?.kind !== kind);
 
 const keysOf = ({ blocking }: PodVerdict): string[] =>
   blocking.flatMap(({ quota, shortfalls }) => shortfalls.map(({ key }) => `${quota.uid} ${key}`));

@@ -1,6 +1,11 @@
-import { isFinal, isRunning } from '../../functions/domain/migration.ts';
+import { isFinal, isRunning, wasRejectedByQuota } from '../../functions/domain/migration.ts';
 import { KIND, KUBEVIRT } from '../../functions/domain/names.ts';
-import type { KubeVirt, Migration, VirtualMachineInstance } from '../../functions/domain/objects.ts';
+import type {
+  Condition,
+  KubeVirt,
+  Migration,
+  VirtualMachineInstance,
+} from '../../functions/domain/objects.ts';
 import {
   isFor,
   isProtected,
@@ -19,6 +24,8 @@ export interface Move {
   readonly migration: Migration;
   /** Whether the migration is still to be created. */
   readonly isNew: boolean;
+  /** Whether KubeVirt's condition shows that a quota refused its target. */
+  readonly isShown: boolean;
 }
 
 /** The outcome of a VM that does not depend on any quota. */
@@ -72,6 +79,7 @@ function moveOf(vmi: VirtualMachineInstance, own: Migration | undefined, whatIf:
     vmi: task.kind === 'upgrade' ? outdated(vmi) : vmi,
     migration: refused(migration),
     isNew: own === undefined,
+    isShown: own !== undefined && wasRejectedByQuota(own),
   };
 }
 
@@ -190,15 +198,18 @@ function marksOf(
   }
 }
 
-/** The migration after a refusal, because the domain evaluates only refused migrations; one that would fit has the verdict Fits. */
-const refused = (migration: Migration): Migration => ({
-  ...migration,
-  status: {
-    ...migration.status,
-    phase: 'Pending',
-    conditions: [{ type: KUBEVIRT.rejectedByQuota, status: 'True' }],
-  },
-});
+/**
+ * The migration after a refusal, because the domain evaluates only refused migrations; one that would fit has the verdict Fits. KubeVirt's
+ * own condition has the time of the refusal.
+ */
+function refused(migration: Migration): Migration {
+  const own = migration.status?.conditions?.find(isOfQuota);
+  const condition: Condition = own ?? { type: KUBEVIRT.rejectedByQuota, status: 'True' };
+  return { ...migration, status: { ...migration.status, phase: 'Pending', conditions: [condition] } };
+}
+
+const isOfQuota = ({ type, status }: Condition): boolean =>
+  type === KUBEVIRT.rejectedByQuota && status === 'True';
 
 const outdated = (vmi: VirtualMachineInstance): VirtualMachineInstance => ({
   ...vmi,
