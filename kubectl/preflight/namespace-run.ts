@@ -208,7 +208,7 @@ export class NamespaceRun {
   #snapshot({ vmi, migration, isShown }: Move, pods: readonly Pod[]): NamespaceSnapshot {
     const { namespace, limitRanges, uncharged } = this.#facts;
     // KubeVirt sets its condition at the first such refusal: without it, the Event is another writer's.
-    const events = isShown ? this.#facts.events : withoutRefusals(this.#facts.events, 'exceeded');
+    const events = isShown ? this.#facts.events : withoutRefusals(this.#facts.events, { kind: 'exceeded' });
     const { rules: _, ...surroundings } = this.#surroundings;
     return {
       ...surroundings,
@@ -225,13 +225,22 @@ export class NamespaceRun {
     };
   }
 
-  /** Evaluates in the order of the refusals: of the volume claim, of the pod by a LimitRange, by a quota. */
+  /**
+   * Evaluates in the order of the refusals: of the volume claim, of the pod by a LimitRange, by a quota. The whole LimitRanges are known, so a
+   * refusal by one that the pod would pass now is outdated.
+   */
   #evaluate(step: Step): SizedVerdict {
     const { move, candidate, snapshot } = step;
     const missing = missingPodOf(candidate, move.vmi, snapshot);
-    const size = missing === undefined ? undefined : sizeOf(missing, snapshot);
-    const result = this.#decide(step);
-    const refusal = size === undefined ? undefined : limitRangeRefusal(size.pod, snapshot.limitRanges);
+    if (missing === undefined) return { ...this.#decide(step), size: undefined };
+    const size = sizeOf(missing, snapshot);
+    const refusal = limitRangeRefusal(size.pod, snapshot.limitRanges);
+    const { lacks } = candidate.blocked;
+    const known =
+      refusal === undefined
+        ? { ...snapshot, events: withoutRefusals(snapshot.events, { kind: 'limitRange', lacks }) }
+        : snapshot;
+    const result = this.#decide({ ...step, snapshot: known });
     if (refusal === undefined || BEFORE_POD.includes(result.reason)) return { ...result, size };
     return { ...REFUSED, message: refusal, size };
   }
@@ -315,12 +324,16 @@ function verdictOf(candidate: Candidate, snapshot: NamespaceSnapshot): PodVerdic
   return { verdict, reason, message, blocking, by: vmmrqs.map(vmmrqName) };
 }
 
-/** The Events but those of a launcher that was refused for this. */
+interface RefusedFor extends Pick<Candidate['blocked'], 'lacks'> {
+  readonly kind: PodRejection['kind'];
+}
+
+/** The Events but those of pods that were refused for this: launchers, or attachment pods where those are what is lacking. */
 const withoutRefusals = (
   events: NamespaceSnapshot['events'],
-  kind: PodRejection['kind'],
+  { kind, lacks }: RefusedFor,
 ): NamespaceSnapshot['events'] =>
-  events.filter(({ message }) => parsePodRejection(message ?? '')?.kind !== kind);
+  events.filter(({ message }) => parsePodRejection(message ?? '', lacks)?.kind !== kind);
 
 const keysOf = ({ blocking }: PodVerdict): string[] =>
   blocking.flatMap(({ quota, shortfalls }) => shortfalls.map(({ key }) => `${quota.uid} ${key}`));

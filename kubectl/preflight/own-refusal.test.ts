@@ -1,11 +1,26 @@
 import { describe, expect, test } from '@jest/globals';
-import { aMigration, refusedAt, withCondition } from '../../test/support/builders/kubevirt.ts';
-import { aFailure, exceeded } from '../../test/support/builders/pod-rejection.ts';
+import {
+  aLauncher,
+  aMigration,
+  anAttachment,
+  aTarget,
+  ready,
+  refusedAt,
+  withCondition,
+} from '../../test/support/builders/kubevirt.ts';
+import { metadata } from '../../test/support/builders/object.ts';
+import { aFailure, exceeded, forbidden } from '../../test/support/builders/pod-rejection.ts';
 import { aTenant, clusterFacts } from '../../test/support/builders/preflight.ts';
 import { aQuota } from '../../test/support/builders/quota.ts';
 import { aSnapshot, aVmmrq, RULES } from '../../test/support/builders/snapshot.ts';
+import { rawText } from '../../test/support/raw-text.ts';
 import { KUBEVIRT, REASON } from '../../functions/domain/names.ts';
-import type { KubernetesEvent, Migration } from '../../functions/domain/objects.ts';
+import type {
+  KubernetesEvent,
+  LimitRange,
+  LimitRangeItem,
+  Migration,
+} from '../../functions/domain/objects.ts';
 import { assess } from '../../functions/domain/verdict/assessment.ts';
 import type { NamespaceFacts } from './facts.ts';
 import type { VmOutcome } from './outcome.ts';
@@ -57,5 +72,41 @@ describe('without that condition', () => {
 
   test('other refusals count, however old they are', () => {
     expect(outcomes(PENDING, [aFailure(BY_WEBHOOK, -200)])[0]).toBe('vm0 Stuck PodRefusedByPolicy');
+  });
+});
+
+describe('a LimitRange that refused the pod, as the whole LimitRanges are now', () => {
+  const range = (limits: LimitRangeItem): LimitRange => ({
+    metadata: metadata('range'),
+    spec: { limits: [limits] },
+  });
+  const min = (memory: string): LimitRange => range({ type: 'Container', min: { memory } });
+  const refused = [
+    aFailure(forbidden('minimum memory usage per Container is 5Gi, but request is 1412828864'), -60),
+  ];
+
+  test.each<[string, LimitRange[], string]>([
+    ['it refuses the pod still', [min('5Gi')], 'Stuck LimitRangeRefuses'],
+    ['it would let it pass', [min('1Mi')], 'Passes Fits'],
+    ['it is gone', [], 'Passes Fits'],
+  ])('%s', (_, limitRanges, want) => {
+    expect(outcomes(PENDING, refused, { limitRanges })).toEqual([`vm0 ${want}`, `vm1 ${want}`]);
+  });
+
+  test('before it a webhook had refused the pod: that counts again', () => {
+    const events = [aFailure(BY_WEBHOOK, -70), ...refused];
+    expect(outcomes(PENDING, events, { limitRanges: [min('1Mi')] })[0]).toBe('vm0 Stuck PodRefusedByPolicy');
+  });
+
+  test('the same of an attachment pod', () => {
+    const target = aTarget(PENDING, ready);
+    const events = refused.map((event) => ({
+      ...event,
+      message: rawText(event.message).replace('creating pod', 'creating attachment pod'),
+    }));
+    const pods = [aLauncher(), anAttachment(aLauncher()), target];
+    const outcome = (memory: string): string | undefined =>
+      outcomes(PENDING, events, { pods, limitRanges: [min(memory)] })[0];
+    expect([outcome('5Gi'), outcome('1Mi')]).toEqual(['vm0 Stuck LimitRangeRefuses', 'vm0 Passes Fits']);
   });
 });
