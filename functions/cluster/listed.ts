@@ -92,10 +92,19 @@ export const NAMED = {
   annotations: false,
   managedFields: false,
 } as const;
+const STATE = { name: true, ready: true, state: { running: {} } } as const;
 const POD_STATUS = {
   phase: true,
   qosClass: false,
-  containerStatuses: [{ name: true, ready: true, state: { running: {} } }],
+  containerStatuses: [{ ...STATE, resources: false, allocatedResources: false }],
+  initContainerStatuses: false,
+} as const;
+const CHARGED = {
+  name: true,
+  ready: false,
+  state: false,
+  resources: true,
+  allocatedResources: true,
 } as const;
 const CONTAINERS = [{ name: true, restartPolicy: true, resources: true }] as const;
 const TERM = { namespaces: true, namespaceSelector: {} } as const;
@@ -105,7 +114,7 @@ const AFFINITY = {
 } as const;
 
 /** The fields of a pod that quotas and KubeVirt look at. */
-export const LISTED_PODS = listed<Pod>(PODS, {
+const PODS_AS_SIZED = {
   ...OBJECT,
   metadata: metadata(
     POD_LABELS,
@@ -123,6 +132,18 @@ export const LISTED_PODS = listed<Pod>(PODS, {
     containers: CONTAINERS,
     initContainers: CONTAINERS,
     affinity: { nodeAffinity: false, podAffinity: AFFINITY, podAntiAffinity: AFFINITY },
+  },
+} as const;
+export const LISTED_PODS = listed<Pod>(PODS, PODS_AS_SIZED);
+
+/** The same with what the kubelet runs, which quotas charge too while a resize is under way. */
+export const LISTED_CHARGED_PODS = listed<Pod>(PODS, {
+  ...PODS_AS_SIZED,
+  status: {
+    phase: true,
+    qosClass: false,
+    containerStatuses: [CHARGED],
+    initContainerStatuses: [CHARGED],
   },
 });
 

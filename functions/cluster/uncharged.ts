@@ -3,7 +3,7 @@ import type { ResourceQuota } from '../domain/objects.ts';
 import { unchargedIn } from '../domain/sizing/uncharged.ts';
 import type { Rules, UnchargedOf } from '../domain/snapshot.ts';
 import type { Reader } from '../kubernetes/cluster.ts';
-import { LISTED_PODS } from './listed.ts';
+import { LISTED_CHARGED_PODS } from './listed.ts';
 
 /** Pods that quotas count. */
 const LIVING = 'status.phase!=Succeeded,status.phase!=Failed';
@@ -14,7 +14,7 @@ export async function readUncharged(
   namespace: string,
   quotas: readonly ResourceQuota[],
 ): Promise<UnchargedOf> {
-  const { items } = await cluster.list(LISTED_PODS, { namespace, fieldSelector: LIVING });
+  const { items } = await cluster.list(LISTED_CHARGED_PODS, { namespace, fieldSelector: LIVING });
   return unchargedIn(quotas, items);
 }
 

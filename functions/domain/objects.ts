@@ -93,13 +93,21 @@ export interface Pod extends KubernetesObject {
     affinity?: { nodeAffinity?: unknown; podAffinity?: PodAffinity; podAntiAffinity?: PodAffinity };
     runtimeClassName?: string;
   };
-  status?: { phase?: string; qosClass?: string; containerStatuses?: ContainerStatus[] };
+  status?: {
+    phase?: string;
+    qosClass?: string;
+    containerStatuses?: ContainerStatus[];
+    initContainerStatuses?: ContainerStatus[];
+  };
 }
 
 export interface ContainerStatus {
   name: string;
   ready: boolean;
   state?: { running?: object };
+  /** The resources that the kubelet runs the container with, and those that the node reserves: a resize of the spec comes first. */
+  resources?: { requests?: ResourceList; limits?: ResourceList };
+  allocatedResources?: ResourceList;
 }
 
 /** The shape of podAffinity and of podAntiAffinity. */

@@ -1,12 +1,35 @@
 import { expect, test } from '@jest/globals';
-import { aContainer, aLauncher, podSpec } from '../../../test/support/builders/kubevirt.ts';
+import {
+  aContainer,
+  aLauncher,
+  anInit,
+  podSpec,
+  withContainer,
+} from '../../../test/support/builders/kubevirt.ts';
 import { aQuota, hard, scoped, used } from '../../../test/support/builders/quota.ts';
-import type { Pod, ResourceList, ResourceQuota } from '../objects.ts';
+import type { ContainerStatus, Pod, ResourceList, ResourceQuota } from '../objects.ts';
 import { formatQuantity } from '../quantity.ts';
 import { unchargedIn } from './uncharged.ts';
 
 const counting = (list: ResourceList): ResourceQuota => aQuota(hard(list), used(list));
 const TWO = [aLauncher('vm0'), aLauncher('vm1')];
+
+/** vm0's launcher, whose CPU is resized to this; the kubelet still runs what the status says. */
+const resized = (cpu: string, status: Omit<ContainerStatus, 'name' | 'ready'>): Pod =>
+  aLauncher(
+    'vm0',
+    podSpec({ containers: [aContainer({ cpu })] }),
+    withContainer('compute', { ready: true, ...status }),
+  );
+const running = (cpu: string): Omit<ContainerStatus, 'name' | 'ready'> => ({
+  resources: { requests: { cpu }, limits: { cpu } },
+});
+/** The same of a sidecar. */
+const resizedSidecar = (cpu: string, status: Omit<ContainerStatus, 'name' | 'ready'>): Pod =>
+  aLauncher('vm0', podSpec({ containers: [], initContainers: [anInit({ cpu }, 'Always')] }), (pod) => ({
+    ...pod,
+    status: { ...pod.status, initContainerStatuses: [{ name: 'init', ready: true, ...status }] },
+  }));
 
 test.each<[string, ResourceQuota, readonly Pod[], Record<string, string>]>([
   ['one pod more', counting({ 'requests.cpu': '3015m' }), TWO, { 'requests.cpu': '3015m of 2010m' }],
@@ -36,6 +59,22 @@ test.each<[string, ResourceQuota, readonly Pod[], Record<string, string>]>([
     counting({ 'requests.cpu': '3015m' }),
     [...TWO, aLauncher('web', podSpec({ containers: [aContainer({ cpu: '1005m' })] }))],
     {},
+  ],
+  ['what the kubelet still runs', counting({ 'requests.cpu': '4' }), [resized('1', running('4'))], {}],
+  [
+    'what the node still reserves',
+    counting({ 'requests.cpu': '4' }),
+    [resized('1', { resources: {}, allocatedResources: { cpu: '4' } })],
+    {},
+  ],
+  ['a limit that it still runs', counting({ 'limits.cpu': '4' }), [resized('1', running('4'))], {}],
+  ['what a sidecar still runs', counting({ 'requests.cpu': '4' }), [resizedSidecar('1', running('4'))], {}],
+  ['what a pod is resized to', counting({ 'requests.cpu': '4' }), [resized('4', running('1'))], {}],
+  [
+    'more than a pod that is being resized',
+    counting({ 'requests.cpu': '5' }),
+    [resized('1', running('4'))],
+    { 'requests.cpu': '5 of 4' },
   ],
 ])('a quota that counts %s', (_, quota, living, want) => {
   const found = unchargedIn([quota], living).get(quota.metadata.uid) ?? [];

@@ -1,6 +1,6 @@
 import { canonicalKey, type Blocking, type Shortfall } from '../quota/charged.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
-import type { Pod, ResourceQuota } from '../objects.ts';
+import type { Container, ContainerStatus, Pod, ResourceList, ResourceQuota } from '../objects.ts';
 import { describeQuantity, parseQuantity } from '../quantity.ts';
 import type { Uncharged, UnchargedOf } from '../snapshot.ts';
 import { podUsage } from './pod-usage.ts';
@@ -17,7 +17,7 @@ export const unchargedIn = (quotas: readonly ResourceQuota[], living: readonly P
   new Map(quotas.map((quota) => [quota.metadata.uid, unchargedBy(quota, living)] as const));
 
 function unchargedBy(quota: ResourceQuota, living: readonly Pod[]): Map<string, Uncharged> {
-  const usages = living.filter((pod) => quotaCoversPod(quota, pod)).map(podUsage);
+  const usages = living.filter((pod) => quotaCoversPod(quota, pod)).map((pod) => podUsage(asCharged(pod)));
   const found = new Map<string, Uncharged>();
   for (const [key, text] of Object.entries(quota.status?.used ?? {})) {
     if (!OF_PODS_ALONE.test(key)) continue;
@@ -26,6 +26,49 @@ function unchargedBy(quota: ResourceQuota, living: readonly Pod[]): Map<string, 
     if (used > charged) found.set(key, { used, charged });
   }
   return found;
+}
+
+/**
+ * The pod as a quota charges it while a resize is under way: the most of spec and status (kubernetes 1.36
+ * pkg/quota/v1/evaluator/core/pods.go and component-helpers resource, UseStatusResources). One that the node cannot do is charged by its
+ * status alone, which may be less.
+ */
+function asCharged({ status = {}, spec, ...pod }: Pod): Pod {
+  const { containerStatuses: running = [], initContainerStatuses: started = [] } = status;
+  const { containers, initContainers } = spec;
+  return {
+    ...pod,
+    status,
+    spec: {
+      ...spec,
+      containers: containers.map((each) => atMost(each, running)),
+      ...(initContainers === undefined
+        ? {}
+        : { initContainers: initContainers.map((each) => atMost(each, started)) }),
+    },
+  };
+}
+
+function atMost(container: Container, statuses: readonly ContainerStatus[]): Container {
+  const status = statuses.find(({ name }) => name === container.name);
+  if (status?.resources === undefined) return container;
+  const { requests, limits } = container.resources ?? {};
+  return {
+    ...container,
+    resources: {
+      requests: larger([requests, status.resources.requests, status.allocatedResources]),
+      limits: larger([limits, status.resources.limits]),
+    },
+  };
+}
+
+function larger(lists: readonly (ResourceList | undefined)[]): ResourceList {
+  const most: ResourceList = {};
+  for (const [resource, text] of lists.flatMap((list) => Object.entries(list ?? {}))) {
+    const before = most[resource];
+    if (before === undefined || parseQuantity(text) > parseQuantity(before)) most[resource] = text;
+  }
+  return most;
 }
 
 /** The shortfalls as they will be once the quotas are recounted. */
