@@ -304,6 +304,18 @@ const CASES: readonly Case[] = [
     ['waiting', 'BackOff'],
   ],
   [
+    'a source has ended, and its quota is not recounted yet',
+    migrates(aMigration(EVACUATES, refusedAt(-99)), { verdict: { reason: 'QuotaNotRecounted' } }),
+    DRAIN,
+    ['waiting', 'QuotaNotRecounted'],
+  ],
+  [
+    'a quota is not recounted, and no VM was moved for minutes',
+    migrates(aMigration(EVACUATES, refusedAt(-999)), { verdict: { reason: 'QuotaNotRecounted' } }),
+    moved(360),
+    ['waiting', 'QuotaNotRecounted', 'Pending'],
+  ],
+  [
     'feasibility said later, and others were moved within minutes',
     migrates(aMigration(EVACUATES, refusedAt(-999)), { verdict: { reason: 'BackOff' } }),
     moved(359),

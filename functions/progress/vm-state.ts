@@ -99,6 +99,7 @@ const TEMPORARY: readonly string[] = [
   REASON.totalReached,
   REASON.alreadyLocked,
   REASON.statusUnknown,
+  REASON.notRecounted,
   REASON.viewUnavailable,
   REASON.kubevirtAway,
 ];
