@@ -113,6 +113,33 @@ describe('the quotas of the target namespace', () => {
       [],
     ],
     [
+      'the VMIM that receives each VM, which goes before the next one',
+      { quotas: [room({ 'count/virtualmachineinstancemigrations.kubevirt.io': '1' })], vms: 2 },
+      [],
+    ],
+    [
+      'no room for that VMIM, which no VMMRQ gives',
+      {
+        quotas: [room({ 'count/virtualmachineinstancemigrations.kubevirt.io': '0' })],
+        receives: { cpu: '1' },
+        allowOverQuota: true,
+      },
+      [
+        'Warn OverQuota vms/web: ResourceQuota quota lacks count/virtualmachineinstancemigrations.kubevirt.io=1',
+      ],
+    ],
+    [
+      'a quota of a scope, which counts no VMIM',
+      {
+        quotas: [
+          scoped({ scopes: ['Terminating'] })(
+            room({ 'count/virtualmachineinstancemigrations.kubevirt.io': '0' }),
+          ),
+        ],
+      },
+      [],
+    ],
+    [
       'attachment pods',
       { quotas: [room({ pods: '2' })], vms: 2, pods: [launcher, anAttachment(launcher)] },
       ['Warn OverQuota vms/db: ResourceQuota quota lacks pods=2'],

@@ -91,7 +91,8 @@ function lacks(view: PlanView, target: TargetView, candidates: readonly Candidat
     if (needs === undefined) return [];
     const { kept, filling } = needs;
     const { name } = candidate;
-    const { missing, isLetIn } = fitOf(kept, room);
+    // A VMIM goes at the end of its run, so that the next VM does not need another.
+    const { missing, isLetIn } = fitOf({ ...kept, withMigration: true }, room);
     if (missing !== undefined && !isLetIn) return [{ name, kind: 'refused', missing }];
     const filled = missingToFill(filling, { pods: [], claims: kept.claims }, room);
     const isIn = missing === undefined || given === 'let-in';

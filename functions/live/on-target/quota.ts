@@ -25,12 +25,15 @@ import { claimUsage, coversClaims, type ClaimSize } from '../../domain/sizing/cl
 import { estimate, estimateAttachment } from '../../domain/sizing/estimate.ts';
 import { launcherRulesOf, rulesInView } from '../../domain/sizing/launcher-rules.ts';
 import { podUsage } from '../../domain/sizing/pod-usage.ts';
+import { countsMigrations, MIGRATION_USAGE } from '../../domain/verdict/migration-object.ts';
 import type { Fit } from '../run/snapshot.ts';
 
 /** The objects that are to be charged in the target namespace. */
 export interface Needed {
   readonly pods: readonly Pod[];
   readonly claims: readonly ClaimSize[];
+  /** Whether the VMIM that receives the VM is among them. */
+  readonly withMigration?: true;
 }
 
 /**
@@ -75,10 +78,11 @@ export function podsOnTarget(
 }
 
 /** Returns the amounts that a quota charges for it. */
-export const chargedBy = (quota: ResourceQuota, { pods, claims }: Needed): Amounts =>
+export const chargedBy = (quota: ResourceQuota, { pods, claims, withMigration }: Needed): Amounts =>
   sumOf([
     ...pods.filter((pod) => quotaCoversPod(quota, pod)).map(podUsage),
     ...(coversClaims(quota) ? claims.map(claimUsage) : []),
+    ...(withMigration === true && countsMigrations(quota) ? [MIGRATION_USAGE] : []),
   ]);
 
 export interface TargetQuotas {
