@@ -61,6 +61,7 @@ describe('parsePodRejection (F34)', () => {
       'Pod "virt-launcher-vm0-x" is invalid: spec.containers[0].resources.requests: Invalid value: "1Gi"',
       'policy',
     ],
+    ['Unauthorized images are not let in', 'other'],
     // Cut off, or with an invalid amount: no reliable figures.
     [forbidden('exceeded quota: q, requested: pods=1, used: po'), 'policy'],
     [forbidden('exceeded quota: q, requested: pods=many, used: pods=1, limited: pods=1'), 'policy'],
@@ -74,6 +75,10 @@ describe('parsePodRejection (F34)', () => {
     'Error creating a Migration: something',
     said('the server was unable to return a response in the time allotted'),
     said('Operation cannot be fulfilled on resourcequotas "q": the object has been modified'),
+    said('client rate limiter Wait returned an error: context canceled'),
+    said('client rate limiter Wait returned an error: rate: Wait(n=1) would exceed context deadline'),
+    said('Unauthorized'),
+    said('pods "virt-launcher-vm0-x7k2p" already exists, the server was not able to generate a unique name'),
     said(`admission webhook "${WEBHOOK.locked}" denied the request: the namespace is locked`),
     said(`Internal error occurred: failed calling webhook "${WEBHOOK.locked}": failed to call webhook: EOF`),
     ...Object.values(POLICY).map((name) =>

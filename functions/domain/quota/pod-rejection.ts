@@ -68,10 +68,11 @@ const BY_WEBHOOK =
 
 /**
  * Failures that virt-controller retries after a moment, and that show nothing about the pod: k8s.io/apimachinery/pkg/api/errors/errors.go
- * (conflict, timeout, too many requests, unavailable), etcd's own, and those of the connection (net/url, "Post …").
+ * (conflict, timeout, too many requests, unavailable, a generated name that exists, a token that is being renewed), etcd's own, and those of the connection
+ * (net/url, "Post …") and of the client before it (client-go rest/request.go, tryThrottle).
  */
 const TRANSIENT =
-  /^(?:Operation cannot be fulfilled on |(?:Request t|T)imeout: |Too many requests|The \S+ operation against \S+ could not be completed |the server (?:was unable to return a response|is currently unable|has received too many requests|has asked for)|an error on the server |(?:Internal error occurred: )?(?:etcdserver: |rpc error: |resource quota evaluation timed out|context )|Post "|unexpected EOF|EOF|http2: )/;
+  /^(?:Operation cannot be fulfilled on |(?:Request t|T)imeout: |Too many requests|The \S+ operation against \S+ could not be completed |the server (?:was unable to return a response|is currently unable|has received too many requests|has asked for)|an error on the server |(?:Internal error occurred: )?(?:etcdserver: |rpc error: |resource quota evaluation timed out|context )|Post "|unexpected EOF|EOF|http2: |client rate limiter Wait returned an error: |Unauthorized$|pods "[^"]*" already exists)/;
 
 /** Characters; virt-controller's texts are shorter. */
 const MAX_MESSAGE = 10_000;
