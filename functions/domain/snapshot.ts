@@ -54,6 +54,8 @@ export interface NamespaceSnapshot extends LauncherRules {
   readonly incumbent?: string | undefined;
   /** The nodes of the blocked migrations that are being drained; undefined: no VMMRQ depends on the purpose of a migration. */
   readonly draining: ReadonlySet<string> | undefined;
+  /** Nodes that evacuations leave and that are not drained, as explain reads them; left out: not known. */
+  readonly undrained?: ReadonlyMap<string, 'uncordoned' | 'gone'>;
   /** The LimitRanges; empty too where they can make no difference (optional-reads.ts). */
   readonly limitRanges: readonly LimitRange[];
   /** Why pods of VMIs were refused: virt-controller's own Events. */

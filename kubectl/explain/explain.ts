@@ -1,6 +1,11 @@
 import { Command } from 'commander';
 import { LISTED_MIGRATIONS_TO_COME } from '../../functions/cluster/listed.ts';
-import { MIGRATIONS } from '../../functions/kubernetes/resources.ts';
+import { KUBEVIRT } from '../../functions/domain/names.ts';
+import type { Migration } from '../../functions/domain/objects.ts';
+import { isDraining } from '../../functions/domain/policy/purpose.ts';
+import type { Reader } from '../../functions/kubernetes/cluster.ts';
+import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
+import { MIGRATIONS, NODES } from '../../functions/kubernetes/resources.ts';
 import { readNamespace, snapshotRights } from '../cluster/namespace.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
 import { requireRights } from '../cluster/rights.ts';
@@ -50,7 +55,8 @@ async function run({ session, terminal, args, flags }: Invocation): Promise<Exit
   ]);
   const snapshot = await readNamespace(cluster, state, namespace);
   if (snapshot === undefined) throw new PluginError(`namespace ${namespace} is gone`);
-  const explanation = explain(migration, snapshot, state.rules);
+  const undrained = await readUndrained(cluster, migration, snapshot.view?.kubevirt.drainTaint);
+  const explanation = explain(migration, { ...snapshot, undrained }, state.rules);
   const { output } = flags as { readonly output?: Exclude<Output, 'wide'> };
   terminal.print(
     output === undefined
@@ -58,6 +64,19 @@ async function run({ session, terminal, args, flags }: Invocation): Promise<Exit
       : structured(output, plainExplanation(explanation)),
   );
   return THROUGH.includes(explanation.verdict) ? EXIT.ok : EXIT.found;
+}
+
+/** The node that the migration evacuates, unless it is drained. */
+async function readUndrained(
+  cluster: Reader,
+  { metadata }: Migration,
+  taint: string | undefined,
+): Promise<Map<string, 'uncordoned' | 'gone'>> {
+  const name = metadata.annotations?.[KUBEVIRT.evacuation];
+  if (name === undefined) return new Map();
+  const read = await ignoreNotFound(cluster.get(NODES, { name }));
+  if (read === undefined) return new Map([[name, 'gone']]);
+  return isDraining(read.object, taint) ? new Map() : new Map([[name, 'uncordoned']]);
 }
 
 const THROUGH: readonly string[] = ['NotBlocked', 'Fits', 'FitsWithRaise'];

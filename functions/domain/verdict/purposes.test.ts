@@ -6,6 +6,7 @@ import {
   ofVm,
   onNode,
   podPhase,
+  withPriority,
 } from '../../../test/support/builders/kubevirt.ts';
 import { annotated, createdAt, labelled, named } from '../../../test/support/builders/object.ts';
 import { aQuota, hard, used } from '../../../test/support/builders/quota.ts';
@@ -95,6 +96,58 @@ describe('a cluster-wide VMMRQ without purposes', () => {
     expect(messages({ pods })[0]).toMatch(
       /^no VMMRQ of the namespace gives to migrations of purpose UserRequested: /,
     );
+  });
+});
+
+describe('an evacuation of a node that is not drained any more, for which too little is given', () => {
+  const CANCEL =
+    'it evacuates node node1, which is not drained any more: cancel that (virtctl evacuate-cancel vmi vm0, then delete the migration), ' +
+    'or cordon the node again';
+  const GONE =
+    'it evacuates node node1, which is gone: cancel that (virtctl evacuate-cancel vmi vm0, then delete the migration)';
+  const evacuation = aMigration(annotated(KUBEVIRT.evacuation, 'node1'));
+  const messageOf = (different: Partial<NamespaceSnapshot>): string | undefined =>
+    assessed({ migrations: [evacuation], ...different }).verdicts[0]?.message;
+  const SMALL = [aVmmrq(giving({ 'requests.cpu': '1m' }))];
+  const node = (state: 'uncordoned' | 'gone'): Partial<NamespaceSnapshot> => ({
+    draining: undefined,
+    undrained: new Map([['node1', state]]),
+  });
+
+  test.each<[string, Partial<NamespaceSnapshot>, RegExp]>([
+    ['no VMMRQ', { vmmrqs: [] }, /^the namespace has no Virtual/],
+    [
+      'one that gives too little',
+      { vmmrqs: SMALL },
+      /^ResourceQuota quota lacks .* more than the VMMRQs give/,
+    ],
+  ])('%s: its message says so too', (_, different, begins) => {
+    for (const [state, canceled] of [
+      [{ draining: new Set<string>() }, CANCEL],
+      [node('uncordoned'), CANCEL],
+      [node('gone'), GONE],
+    ] as const) {
+      const message = messageOf({ ...different, ...state });
+      expect(message).toMatch(begins);
+      expect(message?.endsWith(`; ${canceled}`)).toBe(true);
+    }
+    expect(messageOf({ ...different, draining: undefined })).not.toContain('drained');
+    expect(messageOf({ ...different, draining: new Set(['node1']) })).not.toContain('drained');
+  });
+
+  test('none for its purpose: a node that is gone cannot be cordoned', () => {
+    const different = { vmmrqs: [ENOUGH(aClusterVmmrq())], draining: new Set<string>() };
+    const undrained = new Map([['node1', 'gone'] as const]);
+    expect(messageOf({ ...different, undrained })?.startsWith(`${GONE}; no VMMRQ`)).toBe(true);
+  });
+
+  test('not where the descheduler has made it', () => {
+    const migrations = [withPriority('system-maintenance')(evacuation)];
+    expect(messageOf({ vmmrqs: [], migrations, ...node('uncordoned') })).not.toContain('drained');
+  });
+
+  test('not where a raise lets it through', () => {
+    expect(messageOf({ vmmrqs: [aVmmrq()], ...node('uncordoned') })).not.toContain('drained');
   });
 });
 

@@ -47,7 +47,19 @@ export function evaluateRaise(
   // A migration that could never get the following pod is not admitted to wait for it.
   const all = next === undefined ? blocking : lacked([size, next], snapshot, allocation.reserved);
   const result = evaluate(missing, { size, next, blocking, all }, allocation);
-  return ifCharged(result, { all, givers: missing.givers, snapshot });
+  return ifCanceled(ifCharged(result, { all, givers: missing.givers, snapshot }), missing, snapshot);
+}
+
+/** Adds what to do about an evacuation whose node is not drained any more: to give more is no advice then. */
+function ifCanceled(
+  result: VerdictResult,
+  { candidate: { migration }, locked: { purpose } }: MissingPod & RaiseCandidate,
+  snapshot: NamespaceSnapshot,
+): VerdictResult {
+  // The message of the other reason begins with it.
+  if (result.verdict !== 'NoFit' || result.reason === REASON.purposeNotServed) return result;
+  const canceled = describeCanceled(migration, purpose, snapshot);
+  return canceled === undefined ? result : { ...result, message: `${result.message}; ${canceled}` };
 }
 
 interface BothLack extends Lack {
@@ -173,8 +185,9 @@ function refusedBecause(
 /** Why no VMMRQ gives to the migration; undefined: one does. */
 function notGivenTo(
   { locked: { receives, purpose }, givers, candidate: { migration } }: MissingPod & RaiseCandidate,
-  { vmmrqs, draining }: NamespaceSnapshot,
+  snapshot: NamespaceSnapshot,
 ): VerdictResult | undefined {
+  const { vmmrqs } = snapshot;
   if (givers.length > 0) return undefined;
   if (vmmrqs.length === 0) {
     const message =
@@ -186,23 +199,39 @@ function notGivenTo(
       'it receives a VM from another cluster, so its pod stays for good, and no VMMRQ that gives to it sets allowReceive: true';
     return verdictResult('Unsupported', REASON.receiveNotAllowed, message);
   }
-  const message = notForPurpose(migration, purpose, draining);
+  const none = `no VMMRQ of the namespace gives to migrations of purpose ${purpose ?? 'unknown'}`;
+  const canceled = describeCanceled(migration, purpose, snapshot);
+  const message = canceled === undefined ? `${none}: give to it in a VMMRQ` : `${canceled}; ${none}`;
   return verdictResult('NoFit', REASON.purposeNotServed, message);
 }
 
-/** Says what to do. KubeVirt goes on with an evacuation after `kubectl uncordon`, and begins it again (kubevirt#5177, #9585). */
-function notForPurpose(
+/**
+ * What to do about an evacuation of a node that is not drained any more; undefined: it is drained, or that is not known. KubeVirt goes on with
+ * it after `kubectl uncordon`, and begins it again (kubevirt#5177, #9585).
+ */
+function describeCanceled(
   { metadata, spec }: Migration,
   purpose: Purpose | undefined,
-  draining: NamespaceSnapshot['draining'],
-): string {
+  snapshot: NamespaceSnapshot,
+): string | undefined {
   const node = metadata.annotations?.[KUBEVIRT.evacuation];
-  const none = `no VMMRQ of the namespace gives to migrations of purpose ${purpose ?? 'unknown'}`;
-  const isCanceled = purpose === 'UserRequested' && node !== undefined && draining?.has(node) === false;
-  if (!isCanceled) return `${none}: give to it in a VMMRQ`;
+  // The descheduler drains no node.
+  if (node === undefined || spec.priority === 'system-maintenance') return undefined;
+  const state = undrainedAs(node, purpose, snapshot);
   const cancel = `virtctl evacuate-cancel vmi ${shown(spec.vmiName)}, then delete the migration`;
-  return `it evacuates node ${shown(node)}, which is not drained any more: cancel that (${cancel}), or cordon the node again; ${none}`;
+  const evacuates = `it evacuates node ${shown(node)}, which is`;
+  if (state === 'gone') return `${evacuates} gone: cancel that (${cancel})`;
+  return state && `${evacuates} not drained any more: cancel that (${cancel}), or cordon the node again`;
 }
+
+/** The state of a node that is known not to be drained. Where a VMMRQ depends on purposes, the drained ones have been read. */
+const undrainedAs = (
+  node: string,
+  purpose: Purpose | undefined,
+  { draining, undrained }: NamespaceSnapshot,
+): 'uncordoned' | 'gone' | undefined =>
+  undrained?.get(node) ??
+  (purpose === 'UserRequested' && draining?.has(node) === false ? 'uncordoned' : undefined);
 
 const describeBlocking = (blocking: readonly Blocking[], verb: string): string =>
   blocking
