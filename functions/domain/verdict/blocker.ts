@@ -80,18 +80,20 @@ const BEFORE_POLICIES: readonly PodRejection['kind'][] = ['limitRange', 'podSecu
 
 /** Returns undefined if the refusal is about amounts, or is outdated (the object that it names is gone). */
 export function blockerOfRejection(
-  rejection: PodRejection,
+  rejection: SeenRejection,
   { quotas, limitRanges }: Pick<NamespaceSnapshot, 'quotas' | 'limitRanges'>,
 ): Blocker | undefined {
   const { kind, text } = rejection;
   if (kind === 'statusUnknown') return undefined;
   if (kind === 'exceeded') {
-    return quotas.some(isNamed(rejection.quota)) ? undefined : clusterQuota(rejection.quota, text);
+    const isOutdated = quotas.some(isNamed(rejection.quota)) || isReplaced(rejection, quotas);
+    return isOutdated ? undefined : clusterQuota(rejection.quota, text);
   }
   if (kind === 'mustSpecify') {
     const named = quotas.filter(isNamed(rejection.quota));
     // A quota of another kind, such as a ClusterResourceQuota, is not among them.
-    const isDemanding = named.length === 0 || named.some((quota) => stillRequires(quota, text));
+    const isDemanding =
+      named.length === 0 ? !isReplaced(rejection, quotas) : named.some((quota) => stillRequires(quota, text));
     return isDemanding ? { reason: REASON.mustSpecify, message: text } : undefined;
   }
   if (kind === 'limitRange' && limitRanges.length === 0) return undefined;
@@ -116,6 +118,10 @@ const isNamed =
   (name: string) =>
   ({ metadata }: ResourceQuota): boolean =>
     metadata.name === name;
+
+/** Whether a quota has been created since, so that the one that refused the pod, and that is not there, may have had its place. */
+const isReplaced = ({ at }: SeenRejection, quotas: readonly ResourceQuota[]): boolean =>
+  quotas.some(({ metadata }) => Date.parse(metadata.creationTimestamp) > at);
 
 const clusterQuota = (name: string, text: string): Blocker => ({
   reason: REASON.clusterQuota,
