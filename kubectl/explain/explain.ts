@@ -1,8 +1,16 @@
 import { Command } from 'commander';
-import { LISTED_MIGRATIONS_TO_COME } from '../../functions/cluster/listed.ts';
+import {
+  LISTED_CLAIMS,
+  LISTED_MIGRATIONS_TO_COME,
+  LISTED_VMIS,
+  LISTED_WHOLE_LIMIT_RANGES,
+} from '../../functions/cluster/listed.ts';
+import { isUnexplained } from '../../functions/domain/migration.ts';
 import { KUBEVIRT } from '../../functions/domain/names.ts';
 import type { Migration } from '../../functions/domain/objects.ts';
 import { isDraining } from '../../functions/domain/policy/purpose.ts';
+import { keepsState } from '../../functions/domain/sizing/claims.ts';
+import type { NamespaceSnapshot } from '../../functions/domain/snapshot.ts';
 import type { Reader } from '../../functions/kubernetes/cluster.ts';
 import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
 import { MIGRATIONS, NODES } from '../../functions/kubernetes/resources.ts';
@@ -56,7 +64,8 @@ async function run({ session, terminal, args, flags }: Invocation): Promise<Exit
   const snapshot = await readNamespace(cluster, state, namespace);
   if (snapshot === undefined) throw new PluginError(`namespace ${namespace} is gone`);
   const undrained = await readUndrained(cluster, migration, snapshot.view?.kubevirt.drainTaint);
-  const explanation = explain(migration, { ...snapshot, undrained }, state.rules);
+  const whole = { ...snapshot, ...(await readClaims(cluster, migration, snapshot)), undrained };
+  const explanation = explain(migration, whole, state.rules);
   const { output } = flags as { readonly output?: Exclude<Output, 'wide'> };
   terminal.print(
     output === undefined
@@ -77,6 +86,25 @@ async function readUndrained(
   const read = await ignoreNotFound(cluster.get(NODES, { name }));
   if (read === undefined) return new Map([[name, 'gone']]);
   return isDraining(read.object, taint) ? new Map() : new Map([[name, 'uncordoned']]);
+}
+
+/** What shows whether a LimitRange refuses the volume claim for the VM's state: only where KubeVirt does not show why it waits. */
+async function readClaims(
+  cluster: Reader,
+  migration: Migration,
+  { vmis }: NamespaceSnapshot,
+): Promise<Partial<NamespaceSnapshot>> {
+  const { namespace = '' } = migration.metadata;
+  const { vmiName = '' } = migration.spec;
+  if (!isUnexplained(migration) || vmis.has(vmiName)) return {};
+  const { items } = await cluster.list(LISTED_VMIS, { namespace });
+  const vmi = items.find(({ metadata }) => metadata.name === vmiName);
+  if (vmi === undefined || !keepsState(vmi)) return {};
+  const [claims, limitRanges] = await Promise.all([
+    cluster.list(LISTED_CLAIMS, { namespace }),
+    cluster.list(LISTED_WHOLE_LIMIT_RANGES, { namespace }),
+  ]);
+  return { vmis: new Map([...vmis, [vmiName, vmi]]), claims: claims.items, limitRanges: limitRanges.items };
 }
 
 const THROUGH: readonly string[] = ['NotBlocked', 'Fits', 'FitsWithRaise'];

@@ -1,9 +1,10 @@
 import { ADVICE } from '../../functions/domain/advice.ts';
-import { isFinal } from '../../functions/domain/migration.ts';
+import { isFinal, isUnexplained } from '../../functions/domain/migration.ts';
 import { REASON, type Purpose, type Reason } from '../../functions/domain/names.ts';
 import type { Migration } from '../../functions/domain/objects.ts';
 import type { NamespaceSnapshot, Rules } from '../../functions/domain/snapshot.ts';
 import { assess } from '../../functions/domain/verdict/assessment.ts';
+import { refusedClaim } from '../../functions/domain/verdict/blocker.ts';
 import type { Evaluated } from '../../functions/domain/verdict/allocation.ts';
 import type { VerdictName } from '../../functions/domain/verdict/verdict.ts';
 import { vmmrqName } from '../../functions/domain/vmmrq-name.ts';
@@ -36,7 +37,11 @@ export function explain(migration: Migration, snapshot: NamespaceSnapshot, rules
     // Copy the amounts, because the evaluation adds those of later migrations to them.
     if (each.locked.uid === uid) evaluated = { ...each, reserved: copyOf(each.reserved) };
   });
-  const verdict = verdicts.find((each) => each.migration.uid === uid) ?? notBlocked(migration);
+  const verdict = ifByClaim(
+    verdicts.find((each) => each.migration.uid === uid) ?? notBlocked(migration),
+    migration,
+    snapshot,
+  );
   const { purpose } = evaluated?.locked ?? {};
   return {
     namespace: migration.metadata.namespace ?? '',
@@ -59,7 +64,17 @@ export function explain(migration: Migration, snapshot: NamespaceSnapshot, rules
 const copyOf = (reserved: Evaluated['reserved']): Evaluated['reserved'] =>
   new Map([...reserved].map(([quota, amounts]) => [quota, new Map(amounts)]));
 
-const notBlocked = (migration: Migration): Pick<Explanation, 'verdict' | 'reason' | 'message'> => ({
+type Found = Pick<Explanation, 'verdict' | 'reason' | 'message'>;
+
+/** KubeVirt shows by no condition and no Event that a LimitRange refuses the claim for the VM's state (facts/kubevirt.md §1.3). */
+function ifByClaim(found: Found, migration: Migration, snapshot: NamespaceSnapshot): Found {
+  const vmi = snapshot.vmis.get(migration.spec.vmiName ?? '');
+  if (found.verdict !== 'NotBlocked' || vmi === undefined || !isUnexplained(migration)) return found;
+  const blocker = refusedClaim(migration, vmi, snapshot);
+  return blocker === undefined ? found : { verdict: 'Unsupported', ...blocker };
+}
+
+const notBlocked = (migration: Migration): Found => ({
   verdict: 'NotBlocked',
   reason: REASON.nothingBlocked,
   message: isFinal(migration)

@@ -4,19 +4,27 @@ import {
   aLauncher,
   aMigration,
   aTarget,
+  aVmi,
   inPhase,
   refusedAt,
   withCondition,
 } from '../../test/support/builders/kubevirt.ts';
 import { aNamespace } from '../../test/support/builders/namespace.ts';
-import { annotated, beingDeleted, seconds } from '../../test/support/builders/object.ts';
-import { aFailure, aLimitRange, exceeded, forbidden } from '../../test/support/builders/pod-rejection.ts';
+import { annotated, beingDeleted, metadata, seconds } from '../../test/support/builders/object.ts';
+import {
+  aClaim,
+  aFailure,
+  aLimitRange,
+  exceeded,
+  forbidden,
+  keepingState,
+} from '../../test/support/builders/pod-rejection.ts';
 import { aQuota, hard } from '../../test/support/builders/quota.ts';
 import { aSnapshot, aView, aVmmrq, RULES } from '../../test/support/builders/snapshot.ts';
 import { ATTACKS, HIDING } from '../../test/support/foreign-attacks.ts';
 import { decide } from '../../functions/feasibility/decide.ts';
-import { ANNOTATION, REASON, type Reason } from '../../functions/domain/names.ts';
-import type { KubernetesEvent, Migration, VmmrqStatus } from '../../functions/domain/objects.ts';
+import { ANNOTATION, KUBEVIRT, REASON, type Reason } from '../../functions/domain/names.ts';
+import type { KubernetesEvent, LimitRange, Migration, VmmrqStatus } from '../../functions/domain/objects.ts';
 import type { NamespaceSnapshot } from '../../functions/domain/snapshot.ts';
 import { assess, type Assessment } from '../../functions/domain/verdict/assessment.ts';
 import { statusReport } from '../../functions/domain/verdict/report.ts';
@@ -216,4 +224,51 @@ test('a migration that a quota refuses keeps its verdict by its Events', () => {
     aFailure('no pods on Saturdays', -1),
   ];
   expect(assessed(unknown, { migrations, quotas }).verdicts).toMatchObject([{ verdict: 'FitsWithRaise' }]);
+});
+
+describe('a LimitRange that refuses the volume claim for the VM’s state, which KubeVirt does not show', () => {
+  const min = (storage: string): LimitRange => ({
+    metadata: metadata('range'),
+    spec: { limits: [{ type: 'PersistentVolumeClaim', min: { storage } }] },
+  });
+  const stateful = {
+    vmis: new Map([['vm0', keepingState()]]),
+    claims: [aClaim()],
+    limitRanges: [min('1Gi')],
+  };
+
+  test('is named', () => {
+    expect(explained([], stateful)).toMatchObject({
+      verdict: 'Unsupported',
+      reason: REASON.limitRange,
+      message:
+        'the target first needs a volume claim, which LimitRange range refuses: minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 10Mi',
+      advice: "Change the LimitRange or the VM's size.",
+    });
+  });
+
+  test.each<[string, Partial<NamespaceSnapshot>]>([
+    ['the claim is large enough', { limitRanges: [min('10Mi')] }],
+    ['the VM keeps no state', { vmis: new Map([['vm0', aVmi()]]) }],
+    [
+      'the migration has its claim',
+      {
+        claims: [
+          aClaim(),
+          aClaim((claim) => ({
+            ...claim,
+            metadata: { ...claim.metadata, labels: { [KUBEVIRT.migrationName]: 'mig0' } },
+          })),
+        ],
+      },
+    ],
+  ])('refuses nothing where %s', (_, different) => {
+    expect(explained([], { ...stateful, ...different })).toMatchObject({ verdict: 'NotBlocked' });
+  });
+
+  test('is not looked for where the migration has its target', () => {
+    const migration = inPhase('Running')(PENDING);
+    const snapshot = snapshotOf([], { ...stateful, migrations: [migration] });
+    expect(explain(migration, snapshot, RULES)).toMatchObject({ verdict: 'NotBlocked' });
+  });
 });

@@ -50,12 +50,23 @@ function claimBlocker(
   vmi: VirtualMachineInstance,
   snapshot: NamespaceSnapshot,
 ): Blocker | undefined {
-  const refusal = stateClaimRefusal(migration, vmi, snapshot);
-  const first = 'the target first needs a volume claim, which';
-  if (refusal !== undefined) return { reason: REASON.limitRange, message: `${first} ${refusal}` };
+  const refused = refusedClaim(migration, vmi, snapshot);
+  if (refused !== undefined) return refused;
   const lacking = claimShortfall(migration, vmi, snapshot);
   if (lacking === '') return undefined;
-  return { reason: REASON.volumeQuota, message: `${first} no raise for pods covers: ${lacking}` };
+  return { reason: REASON.volumeQuota, message: `${FIRST} no raise for pods covers: ${lacking}` };
+}
+
+const FIRST = 'the target first needs a volume claim, which';
+
+/** Why a LimitRange refuses that claim; undefined: none that is known does. */
+export function refusedClaim(
+  migration: Migration,
+  vmi: VirtualMachineInstance,
+  snapshot: Pick<NamespaceSnapshot, 'claims' | 'limitRanges'>,
+): Blocker | undefined {
+  const refusal = stateClaimRefusal(migration, vmi, snapshot);
+  return refusal === undefined ? undefined : { reason: REASON.limitRange, message: `${FIRST} ${refusal}` };
 }
 
 /**
