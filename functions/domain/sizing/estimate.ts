@@ -91,7 +91,7 @@ export function estimateAttachment({
 const ONE = parseQuantity('1');
 
 /** The container that runs the guest. */
-const computeOf = ({ spec: { containers } }: Pod): Container | undefined =>
+export const computeOf = ({ spec: { containers } }: Pod): Container | undefined =>
   containers.find(({ name }) => name === KUBEVIRT.compute) ?? containers[0];
 
 function compute(container: Container, growth: Growth, input: EstimateInput): Container {

@@ -1,7 +1,7 @@
 import { amountOf } from './growth.ts';
 import { KUBEVIRT } from '../names.ts';
 import type { Pod, ResourceList, VirtualMachineInstance } from '../objects.ts';
-import type { Amount } from '../quantity.ts';
+import { parseQuantity, type Amount } from '../quantity.ts';
 
 /** The resource that the guest's memory is, where it is not plain memory. */
 export function pagesOf({ spec }: VirtualMachineInstance): string | undefined {
@@ -45,9 +45,28 @@ const requestedBy = (vmi: VirtualMachineInstance): Amount | undefined =>
       : vmi.spec?.domain?.memory?.guest,
   );
 
-/** The part of the request that is for what runs beside the guest; 0 too where it is not known, as before KubeVirt 1.8. */
-function overheadIn(had: Amount, vmi: VirtualMachineInstance, source: Pod): Amount {
+/**
+ * Whether guestGrowth is too little by an overhead that is not known, as before KubeVirt 1.8: memory was hotplugged to a VM that had requested
+ * less than its guest, so that the target requests the whole guest and that overhead.
+ */
+export function lacksOverhead(vmi: VirtualMachineInstance, source: Pod, requests: ResourceList): boolean {
+  const had = amountOf(requests['memory']);
+  const before = amountOf(vmi.status?.memory?.guestRequested);
+  if (had === undefined || before === undefined || requestedBy(vmi) === undefined) return false;
+  const isOvercommitted = had < before + LEAST_OVERHEAD;
+  return hotplugged(vmi) > 0n && isOvercommitted && overheadKnown(had, vmi, source) === undefined;
+}
+
+/** The fixed parts are 226Mi in KubeVirt 1.0, and more in each later one (facts/kubevirt.md §2.1, version drift). */
+const LEAST_OVERHEAD = parseQuantity('200Mi');
+
+/** The part of the request that is for what runs beside the guest; 0 too where it is not known. */
+const overheadIn = (had: Amount, vmi: VirtualMachineInstance, source: Pod): Amount =>
+  overheadKnown(had, vmi, source) ?? 0n;
+
+/** The same; undefined: it is not known, as before KubeVirt 1.8. */
+function overheadKnown(had: Amount, vmi: VirtualMachineInstance, source: Pod): Amount | undefined {
   if (pagesOf(vmi) !== undefined || !requestsOverhead(vmi)) return 0n;
   const known = [source.metadata.annotations?.[KUBEVIRT.memoryOverhead], vmi.status?.memory?.memoryOverhead];
-  return known.map(amountOf).find((overhead) => overhead !== undefined && overhead <= had) ?? 0n;
+  return known.map(amountOf).find((overhead) => overhead !== undefined && overhead <= had);
 }

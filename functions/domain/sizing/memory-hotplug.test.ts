@@ -6,6 +6,7 @@ import { KUBEVIRT } from '../names.ts';
 import type { Pod, ResourceList, VirtualMachineInstance } from '../objects.ts';
 import { parseQuantity } from '../quantity.ts';
 import { estimate } from './estimate.ts';
+import { unknownTerms } from './unknown-terms.ts';
 
 const MI = parseQuantity('1Mi');
 type Domain = NonNullable<NonNullable<VirtualMachineInstance['spec']>['domain']>;
@@ -100,5 +101,36 @@ describe('memory hotplugged to a VM that requests less than its guest has', () =
 
   test('without a change of the guest the launcher stays as it is', () => {
     expect(charged(annotatedSource(), overcommitted({}, { guestRequested: '2Gi' }))).toBe(712n);
+  });
+});
+
+describe('an overhead that neither launcher nor VMI shows, before KubeVirt 1.8', () => {
+  const of = (memory: string): Pod => aLauncher('vm0', podSpec({ containers: [aContainer({ memory })] }));
+  const known = annotated(KUBEVIRT.memoryOverhead, String(200 * 1024 ** 2));
+  const pages: Domain = { memory: { guest: '2Gi', hugepages: { pageSize: '2Mi' } } };
+  const onPages = overcommitted();
+
+  test.each<[string, Pod, VirtualMachineInstance, boolean]>([
+    ['of a VM that requested less than its guest', of('712Mi'), overcommitted(), true],
+    ['of one that requested a little less', of('1200Mi'), overcommitted(), true],
+    ['of one that requested its guest: the growth is exact', of('1250Mi'), overcommitted(), false],
+    ['without a hotplug', of('712Mi'), overcommitted({}, { guestRequested: '2Gi' }), false],
+    ['without a request of its own', of('712Mi'), overcommitted({ resources: {} }), false],
+    [
+      'that the VM overcommits too',
+      of('712Mi'),
+      overcommitted({ resources: { requests: { memory: '2Gi' }, overcommitGuestOverhead: true } }),
+      false,
+    ],
+    [
+      'on huge pages',
+      of('712Mi'),
+      { ...onPages, spec: { domain: { ...onPages.spec?.domain, ...pages } } },
+      false,
+    ],
+    ['but the launcher does', known(of('712Mi')), overcommitted(), false],
+    ['but the VMI does', of('712Mi'), overcommitted({}, { memoryOverhead: '200Mi' }), false],
+  ])('%s', (_, pod, vmi, isUnknown) => {
+    expect(unknownTerms(vmi, pod)).toHaveLength(isUnknown ? 1 : 0);
   });
 });

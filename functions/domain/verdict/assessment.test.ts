@@ -113,6 +113,21 @@ const counted = (of: { used: string; charged: string }): NamespaceSnapshot['unch
   return new Map([['uid-of-quota', new Map([['requests.cpu', amounts]])]]);
 };
 
+/** A VM with memoryOvercommit, hotplugged from 1Gi to 2Gi. */
+const OVERCOMMITTED: Partial<NamespaceSnapshot> = {
+  pods: [aLauncher('vm0', podSpec({ containers: [aContainer({ cpu: '1005m', memory: '712Mi' })] }))],
+  vmis: new Map([
+    [
+      'vm0',
+      {
+        ...aVmi(),
+        spec: { domain: { resources: { requests: { memory: '2Gi' } }, memory: { guest: '2Gi' } } },
+        status: { memory: { guestRequested: '1Gi' } },
+      },
+    ],
+  ]),
+};
+
 const CASES: Readonly<Record<string, Case>> = {
   'no migration at all': { with: { migrations: [] }, want: [] },
   'a migration that no quota refuses': { with: { migrations: [aMigration(withCondition())] }, want: [] },
@@ -331,6 +346,14 @@ const CASES: Readonly<Record<string, Case>> = {
       ]),
     },
     want: [['Waiting', REASON.sizeUnknown, 'condition MigrationRequired']],
+  },
+  'memory was hotplugged to a VM that requested less than its guest, and nothing shows the overhead': {
+    with: OVERCOMMITTED,
+    want: [['Waiting', REASON.sizeUnknown, 'the memory that was hotplugged']],
+  },
+  'memory was hotplugged to it, and a refusal shows the size': {
+    with: { ...OVERCOMMITTED, events: [aFailure(exceeded('quota', 'requests.memory=2251Mi'))] },
+    want: [['NoFit', REASON.notEnough]],
   },
   'it receives a VM: its pod stays for good (F42)': {
     with: {
