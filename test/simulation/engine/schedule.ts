@@ -15,7 +15,11 @@ export interface Pacing {
   readonly longDelayRate: number;
   /** Maximal length of that wait, milliseconds. */
   readonly maxDelayMs: number;
+  /** The time that a turn takes: whole milliseconds, from the first to the second. Left out: 1 to 4. */
+  readonly turnMs?: readonly [number, number];
 }
+
+const TURN_MS = [1, 4] as const;
 
 /** Resolves when all pending promises have run: the simulation never waits for real time or I/O. */
 export const drained = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -64,7 +68,7 @@ export class Schedule {
     this.steps += 1;
     ready?.go();
     await drained();
-    await this.advance(this.#random.between(1, 4));
+    await this.advance(this.#random.between(...(this.#pacing.turnMs ?? TURN_MS)));
     return true;
   }
 

@@ -19,6 +19,8 @@ export interface BrokerParts {
   readonly schedule: Schedule;
   readonly faults: Faults;
   readonly trace: Trace;
+  /** From an event to its first delivery, milliseconds. */
+  readonly hopMs: number;
   /** Hands the event to a function; resolves when it has answered or died. */
   readonly invoke: (step: Step, event: Event) => Promise<Reply>;
 }
@@ -50,7 +52,7 @@ export class Broker {
   }
 
   #send(step: Step, event: Event): void {
-    const { schedule, faults, trace } = this.#parts;
+    const { schedule, faults, trace, hopMs } = this.#parts;
     const injected = faults.inject(`event to ${step.name}`, EVENT_FAULTS);
     if (injected !== undefined) trace.log('broker', () => `${injected.fault}: ${event.type} to ${step.name}`);
     if (injected?.fault === 'drop') return;
@@ -58,7 +60,7 @@ export class Broker {
     const copies = injected?.fault === 'duplicate' ? 2 : 1;
     for (let copy = 0; copy < copies; copy += 1) {
       this.underWay += 1;
-      schedule.later(`event to ${step.name}`, late, () => void this.#deliver(step, event, 0));
+      schedule.later(`event to ${step.name}`, hopMs + late, () => void this.#deliver(step, event, 0));
     }
   }
 

@@ -1,7 +1,7 @@
 import { newExclusively } from '../../../functions/host/exclusive.ts';
 import { firstTimes } from '../../../functions/host/first-times.ts';
 import { cloudEventOf } from '../../../functions/eventing/cloud-events.ts';
-import { newFunction } from '../../../functions/host/function.ts';
+import { newFunction, type Handle } from '../../../functions/host/function.ts';
 import { SERVICE_ACCOUNT, userOf } from '../../../functions/domain/names.ts';
 import type { View } from '../../../functions/domain/view.ts';
 import { describeError } from '../../../functions/kubernetes/errors.ts';
@@ -21,7 +21,6 @@ export interface ProcessParts {
   readonly view: (namespace: string) => View | undefined;
 }
 
-/** State that one process keeps between events. */
 /** The dependencies of one process, for its lifetime. */
 export function contextOf(
   { network, settings, newToken, publish, view }: ProcessParts,
@@ -65,23 +64,25 @@ export function contextOf(
   };
 }
 
-/** The five Knative Services: a separate process, which may die, handles each event. */
+/** The five Knative Services. Warm: one process of each handles all events, and never dies. Else a separate one, which may die, handles each. */
 export class Functions {
   readonly #parts: ProcessParts;
+  readonly #isWarm: boolean;
+  readonly #warm = new Map<string, Handle>();
   #count = 0;
 
-  constructor(parts: ProcessParts) {
+  constructor(parts: ProcessParts, { isWarm }: { readonly isWarm: boolean }) {
     this.#parts = parts;
+    this.#isWarm = isWarm;
   }
 
   invoke(step: Step, event: Event): Promise<Reply> {
     this.#count += 1;
     const actor = `${step.name}-${String(this.#count)}`;
     const life = new Life();
-    const user = userOf(SERVICE_ACCOUNT[step.name]);
     const { trace } = this.#parts.network;
     trace.log(actor, () => `is triggered by ${event.type} ${nameIn(event)}`);
-    const handle = newFunction([step], contextOf(this.#parts, { actor, site: step.name, user, life }));
+    const handle = this.#isWarm ? this.#warmHandle(step) : this.#newHandle(step, actor, life);
     return new Promise((resolve) => {
       life.onEnd(() => resolve('broken'));
       void handle({}, event).then((answer) => {
@@ -90,6 +91,19 @@ export class Functions {
         resolve(answer);
       });
     });
+  }
+
+  #warmHandle(step: Step): Handle {
+    const known = this.#warm.get(step.name);
+    if (known !== undefined) return known;
+    const handle = this.#newHandle(step, `${step.name}-0`, new Life());
+    this.#warm.set(step.name, handle);
+    return handle;
+  }
+
+  #newHandle(step: Step, actor: string, life: Life): Handle {
+    const user = userOf(SERVICE_ACCOUNT[step.name]);
+    return newFunction([step], contextOf(this.#parts, { actor, site: step.name, user, life }));
   }
 }
 

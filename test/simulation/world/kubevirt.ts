@@ -7,13 +7,19 @@ import { MigrationController } from '../../cluster/kubevirt/migration-controller
 import { LAUNCHER } from '../../cluster/kubevirt/objects/names.ts';
 import { DEFAULT_TIMINGS } from '../../cluster/kubevirt/nodes/steps.ts';
 import { Nodes } from '../../cluster/kubevirt/nodes/nodes.ts';
-import { FULL_MIGRATIONS, FULL_VMIS, LAUNCHER_PODS } from '../../cluster/kubevirt/objects/objects.ts';
+import {
+  FULL_KUBEVIRTS,
+  FULL_MIGRATIONS,
+  FULL_VMIS,
+  LAUNCHER_PODS,
+} from '../../cluster/kubevirt/objects/objects.ts';
 import { newWorld } from '../../cluster/kubevirt/world.ts';
 import { Cache as Informer } from '../model/cache.ts';
 import type { Change, Store } from '../model/store.ts';
 import { appOf, launcherPod, unnamed } from './objects.ts';
 import type { Random } from '../engine/random.ts';
 import type { Schedule } from '../engine/schedule.ts';
+import type { Durations } from './scenario.ts';
 
 export interface KubeVirtParts {
   readonly store: Store;
@@ -24,6 +30,8 @@ export interface KubeVirtParts {
   readonly targetRequests: ResourceList;
   /** Whether virt-controller writes Events. */
   readonly writesEvents: boolean;
+  /** Left out: by chance. */
+  readonly durations?: Pick<Durations, 'migrationMs' | 'watchMs'> | undefined;
   /** Whether the migration of this UID fails at its end. */
   readonly isFailing: (uid: string) => boolean;
 }
@@ -57,6 +65,7 @@ export class Stoppable {
  */
 export function startKubeVirt(parts: KubeVirtParts): Stoppable {
   const { store, cluster, schedule, random, targetRequests: requests, writesEvents, isFailing } = parts;
+  const maxLagMs = parts.durations?.watchMs ?? MAX_LAG_MS;
   const process = new Stoppable();
   const world = newWorld({
     cluster,
@@ -67,7 +76,7 @@ export function startKubeVirt(parts: KubeVirtParts): Stoppable {
   });
   const timings = {
     ...DEFAULT_TIMINGS,
-    migrationMs: random.between(MIGRATION_MS.min, MIGRATION_MS.max),
+    migrationMs: parts.durations?.migrationMs ?? random.between(MIGRATION_MS.min, MIGRATION_MS.max),
   };
   new MigrationController(world);
   new Nodes({ ...world, names: [], timings, isFailing });
@@ -81,13 +90,14 @@ export function startKubeVirt(parts: KubeVirtParts): Stoppable {
     const informer = new Informer(store, kind, see);
     store.onChange((change) => {
       if (change.kind === kind)
-        schedule.later('kubevirt', random.below(MAX_LAG_MS), () => process.whenUp(() => informer.catchUp()));
+        schedule.later('kubevirt', random.below(maxLagMs), () => process.whenUp(() => informer.catchUp()));
     });
   };
   follow(FULL_VMIS, world.vmis);
   follow(LAUNCHER_PODS, world.pods);
   follow(RESOURCE_QUOTAS, world.quotas);
   follow(FULL_MIGRATIONS, world.migrations);
+  follow(FULL_KUBEVIRTS, world.kubevirts);
   return process;
 }
 

@@ -19,7 +19,11 @@ import {
   MIGRATION_FINALIZER,
   OBSERVED_API_VERSIONS,
 } from '../../cluster/kubevirt/objects/names.ts';
-import { newVirtualMachineInstance } from '../../cluster/kubevirt/objects/objects.ts';
+import {
+  FULL_KUBEVIRTS,
+  newKubeVirt,
+  newVirtualMachineInstance,
+} from '../../cluster/kubevirt/objects/objects.ts';
 import type { LauncherPod, Vmi } from '../../cluster/kubevirt/objects/types.ts';
 
 /** The tenant's namespace of a run. */
@@ -84,6 +88,19 @@ export const controllerLease = (now: number): Lease => ({
   metadata: { ...meta(NAMES.controllerLease, 'uid-lease-kubevirt'), namespace: 'kubevirt' },
   spec: { renewTime: new Date(now).toISOString().replace('Z', '000Z'), leaseDurationSeconds: 15 },
 });
+
+/** The KubeVirt object with these limits on parallel migrations. */
+export const kubevirt = ({ cluster, node }: { cluster: number; node: number }): KubernetesObject => {
+  const settings = { parallelMigrationsPerCluster: cluster, parallelOutboundMigrationsPerNode: node };
+  const { apiVersion, kind } = FULL_KUBEVIRTS;
+  const { spec } = newKubeVirt(settings);
+  return {
+    apiVersion,
+    kind,
+    metadata: { ...meta('kubevirt', 'uid-kubevirt'), namespace: 'kubevirt' },
+    spec,
+  } as KubernetesObject;
+};
 
 /** URL of the API server with the published address `host`. */
 export const addressOf = (host: string): string => `https://${host}:${String(PORT)}`;

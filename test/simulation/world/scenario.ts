@@ -31,6 +31,8 @@ export interface Scenario {
    */
   readonly lagMs: number;
   readonly guards: number;
+  /** KubeVirt's limits on parallel migrations, in the cluster and from one node; left out: its defaults. */
+  readonly limits?: { readonly cluster: number; readonly node: number };
   readonly vms: number;
   /** Number of migrations at the beginning; later ones come as faults. */
   readonly migrations: number;
@@ -67,6 +69,18 @@ export interface Scenario {
   readonly focus: Focus | undefined;
   /** The migrations exist and are blocked when the run begins. */
   readonly isBlockedAtStart: boolean;
+  /** How long things take that are at once, or by chance, in a run that only looks for a broken rule. */
+  readonly durations?: Durations;
+}
+
+/** Durations as measured on a real cluster, milliseconds. */
+export interface Durations {
+  /** From a change, or a function's answer, to the function that hears of it. */
+  readonly hopMs: number;
+  /** Less than this from a change to virt-controller. */
+  readonly watchMs: number;
+  /** The migration itself. */
+  readonly migrationMs: number;
 }
 
 const CALLS = {

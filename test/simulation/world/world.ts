@@ -30,6 +30,7 @@ import {
   addressOf,
   clusterVmmrq,
   controllerLease,
+  kubevirt,
   LAUNCHER,
   launcherPod,
   migration,
@@ -176,11 +177,12 @@ export class World {
       },
       view: (namespace: string) => this.#viewOf(namespace),
     };
-    this.functions = new Functions(process);
+    this.functions = new Functions(process, { isWarm: scenario.durations !== undefined });
     this.broker = new Broker({
       schedule: this.schedule,
       faults: this.faults,
       trace: this.trace,
+      hopMs: scenario.durations?.hopMs ?? 0,
       invoke: (step, event) => this.functions.invoke(step, event),
     });
     this.source = new Source(this.store, (event) => this.broker.publish(event));
@@ -203,6 +205,7 @@ export class World {
       random: this.random,
       targetRequests,
       writesEvents: scenario.writesEvents,
+      durations: scenario.durations,
       isFailing: (uid) => this.failing.has(uid),
     });
     this.admin = this.#client('admin', 'admin');
@@ -332,10 +335,11 @@ export class World {
   }
 
   #setUp(): void {
-    const { givesEverywhere, total, isDrained, servers, areListed } = this.scenario;
+    const { givesEverywhere, total, isDrained, servers, areListed, limits } = this.scenario;
     const { store } = this;
     const names = Array.from({ length: servers }, (_, index) => serverName(index));
     for (const object of published(areListed ? names : ['balancer'], servers)) store.put(object);
+    if (limits !== undefined) store.put(kubevirt(limits));
     this.#published = store.revision;
     for (const namespace of this.namespaces) this.#setUpTenant(namespace);
     this.#putSeen(node(store.newUid(), isDrained));
@@ -396,7 +400,7 @@ export class World {
 
   /** Mostly a few changes, sometimes almost all of a run. */
   #behind(): number {
-    if (this.schedule.isCalm) return 0;
+    if (this.schedule.isCalm || this.scenario.durations !== undefined) return 0;
     const memory = this.#memory;
     const behind = memory.pick([0, memory.below(4), memory.below(20), memory.below(200)]);
     return Math.min(behind, this.store.revision - this.#published);
