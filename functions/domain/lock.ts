@@ -81,6 +81,8 @@ const lockSchema = z.looseObject({
   others: z.catch(z.optional(z.literal(true)), undefined),
   /** Fingerprint of what the lock is about, for the back-off (attempt.ts). */
   of: z.catch(z.string(), ''),
+  /** Fingerprint of the id of the event that it was taken for: only that event's next delivery announces it again. */
+  by: z.catch(z.optional(z.string()), undefined),
   /** Why the lock was ended early; left out: it was not. */
   ended: z.optional(z.object({ reason: z.string(), message: z.string() })),
 });

@@ -152,6 +152,18 @@ describe('a migration that waits for a migration slot', () => {
     expect(await forwardRejection(turn, context())).toBeUndefined();
   });
 
+  test('is left alone while the guard sees a lock, and goes to lock after it', async () => {
+    view = aView({ served: true, open: free, lock: { token: 'token-1', watchedMs: 10 } });
+    for (const request of [about(FRESH), turn])
+      expect(await forwardRejection(request, context())).toEqual({
+        reason: REASON.alreadyLocked,
+        message: 'the namespace is locked, and is looked at when the lock has ended',
+      });
+    expect([prewarmed, cluster.asked]).toEqual([0, []]);
+    view = aView({ served: true, open: free });
+    expect(await forwardRejection(about(FRESH), context())).toHaveProperty('reply');
+  });
+
   test('waits on where the slot is taken again', async () => {
     view = aView({ served: true, open: queued });
     expect(await forwardRejection(turn, context())).toMatchObject({ reason: REASON.parallelLimit });

@@ -71,6 +71,7 @@ export async function forwardRejection(
   if (candidate === undefined) return undefined;
   const { name, uid, vmis, key, reason, message } = candidate;
   const view = await context.view(namespace);
+  if (view?.lock !== undefined) return LOCKED;
   if (view?.open.queued.includes(uid) === true) return queued(name);
   const isForwarded = await isServed(namespace, view, context.cluster);
   // After what can fail: the Broker's next delivery of this event must not count as a duplicate.
@@ -92,6 +93,15 @@ export async function forwardRejection(
     },
   };
 }
+
+/**
+ * The guard sees a lock. When it sees that end, it posts an event for the migrations that wait, besides that of `unlock`
+ * (docs/adr/0027).
+ */
+export const LOCKED: Outcome = {
+  reason: REASON.alreadyLocked,
+  message: 'the namespace is locked, and is looked at when the lock has ended',
+};
 
 const queued = (name: string): Outcome => ({
   reason: REASON.parallelLimit,

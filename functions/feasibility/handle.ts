@@ -1,4 +1,4 @@
-import { assess, type Look } from '../domain/verdict/assessment.ts';
+import { assess, type Look, type Looked } from '../domain/verdict/assessment.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import { isPending } from '../domain/migration.ts';
 import { EVENT, REASON, SOURCE_EVENT, sourceOf } from '../domain/names.ts';
@@ -15,9 +15,9 @@ import { pause } from '../runtime/clock.ts';
 import type { Serialized } from '../runtime/keyed-serializer.ts';
 import { type Outcome, rulesOf, type Step, type StepContext } from '../host/step.ts';
 import { decide, type FeasibilityDecision, type Nudge } from './decide.ts';
-import { hasNothingOpen, closedBy } from './nothing-open.ts';
+import { closedBy, hasNothingOpen, mayJoinWait, waitsForUnlock } from './nothing-open.ts';
 import { canSkip, mayHaveBeenRefused } from './can-skip.ts';
-import { forwardRejection } from './forward-rejection.ts';
+import { forwardRejection, LOCKED } from './forward-rejection.ts';
 import { headroomDueWithin } from './headroom-wait.ts';
 import { logVerdicts, report } from './report.ts';
 
@@ -45,23 +45,35 @@ export const feasibility: Step = {
   handle,
 };
 
+/** Outcome where another run of this process follows the quotas of the namespace: that looks again when they change. */
+const AWAITED: Outcome = {
+  reason: REASON.afterOthers,
+  message: 'the namespace is looked at as soon as the headroom of a migration that has ended is back',
+};
+
 async function handle(request: StepRequest, context: StepContext): Promise<Outcome> {
+  if (mayJoinWait(request) && (await isAwaited(request.namespace, context))) return AWAITED;
   const forwarded = await forwardRejection(request, context);
   if (forwarded !== undefined) return forwarded;
-  if (await isSettled(request, context)) return NOTHING;
+  const known = await knownOutcome(request, context);
+  if (known !== undefined) return known;
   const { result: first, isShared } = await look(request, context);
+  if (first === 'awaited') return AWAITED;
   if (first === undefined) return NOTHING;
   return isShared
     ? outcomeOf(decide(first.snapshot, first.assessment), isReportOnly(request))
     : conclude(first, request, context);
 }
 
-/** Whether the guard's view shows that what the event ends was the last that waited. */
-async function isSettled(request: StepRequest, context: StepContext): Promise<boolean> {
+/** The outcome where the guard's view shows that a look finds nothing: what the event ends was the last that waited, or a lock is there. */
+async function knownOutcome(request: StepRequest, context: StepContext): Promise<Outcome | undefined> {
   const closed = closedBy(request);
-  if (closed === undefined) return false;
+  const mayWait = waitsForUnlock(request);
+  if (closed === undefined && !mayWait) return undefined;
   const view = await context.view(request.namespace);
-  return view !== undefined && hasNothingOpen(view, closed);
+  if (view === undefined) return undefined;
+  if (closed !== undefined && hasNothingOpen(view, closed)) return NOTHING;
+  return mayWait && view.lock !== undefined ? LOCKED : undefined;
 }
 
 /**
@@ -69,12 +81,15 @@ async function isSettled(request: StepRequest, context: StepContext): Promise<bo
  * costs one look after another, not one for each write. Each event is answered, because any pod may be the caller of the first;
  * only the first of them nudges and reports.
  */
-function look(request: StepRequest, context: StepContext): Promise<Serialized<Look | undefined>> {
+function look(request: StepRequest, context: StepContext): Promise<Serialized<Looked>> {
   const { namespace } = request;
   const isDue = isReportDue(request);
-  const dedupeKey = `${String(isDue)} ${String(isReportOnly(request))}`;
+  const mayJoin = mayJoinWait(request);
+  const dedupeKey = `${String(isDue)} ${String(isReportOnly(request))} ${String(mayJoin)}`;
   return context.looks.serialize({ key: namespace, dedupeKey }, async () => {
     const { items } = await context.cluster.list(LISTED_MIGRATIONS, { namespace });
+    // KubeVirt writes the end of a migration twice: the first one's run has begun to wait by now.
+    if (mayJoin && (await isAwaited(namespace, context))) return 'awaited';
     // A migration without the condition may wait for this headroom: for its attachment pod.
     return isDue || items.some(isPending) ? assessNamespace(namespace, context, items) : undefined;
   });
@@ -162,14 +177,23 @@ async function awaitHeadroom(
   return context.exclusively(`headroom of ${name}`, () => lookUntilHeadroom(name, first, context), first);
 }
 
+const followKey = (namespace: string): string => `quotas of ${namespace}`;
+
+/** Whether a run of this process follows the namespace's quotas now: between two looks, so the next one sees what an event says. */
+const isAwaited = (namespace: string, { exclusively }: StepContext): Promise<boolean> =>
+  exclusively(followKey(namespace), () => Promise.resolve(false), true);
+
 async function lookUntilHeadroom(name: string, first: Look, context: StepContext): Promise<Look | undefined> {
   const { clock } = context;
   const started = clock.elapsed();
   let last: Look | undefined = first;
   while (last !== undefined) {
     const lookedAt = clock.elapsed();
+    const { quotas } = last.snapshot;
     const left = Math.floor(started + dueWithin(last) - lookedAt);
-    if (left <= 0 || !(await watchForChange(context, last.snapshot.quotas, left))) break;
+    if (left <= 0) break;
+    const follow = (): Promise<boolean> => watchForChange(context, quotas, left);
+    if (!(await context.exclusively(followKey(name), follow, false))) break;
     await pause(clock, Math.max(0, lookedAt + LOOK_MS - clock.elapsed()));
     last = await assessNamespace(name, context);
   }

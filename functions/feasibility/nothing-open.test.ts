@@ -7,7 +7,7 @@ import type { KubernetesObject, Migration } from '../domain/objects.ts';
 import type { View } from '../domain/view.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import { parseEventObject } from '../eventing/event-object.ts';
-import { hasNothingOpen, closedBy } from './nothing-open.ts';
+import { closedBy, hasNothingOpen, mayJoinWait, waitsForUnlock } from './nothing-open.ts';
 
 const about = (object: KubernetesObject, type: string): StepRequest => {
   const { namespace = '' } = object.metadata;
@@ -39,6 +39,27 @@ describe('migrations that an event settles', () => {
   ])('%s', (_, request, want) => {
     expect(closedBy(request)).toEqual(want);
   });
+});
+
+test.each<[string, StepRequest, boolean]>([
+  ['a migration that succeeded', ofMigration(SOURCE_EVENT.update, inPhase('Succeeded')), true],
+  ['a resync', { type: EVENT.resyncRequested, id: '', namespace: 'tenant' }, true],
+  ['a migration that failed', ofMigration(SOURCE_EVENT.update, inPhase('Failed')), false],
+  ['a refused migration', ofMigration(SOURCE_EVENT.update), false],
+  ['a migration that is deleted', ofMigration(SOURCE_EVENT.delete, inPhase('Succeeded')), false],
+])('an event may join a run that waits for headroom: %s', (_, request, want) => {
+  expect(mayJoinWait(request)).toBe(want);
+});
+
+test.each<[string, StepRequest, boolean]>([
+  ['a refused migration', ofMigration(SOURCE_EVENT.update), true],
+  ['a migration that is deleted', ofMigration(SOURCE_EVENT.delete), true],
+  ['a resync', { type: EVENT.resyncRequested, id: '', namespace: 'tenant' }, true],
+  ['a VMMRQ', about(aVmmrq(), SOURCE_EVENT.update), false],
+  ['the end of a lock', unlocked(REASON.admitted), false],
+  ['that lock declined', { type: EVENT.migrationInfeasible, id: '', namespace: 'tenant' }, false],
+])('an event waits for the end of a lock: %s', (_, request, want) => {
+  expect(waitsForUnlock(request)).toBe(want);
 });
 
 test.each<[string, Partial<View>, boolean]>([

@@ -21,6 +21,20 @@ export function closedBy({
 }
 
 /**
+ * Whether a look while the namespace is locked only finds the lock: a migration's event, or the guard's. The end of a lock makes this step look
+ * again. Not that end itself, because the view may still have the lock then, and nothing that a user or `lock` says.
+ */
+export const waitsForUnlock = ({ type, eventObject }: StepRequest): boolean =>
+  eventObject?.kind === KIND.migration.kind || type === EVENT.resyncRequested;
+
+/** Whether a run that waits for headroom already does what the event asks for: one more migration is through, or a slot is free. */
+export const mayJoinWait = ({ type, eventObject }: StepRequest): boolean =>
+  type === EVENT.resyncRequested ||
+  (type === SOURCE_EVENT.update &&
+    eventObject?.kind === KIND.migration.kind &&
+    eventObject.status?.phase === 'Succeeded');
+
+/**
  * Whether no other migration of the namespace waits and no status report is due, as far as the guard sees. With a VMMRQ each one in
  * Pending may wait: no condition reports an attachment pod that a quota refuses. If its view is late, its resync looks again.
  */

@@ -11,7 +11,7 @@ import type { View } from '../domain/view.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import type { Log } from '../runtime/log.ts';
 import type { Settings, StepName } from '../runtime/settings.ts';
-import type { Look } from '../domain/verdict/assessment.ts';
+import type { Looked } from '../domain/verdict/assessment.ts';
 import type { KeyedSerializer } from '../runtime/keyed-serializer.ts';
 import type { Exclusively } from './exclusive.ts';
 
@@ -37,8 +37,8 @@ export interface StepContext {
   readonly sinceFirst: (what: string) => number;
   /** Runs `work`, or returns `otherwise` at once while this process runs other work under the same key. */
   readonly exclusively: Exclusively;
-  /** Serializes looks at a namespace; undefined: none was needed, or the namespace is gone. */
-  readonly looks: Pick<KeyedSerializer<Look | undefined>, 'serialize'>;
+  /** Serializes looks at a namespace. */
+  readonly looks: Pick<KeyedSerializer<Looked>, 'serialize'>;
   /** Background work, such as reports. It finishes before the process ends. */
   readonly inBackground: (work: () => Promise<void>) => void;
 }

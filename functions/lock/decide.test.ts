@@ -27,14 +27,19 @@ import {
   withTotal,
 } from '../../test/support/builders/snapshot.ts';
 import { assess } from '../domain/verdict/assessment.ts';
+import { fingerprint } from '../domain/fingerprint.ts';
 import { lockOf } from '../domain/lock.ts';
 import { ANNOTATION, LABEL, REASON } from '../domain/names.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import { decide, type LockDecision, type AcquireDecision } from './decide.ts';
 
+const EVENT_ID = 'event-1';
+/** A lock that this event made. */
+const OWN = { ...aLock(), by: fingerprint(EVENT_ID) };
+
 const decided = (different: Partial<NamespaceSnapshot> = {}, lockSeconds = 30): LockDecision => {
   const snapshot = aSnapshot(different);
-  return decide(snapshot, assess(snapshot, RULES), { lockSeconds, token: 'mine' });
+  return decide(snapshot, assess(snapshot, RULES), { lockSeconds, token: 'mine', id: EVENT_ID });
 };
 
 function acquired(different: Partial<NamespaceSnapshot> = {}, lockSeconds?: number): AcquireDecision {
@@ -57,21 +62,29 @@ describe('no lock', () => {
 });
 
 describe('an existing lock', () => {
-  test('live: it goes on, for the existing token (F14)', () => {
-    expect(decided({ namespace: aNamespace(lockedBy(aLock())) })).toMatchObject({
+  test('live, and of this very event: it goes on, for the existing token (F14)', () => {
+    expect(decided({ namespace: aNamespace(lockedBy(OWN)) })).toMatchObject({
       kind: 'goOn',
-      lock: aLock(),
+      lock: OWN,
       reason: REASON.alreadyLocked,
     });
   });
 
+  test('live, of another event: it goes on without this one', () => {
+    expect(decided({ namespace: aNamespace(lockedBy(aLock())) })).toEqual({
+      kind: 'locked',
+      reason: REASON.alreadyLocked,
+      message: 'the namespace has a live lock already',
+    });
+  });
+
   test('live, without its label: it goes on too, and the raise checks it', () => {
-    const namespace = aNamespace(annotated(ANNOTATION.lock, JSON.stringify(aLock())));
-    expect(decided({ namespace })).toMatchObject({ kind: 'goOn', lock: aLock() });
+    const namespace = aNamespace(annotated(ANNOTATION.lock, JSON.stringify(OWN)));
+    expect(decided({ namespace })).toMatchObject({ kind: 'goOn', lock: OWN });
   });
 
   test('it goes on though nothing is blocked any more: the lock must end', () => {
-    const namespace = aNamespace(lockedBy(aLock()));
+    const namespace = aNamespace(lockedBy(OWN));
     expect(decided({ namespace, migrations: [] })).toMatchObject({ kind: 'goOn' });
   });
 
@@ -122,6 +135,7 @@ describe('a new lock', () => {
       ],
       vmmrqs: ['vmmrq'],
       of: expect.stringMatching(/^[0-9a-f]{16}$/),
+      by: fingerprint(EVENT_ID),
     });
     expect(acquired({}, 5).lock.expiresAt).toBe(seconds(5));
   });

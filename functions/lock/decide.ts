@@ -1,4 +1,5 @@
 import type { Assessment } from '../domain/verdict/assessment.ts';
+import { fingerprint as fingerprintOfEvent } from '../domain/fingerprint.ts';
 import { liveLock, lockOf, LOCK_VERSION, withLock, type Lock } from '../domain/lock.ts';
 import { grantOf } from '../domain/quota/grant.ts';
 import { EVENT_REASON, REASON, type Reason } from '../domain/names.ts';
@@ -11,8 +12,10 @@ import { vmmrqName } from '../domain/vmmrq-name.ts';
 import type { NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
 
 export type LockDecision =
-  /** A live lock exists: go on with it. */
+  /** A live lock exists, which this very event made: announce it again. */
   | { readonly kind: 'goOn'; readonly lock: Lock; readonly reason: Reason; readonly message: string }
+  /** A live lock exists, and goes on without this event. */
+  | { readonly kind: 'locked'; readonly reason: Reason; readonly message: string }
   /** A leftover lock or grant must be repaired first. */
   | { readonly kind: 'repair'; readonly token?: string; readonly reason: Reason; readonly message: string }
   | { readonly kind: 'leave'; readonly reason: Reason; readonly message: string }
@@ -36,9 +39,9 @@ export type AcquireDecision = Extract<LockDecision, { kind: 'acquire' }>;
 export function decide(
   snapshot: NamespaceSnapshot,
   assessment: Assessment,
-  { lockSeconds, token }: Pick<Rules, 'lockSeconds'> & { readonly token: string },
+  { lockSeconds, token, id }: Pick<Rules, 'lockSeconds'> & { readonly token: string; readonly id: string },
 ): LockDecision {
-  const held = heldAlready(snapshot);
+  const held = heldAlready(snapshot, id);
   if (held !== undefined) return held;
   const { migrations, quotas, vmmrqs, verdicts, fingerprint } = assessment;
   if (migrations.length === 0) {
@@ -64,6 +67,7 @@ export function decide(
     ...(orders.length === 0 ? {} : { reserved: orders.map(({ name }) => name) }),
     of: fingerprint,
     ...(snapshot.view?.others === true ? { others: true } : {}),
+    by: fingerprintOfEvent(id),
   };
   return {
     kind: 'acquire',
@@ -109,18 +113,22 @@ export const reportsOfRefusal = ({ migrations }: Lock, namespace: string, messag
     isUpdated: true,
   }));
 
-/** The event is a duplicate, or the reply that announced the lock was lost: repeat that reply. */
-export const continueWith = (lock: Lock): Extract<LockDecision, { kind: 'goOn' }> => ({
-  kind: 'goOn',
-  lock,
+const LIVE = {
   reason: REASON.alreadyLocked,
   message: 'the namespace has a live lock already',
-});
+} as const;
+
+/**
+ * The reply that announced the lock may be lost, and then the Broker delivers its event again: repeat that reply. Every other event, of
+ * which a burst has many, finds a lock that goes on without it, and whose end makes feasibility look again.
+ */
+export const continueWith = (lock: Lock, id: string): Extract<LockDecision, { kind: 'goOn' | 'locked' }> =>
+  lock.by === fingerprintOfEvent(id) ? { kind: 'goOn', lock, ...LIVE } : { kind: 'locked', ...LIVE };
 
 /** What is locked or raised already must end, also beside the incumbent (I3): `raise` ends the lock, and the guard repairs. */
-function heldAlready({ namespace, quotas, now }: NamespaceSnapshot): LockDecision | undefined {
+function heldAlready({ namespace, quotas, now }: NamespaceSnapshot, id: string): LockDecision | undefined {
   const live = liveLock(namespace, now);
-  if (live !== undefined) return continueWith(live);
+  if (live !== undefined) return continueWith(live, id);
   const state = lockOf(namespace);
   if (state.kind !== 'none') {
     const token = state.kind === 'held' ? { token: state.lock.token } : {};

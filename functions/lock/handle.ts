@@ -100,19 +100,19 @@ async function decideFor(
   how: { readonly mayLag: boolean },
   context: StepContext,
 ): Promise<LockDecision | undefined> {
-  const { namespace: name, vmis: expected = [] } = request;
+  const { namespace: name, id, vmis: expected = [] } = request;
   const rules = rulesOf(context.settings);
   const known = await ignoreNotFound(context.cluster.get(NAMESPACES, { name }));
   if (known === undefined) return undefined;
-  // An existing lock needs no further reads: the events of one cycle arrive in twos and threes.
+  // An existing lock needs no further reads: the events of one cycle arrive in twos and threes, and those of a burst in dozens.
   const live = liveLock(known.object, known.date.getTime());
-  if (live !== undefined) return continueWith(live);
+  if (live !== undefined) return continueWith(live, id);
   const { cluster, view } = context;
   const mayLag = how.mayLag && !admittedNothing(known);
   const snapshot = await readSnapshot(cluster, { name, rules, known, expected, view, mayLag });
   if (snapshot === undefined) return undefined;
   const decision = decide(snapshot, assess(snapshot, rules), {
-    lockSeconds: rules.lockSeconds,
+    ...{ id, lockSeconds: rules.lockSeconds },
     // A new token in each round: the last write may have succeeded, and a user may have removed that lock since (I6).
     token: context.newToken(),
   });
@@ -131,6 +131,8 @@ function answer({ namespace, id }: StepRequest, decision: Exclude<LockDecision, 
   const { kind, reason, message } = decision;
   const about = { from: 'lock', namespace } as const;
   switch (kind) {
+    case 'locked':
+      return { reason, message };
     case 'leave':
       // feasibility runs the full assessment and reports it.
       return {

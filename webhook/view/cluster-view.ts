@@ -1,5 +1,5 @@
 import { incumbentAnywhere, incumbentOf, type IncumbentSigns } from '../../functions/domain/incumbent.ts';
-import { isRejectedByQuota, isRunning } from '../../functions/domain/migration.ts';
+import { isPending, isRejectedByQuota, isRunning } from '../../functions/domain/migration.ts';
 import type {
   KubernetesObject,
   KubeVirt,
@@ -114,6 +114,12 @@ export class ClusterView {
   isToCome(uid: string): boolean {
     const migration = this.migrations.get(uid);
     return migration !== undefined && migration.metadata.deletionTimestamp === undefined;
+  }
+
+  /** Whether the migration waits for a pod, as far as its phase shows. */
+  isWaiting(uid: string): boolean {
+    const migration = this.migrations.get(uid);
+    return migration !== undefined && isPending(migration);
   }
 
   dropMigration(uid: string): void {

@@ -92,6 +92,16 @@ test('while the slot stays free, each namespace gets two events, then again afte
   expect(await notifiedNamespaces(3_000)).toEqual(['first', 'second', 'second']);
 });
 
+test('a namespace that is locked gets no second event until another slot is free', async () => {
+  state = stateOf(FIRST);
+  slotNotifier.freed();
+  slotNotifier.locked('first');
+  expect(await notifiedNamespaces(10_000)).toEqual([]);
+  slotNotifier.freed();
+  expect(await notifiedNamespaces(0)).toEqual([]);
+  expect(posted).toHaveLength(2);
+});
+
 test('locks that end do not delay the next namespace', async () => {
   slotNotifier.freed();
   slotNotifier.freed();

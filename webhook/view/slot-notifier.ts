@@ -68,9 +68,10 @@ export class SlotNotifier {
     } else this.#notifyNext();
   }
 
-  /** Callers report here that a namespace is locked: its events have an effect. */
+  /** Callers report here that a namespace is locked: its events have an effect, and it needs no more turns. */
   locked(namespace: string): void {
     this.#fruitless.delete(namespace);
+    this.#tries.set(namespace, ROUNDS * TRIES);
   }
 
   /**

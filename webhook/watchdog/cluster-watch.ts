@@ -1,6 +1,7 @@
 import type { IncumbentState } from '../../functions/domain/proof.ts';
 import type { View } from '../../functions/domain/view.ts';
 import type { Watched } from '../observability/metrics.ts';
+import { leavesWaiters } from '../../functions/domain/view/slots.ts';
 import { ClusterView } from '../view/cluster-view.ts';
 import { SlotNotifier } from '../view/slot-notifier.ts';
 import type { ViewSource } from '../view/view-route.ts';
@@ -15,6 +16,9 @@ export interface ClusterWatchOptions extends Omit<ResyncOptions, 'seen' | 'hurry
     readonly KUBEVIRT_NAMESPACE: string;
   };
 }
+
+/** Time from the end of a lock to the look at what it leaves. */
+const UNLOCKED_MS = 200;
 
 /** The guard's work beside admission, on one set of watches: cluster view, slot notifier, watchdog and resync. */
 export class ClusterWatch implements ViewSource {
@@ -46,14 +50,19 @@ export class ClusterWatch implements ViewSource {
         slotNotifier.locked(namespace.metadata.name);
       },
       hasEnded: (uid) => this.#isReady && !view.isToCome(uid),
+      isWaiting: (uid) => view.isWaiting(uid),
       onOverdue: (name) => {
         view.setOverdue(name);
         slotNotifier.freed();
       },
       onUnlocked: (name) => {
+        const held = view.held.get(name);
         view.held.delete(name);
         this.#unlocks.set(name, (this.#unlockCount += 1));
-        slotNotifier.freed();
+        // Virt-controller says a moment after its pod that a migration goes on.
+        clock.after(UNLOCKED_MS, () => {
+          if (held === undefined || leavesWaiters(held, [...view.migrations.values()])) slotNotifier.freed();
+        });
       },
       onListed: () => {
         if (this.#areLocksListed) return;

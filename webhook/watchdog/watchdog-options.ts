@@ -16,6 +16,8 @@ export interface WatchdogOptions extends Pick<
   readonly onUnlocked?: (name: string) => void;
   /** Whether a migration that the watchdog knows by a lock has been cancelled or has ended; never by default. */
   readonly hasEnded?: (uid: string) => boolean;
+  /** Whether such a migration may still wait for its pod: it is Pending; it may not by default. */
+  readonly isWaiting?: (uid: string) => boolean;
   /** Runs after each list of the locked namespaces, so first when every lock is known. */
   readonly onListed?: () => void;
 }

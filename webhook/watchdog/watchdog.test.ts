@@ -59,6 +59,8 @@ class WatchdogFixture {
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
   readonly watchdog: Watchdog;
+  /** UIDs of the migrations that wait. */
+  readonly waiting = new Set<string>();
 
   constructor() {
     this.watchdog = new Watchdog(
@@ -81,6 +83,7 @@ class WatchdogFixture {
             this.did.push(`${event.type.split('.').slice(-1).join()} ${event.token ?? event.cause ?? ''}`);
           return this.postFails === undefined ? Promise.resolve() : Promise.reject(this.postFails);
         },
+        isWaiting: (uid) => this.waiting.has(uid),
         repair: (namespace, token) => {
           this.did.push(`repair ${namespace} ${String(token)}`);
           return this.repairFails === undefined ? Promise.resolve() : Promise.reject(this.repairFails);
@@ -425,6 +428,24 @@ describe('the event of the step that a lock waits for', () => {
 });
 
 describe('the end of a migration', () => {
+  test('causes migration.ended only once no other one of its lock waits', async () => {
+    const migrations = ['1', '2'].map((n) => ({
+      name: `mig${n}`,
+      uid: `uid-of-mig${n}`,
+      vmi: `uid-of-vm${n}`,
+    }));
+    fixture.cluster.put(NAMESPACES, aNamespace(lockedBy(aLock({ migrations }))));
+    await fixture.during(0);
+    fixture.waiting.add('uid-of-mig2');
+    fixture.watchdog.migrationEnded('uid-of-mig1');
+    await fixture.during(0);
+    expect(fixture.posted).toEqual([]);
+    fixture.waiting.clear();
+    fixture.watchdog.migrationEnded('uid-of-mig2');
+    await fixture.during(0);
+    expect(fixture.posted.map(({ type }) => type)).toEqual([EVENT.migrationEnded]);
+  });
+
   test('causes migration.ended for its own locks only', async () => {
     fixture.cluster.put(NAMESPACES, HELD);
     const migrations = [{ name: 'mig1', uid: 'uid-of-mig1', vmi: 'uid-of-vm1' }];

@@ -102,10 +102,12 @@ export class Watchdog {
     return { token: known.token, watchedMs: this.#options.clock.elapsed() - known.since };
   }
 
-  /** Reports that a migration has ended or is gone to the locks that wait for its pod. */
+  /** Reports that a migration has ended or is gone to the lock that waits for its pod, unless others of that lock still wait. */
   migrationEnded(uid: string): void {
     for (const [namespace, { lock }] of this.#locks) {
-      if (lock?.migrations.some((migration) => migration.uid === uid) === true)
+      if (lock?.migrations.some((migration) => migration.uid === uid) !== true) continue;
+      const others = lock.migrations.filter((migration) => migration.uid !== uid);
+      if (!others.some((other) => this.#options.isWaiting?.(other.uid) === true))
         void this.#post(migrationEndedEvent(namespace, lock.token, uid));
     }
   }

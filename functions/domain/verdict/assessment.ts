@@ -51,6 +51,9 @@ export interface Look {
   readonly assessment: Assessment;
 }
 
+/** undefined: no look was needed, or the namespace is gone; 'awaited': another run of this process follows its quotas, and looks then. */
+export type Looked = Look | 'awaited' | undefined;
+
 /**
  * Decides for the whole namespace at once; pure, and the same for feasibility and lock. `onEvaluate`: called for each migration
  * whose pod has a known size, before its verdict; again where the namespace backs off.

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { anEventReport } from '../../../test/support/builders/event-report.ts';
-import { ANNOTATION, EVENT_REASON } from '../names.ts';
+import { ANNOTATION, EVENT_REASON, REASON } from '../names.ts';
 import type { KubernetesEvent } from '../objects.ts';
 import type { EventReport } from './report.ts';
 import { eventMessage, eventName, unwritten } from './written.ts';
@@ -32,6 +32,13 @@ const OTHER: EventReport = {
   verdict: '{"reason":"Skipped"}',
 };
 
+const AFTER: EventReport = {
+  ...WITH_VERDICT,
+  reason: EVENT_REASON.migrationBlocked,
+  because: REASON.afterOthers,
+  key: REASON.afterOthers,
+};
+
 test.each<
   [string, { readonly report: EventReport; readonly events: KubernetesEvent[]; readonly want: boolean }]
 >([
@@ -40,6 +47,14 @@ test.each<
   [
     'another text',
     { report: REPORT, events: [eventOf({ ...REPORT, message: 'NoFit: quota lacks pods=2' })], want: true },
+  ],
+  [
+    'another text, of one that waits for others',
+    { report: AFTER, events: [eventOf({ ...AFTER, message: 'it lacks 2', verdict: '{"reason":"AfterOthers"}' })], want: false },
+  ],
+  [
+    'another text, of one that waits for others, which a later Event denies',
+    { report: AFTER, events: [eventOf(AFTER), eventOf(OTHER, '10')], want: true },
   ],
   [
     'only another cause is shown',

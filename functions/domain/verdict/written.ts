@@ -1,7 +1,7 @@
 import { shown } from '../foreign-text.ts';
 import { withAdvice } from '../advice.ts';
 import { fingerprint } from '../fingerprint.ts';
-import { ANNOTATION } from '../names.ts';
+import { ANNOTATION, REASON } from '../names.ts';
 import type { KubernetesEvent } from '../objects.ts';
 import { newestVerdicts, verdictKey } from '../progress/known-verdict.ts';
 import type { EventReport } from './report.ts';
@@ -23,6 +23,9 @@ export const eventMessage = ({ type, message, because }: EventReport): string =>
     ? withAdvice(shown(message, MAX_MESSAGE - MAX_ADVICE), [because])
     : shown(message, MAX_MESSAGE);
 
+/** Reasons to wait for the other migrations of the namespace: what a quota lacks meanwhile changes with each pod, and says nothing new. */
+const IN_TURN: readonly string[] = [REASON.afterOthers, REASON.parallelLimit];
+
 /**
  * The reports that these Events do not show. A verdict must be shown by the newest Event about its migration: an older one with
  * the same text is outdated. Of other reports the text counts. `now`: of the clock that Events are written by.
@@ -36,13 +39,21 @@ export function unwritten(
   const newest = newestVerdicts(events);
   return reports.filter((report) => {
     const event = byName.get(eventName(report));
-    if (event === undefined || event.message !== eventMessage(report)) return true;
+    if (event === undefined || !isShownBy(event, report)) return true;
     // Also one from a clock that is ahead is renewed.
     const isFresh = Math.abs(now.getTime() - Date.parse(event.lastTimestamp ?? '')) < RENEW_MS;
     if (!isFresh) return true;
     if (report.verdict === undefined) return false;
     const { version } = newest.get(verdictKey(report.on.namespace, report.on.uid)) ?? {};
-    const isNewest = version === event.metadata.resourceVersion;
-    return !isNewest || event.metadata.annotations?.[ANNOTATION.verdict] !== report.verdict;
+    return version !== event.metadata.resourceVersion;
   });
+}
+
+/** Whether the Event, which has the report's name and so its reason, has its texts too. */
+function isShownBy(event: KubernetesEvent, report: EventReport): boolean {
+  const verdict = event.metadata.annotations?.[ANNOTATION.verdict];
+  if (IN_TURN.includes(report.because)) return (verdict === undefined) === (report.verdict === undefined);
+  return (
+    event.message === eventMessage(report) && (report.verdict === undefined || verdict === report.verdict)
+  );
 }

@@ -1,8 +1,21 @@
 import { describe, expect, test } from '@jest/globals';
-import { aMigration, inPhase, withCondition, withPriority } from '../../../test/support/builders/kubevirt.ts';
-import { createdAt, inNamespace, named, type Change } from '../../../test/support/builders/object.ts';
+import {
+  aMigration,
+  inPhase,
+  refusedAt,
+  withCondition,
+  withPriority,
+} from '../../../test/support/builders/kubevirt.ts';
+import { createdAt, inNamespace, named, NOW, type Change } from '../../../test/support/builders/object.ts';
 import type { Migration } from '../objects.ts';
-import { hasOtherWaiters, isQueued, slotsLeft, migrationsToNotify, type ClusterState } from './slots.ts';
+import {
+  hasOtherWaiters,
+  isQueued,
+  leavesWaiters,
+  migrationsToNotify,
+  slotsLeft,
+  type ClusterState,
+} from './slots.ts';
 
 const migrationIn = (namespace: string, name: string, ...changes: Change<Migration>[]): Migration =>
   aMigration(named(name), inNamespace(namespace), ...changes);
@@ -106,6 +119,21 @@ describe('isQueued', () => {
   ])('%s', (_, different, want) => {
     const state = stateOf(different);
     expect(isQueued(state, slotsLeft(state, 'a'), waiting)).toBe(want);
+  });
+});
+
+describe('leavesWaiters', () => {
+  const lock = { ...heldFor('a', 'uid-of-m'), since: NOW };
+  test.each<[string, Migration[], boolean]>([
+    ['its migration runs', [migrationIn('a', 'm', running)], false],
+    ['its migration still waits', [migrationIn('a', 'm', unrefused)], true],
+    ['one that was refused before waits', [migrationIn('a', 'n', refusedAt(-60))], false],
+    ['one was refused meanwhile', [migrationIn('a', 'n', refusedAt(1))], true],
+    ['one was refused just before, by a clock that is behind', [migrationIn('a', 'n', refusedAt(-1))], true],
+    ['one was refused nobody knows when', [migrationIn('a', 'n')], true],
+    ['one of another namespace was refused meanwhile', [migrationIn('b', 'n', refusedAt(1))], false],
+  ])('%s', (_, migrations, want) => {
+    expect(leavesWaiters(lock, migrations)).toBe(want);
   });
 });
 

@@ -1,4 +1,11 @@
-import { byPriority, isPending, isRejectedByQuota, isRunning } from '../migration.ts';
+import {
+  byPriority,
+  CLOCKS_APART_MS,
+  isPending,
+  isRejectedByQuota,
+  isRunning,
+  rejectedAt,
+} from '../migration.ts';
 import type { BlockedMigration, Reference } from '../lock.ts';
 import { KUBEVIRT } from '../names.ts';
 import type { Migration } from '../objects.ts';
@@ -10,6 +17,8 @@ export interface HeldNamespace {
   readonly token: string;
   /** UIDs of the migrations that wait for their target launcher. */
   readonly launchers: readonly string[];
+  /** When it was locked, milliseconds; left out: not known. */
+  readonly since?: number;
 }
 
 export interface MigrationInNamespace extends Reference {
@@ -69,6 +78,22 @@ export function isQueued({ nodes }: ClusterState, left: View['left'], { metadata
 /** Whether KubeVirt has no slot for any of a lock's migrations. `queued`: UIDs by the guard's view; one with its target is not among them. */
 export const allWaitForSlot = (migrations: readonly BlockedMigration[], queued: readonly string[]): boolean =>
   migrations.length > 0 && migrations.every(({ uid, lacks }) => lacks === undefined && queued.includes(uid));
+
+/**
+ * Whether the end of this lock needs a turn: a migration of it still waits, so that its slot is free again, or one was refused since the
+ * lock began, of which an event may have found only the lock. The others are the next lock's, or wait for what no slot gives them.
+ */
+export const leavesWaiters = (
+  { namespace, launchers, since = -Infinity }: HeldNamespace,
+  migrations: readonly Migration[],
+): boolean =>
+  migrations.some(
+    (each) =>
+      (launchers.includes(each.metadata.uid) && isPending(each)) ||
+      (each.metadata.namespace === namespace &&
+        isRejectedByQuota(each) &&
+        !(rejectedAt(each) < since - CLOCKS_APART_MS)),
+  );
 
 /** Whether the namespace has a VMMRQ, or a cluster-wide one may select it. */
 export const isServed = ({ served }: ClusterState, namespace: string): boolean =>

@@ -92,8 +92,8 @@ const hasReportedAll = ({ status }: Vmmrq): boolean => {
 export function heldBy(namespace: Namespace): HeldNamespace | undefined {
   const state = lockOf(namespace);
   if (state.kind !== 'held') return undefined;
-  const { token, migrations, ended } = state.lock;
+  const { token, migrations, ended, acquiredAt } = state.lock;
   const isAwaited = ({ lacks }: LockedMigration): boolean => ended === undefined && lacks === undefined;
   const launchers = migrations.filter(isAwaited).map(({ uid }) => uid);
-  return { namespace: namespace.metadata.name, token, launchers };
+  return { namespace: namespace.metadata.name, token, launchers, since: Date.parse(acquiredAt) };
 }

@@ -667,14 +667,14 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/lock/handle.ts',
-        find: `  if (live !== undefined) return continueWith(live);
+        find: `  if (live !== undefined) return continueWith(live, id);
 `,
         replace: `  void live;
 `,
       },
       {
         file: 'functions/lock/decide.ts',
-        find: `  const held = heldAlready(snapshot);
+        find: `  const held = heldAlready(snapshot, id);
   if (held !== undefined) return held;
 `,
         replace: '',
