@@ -359,7 +359,7 @@ export const LOCK_OUTCOME = {
 } as const;
 export type LockOutcome = (typeof LOCK_OUTCOME)[keyof typeof LOCK_OUTCOME];
 
-/** How often a token may raise a quota: once, and again after each recount that undid it. */
+/** How often a token may raise a quota, besides once for each migration of the lock: once, and again after each recount that undid it. */
 export const MAX_RAISES = 5;
 
 /** Service accounts in SYSTEM_NAMESPACE, one for each process. */

@@ -147,10 +147,15 @@ describe('raised again after a recount', () => {
     expect(written({ quotas: [lowered] })[0]?.status?.hard).toMatchObject({ 'requests.cpu': '2200m' });
   });
 
+  test('also as often as that, where each migration of the lock may have ended a source pod', () => {
+    const quotas = [holding({ ...aGrant(), raises: MAX_RAISES })(undone)];
+    expect(grantIn(written({ quotas })[0]).raises).toBe(MAX_RAISES + 1);
+  });
+
   test.each<[string, Partial<RaiseSnapshot>, string]>([
     [
       'as often as a token may',
-      { quotas: [holding({ ...aGrant(), raises: MAX_RAISES })(undone)] },
+      { quotas: [holding({ ...aGrant(), raises: MAX_RAISES + 1 })(undone)] },
       REASON.undone,
     ],
     ['without an allowance', { quotas: [undone], vmmrqs: [] }, REASON.notEnough],

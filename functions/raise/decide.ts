@@ -117,7 +117,7 @@ export function raiseOf(quota: ResourceQuota, snapshot: RaiseSnapshot): QuotaRai
     return { ended: end(REASON.fenced, `ResourceQuota ${name} is fenced already`) };
   const grant = grantBy(quota, token);
   if (grant !== undefined && !isUndone(quota, grant)) return { isRaised: true };
-  const ended = closedTo(quota, grant);
+  const ended = closedTo(quota, grant, lock);
   if (ended !== undefined) return { ended };
   if (grant !== undefined) return writeOr(raisedAgain(quota, grant, order), notEnough(name), order);
   if (needsMore(quota, order)) return { ended: notEnough(name) };
@@ -126,7 +126,11 @@ export function raiseOf(quota: ResourceQuota, snapshot: RaiseSnapshot): QuotaRai
 }
 
 /** Why the quota may not be raised, for the first time or again. `grant`: of this token. */
-function closedTo(quota: ResourceQuota, grant: Grant | undefined): End | undefined {
+function closedTo(
+  quota: ResourceQuota,
+  grant: Grant | undefined,
+  { migrations }: Pick<ProvenLock, 'migrations'>,
+): End | undefined {
   const { name, annotations } = quota.metadata;
   const what = `ResourceQuota ${name}`;
   if (grant === undefined && grantOf(quota).kind !== 'none')
@@ -134,8 +138,10 @@ function closedTo(quota: ResourceQuota, grant: Grant | undefined): End | undefin
   if (annotations?.[ANNOTATION.skip] === 'true')
     return end(REASON.skipped, `${what} opted out by ${ANNOTATION.skip} while it was locked`);
   if (grant !== undefined) {
-    const message = `a quota controller recounted ${what} ${String(MAX_RAISES)} times while it was raised`;
-    return grant.raises >= MAX_RAISES ? end(REASON.undone, message) : undefined;
+    const message = `a quota controller recounted ${what} ${String(grant.raises)} times while it was raised`;
+    // The end of each one's source pod makes it count once.
+    const isOften = grant.raises >= MAX_RAISES + migrations.length;
+    return isOften ? end(REASON.undone, message) : undefined;
   }
   return isStatusKnown(quota)
     ? undefined

@@ -1,6 +1,7 @@
 import { pause } from '../runtime/clock.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import type { ApiServers } from '../domain/api-servers.ts';
+import { grantBy } from '../domain/quota/grant.ts';
 import { isLockExpired, lockOf, LOCK_VERSION, type Lock } from '../domain/lock.ts';
 import { ANNOTATION, EVENT, REASON } from '../domain/names.ts';
 import type { Namespace, ResourceQuota } from '../domain/objects.ts';
@@ -33,7 +34,7 @@ export const raise: Step = {
 };
 
 async function handle(
-  { namespace, token = '', ...request }: StepRequest,
+  { namespace, token = '', type, ...request }: StepRequest,
   context: StepContext,
 ): Promise<Outcome> {
   const { clock, settings } = context;
@@ -44,7 +45,8 @@ async function handle(
     const names = isComplete(hint) ? hint : await readNames(namespace, token, context);
     if (names === undefined) return NOT_OURS;
     if (names === 'late') return late({ namespace, token });
-    const outcome = await attempt({ namespace, token, names, servers }, context);
+    const isAgain = type === EVENT.quotaUndone;
+    const outcome = await attempt({ namespace, token, names, servers, isAgain }, context);
     if (typeof outcome === 'object') return outcome;
     if (outcome === 'settle') {
       await pause(clock, settings.SETTLE_MS);
@@ -116,6 +118,8 @@ interface RaiseRequest {
 
 interface RaiseAttempt extends RaiseRequest {
   readonly servers: Servers;
+  /** The event says that a raise of this token was undone. */
+  readonly isAgain: boolean;
 }
 
 async function attempt(raiseAttempt: RaiseAttempt, context: StepContext): Promise<Outcome | Retry> {
@@ -143,20 +147,22 @@ async function attempt(raiseAttempt: RaiseAttempt, context: StepContext): Promis
   };
 }
 
-/** Reads by the writers' rule: the quotas and VMMRQs first, then the proof. */
+/** Reads by the writers' rule: the quotas and VMMRQs first, then the proof, or the lock that was proven before. */
 async function gather(
-  { namespace, token, names, servers }: RaiseAttempt,
+  raiseAttempt: RaiseAttempt,
   context: StepContext,
 ): Promise<RaiseSnapshot | Outcome | Retry> {
+  const { namespace, token, names, servers, isAgain } = raiseAttempt;
   const { cluster, settings } = context;
   const asked = context.view(namespace);
   const [quotas, vmmrqs, apiServers] = await Promise.all([
     readEach(names.quotas, (name) => getQuota(cluster, { namespace, name })),
     readVmmrqs(namespace, names.vmmrqs, context),
-    readApiServers(context, { unreachable: servers.unreachable, needsLeases: !servers.hasWaitedForHidden }),
+    isAgain ? undefined : readServers(servers, context),
   ]);
   if (isRaisedAlready(quotas, token)) return raisedAlready({ namespace, token, names });
-  const proven = await prove({ namespace, token, names, servers }, apiServers, context);
+  const proven =
+    (await provenBefore(quotas, raiseAttempt, context)) ?? (await prove(raiseAttempt, apiServers, context));
   if (typeof proven === 'string' || 'reason' in proven) return proven;
   const { lock, now } = proven;
   const known = new Map(quotas.map((quota) => [quota.metadata.name, quota]));
@@ -172,15 +178,34 @@ async function gather(
   return { namespace, token, quotas: own, vmmrqs, lock, kubevirtNamespace, slotless, now };
 }
 
-/** Returns the proven live lock. Without a proof, ends the lock or asks for a retry. */
+/**
+ * The live lock, where a quota has a grant of its token: only a proof of the token can have led to that. As after a conflict, the proof is
+ * valid while the token holds the namespace, which is read after the quotas. undefined: it takes a proof.
+ */
+async function provenBefore(
+  quotas: readonly ResourceQuota[],
+  { isAgain, ...about }: About & Pick<RaiseAttempt, 'isAgain'>,
+  context: StepContext,
+): Promise<Pick<RaiseSnapshot, 'lock' | 'now'> | undefined> {
+  if (!isAgain || !quotas.some((quota) => grantBy(quota, about.token) !== undefined)) return undefined;
+  return readLock(about, context, { needsView: true });
+}
+
+const readServers = (
+  { unreachable, hasWaitedForHidden }: Servers,
+  context: StepContext,
+): Promise<ApiServers | string> => readApiServers(context, { unreachable, needsLeases: !hasWaitedForHidden });
+
+/** Returns the proven live lock. Without a proof, ends the lock or asks for a retry. `known`: the API servers, where they are read already. */
 async function prove(
-  { namespace, token, servers }: RaiseAttempt,
-  apiServers: ApiServers | string,
+  { namespace, token, servers }: About & Pick<RaiseAttempt, 'servers'>,
+  known: ApiServers | string | undefined,
   context: StepContext,
 ): Promise<Pick<RaiseSnapshot, 'lock' | 'now'> | Outcome | Retry> {
   const about = { namespace, token };
   const noProof = (message: string): Promise<Outcome | Retry> =>
     end({ ...about, reason: REASON.noProof, message }, context);
+  const apiServers = known ?? (await readServers(servers, context));
   if (typeof apiServers === 'string') return noProof(apiServers);
   if (apiServers.mayHide && !servers.hasWaitedForHidden) return 'settle';
   const proof = await proveAtEach(context, apiServers, { ...about, isHeld: () => isHeld(about, context) });
@@ -223,22 +248,31 @@ const raisedAlready = ({ namespace, token, names }: RaiseRequest): Outcome => ({
  */
 async function lockOfProof(
   proof: Extract<ProofResult, { proven: true }>,
-  { namespace, token }: About,
-  { cluster, view: viewOf }: StepContext,
+  about: About,
+  context: StepContext,
 ): Promise<ProvenLock | undefined> {
   if (proof.lock !== undefined) return proof.lock;
+  return (await readLock(about, context, { needsView: false }))?.lock;
+}
+
+/** The live lock by the namespace, and by the guard's view whether the incumbent is there. undefined: it is over, or the guard is silent. */
+async function readLock(
+  { namespace, token }: About,
+  { cluster, view: viewOf }: StepContext,
+  { needsView }: { readonly needsView: boolean },
+): Promise<Pick<RaiseSnapshot, 'lock' | 'now'> | undefined> {
   const [read, view] = await Promise.all([
     ignoreNotFound(cluster.get(NAMESPACES, { name: namespace })),
     viewOf(namespace),
   ]);
   const lock = heldBy(token, read);
-  if (typeof lock !== 'object') return undefined;
-  const { labels = {}, annotations } = read?.object.metadata ?? {};
+  if (read === undefined || typeof lock !== 'object' || (needsView && view === undefined)) return undefined;
+  const { labels = {}, annotations } = read.object.metadata;
   const isSkipped = annotations?.[ANNOTATION.skip] === 'true';
   const incumbent = view?.incumbent;
   const stated = {
     ...(isSkipped ? { skip: true as const } : {}),
     ...(incumbent === undefined ? {} : { incumbent }),
   };
-  return { ...lock, labels, ...stated };
+  return { lock: { ...lock, labels, ...stated }, now: read.date.getTime() };
 }

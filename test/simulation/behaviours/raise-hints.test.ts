@@ -17,7 +17,10 @@ import type { Outcome } from '../../../functions/host/step.ts';
 import { raise } from '../../../functions/raise/handle.ts';
 import type { Lock } from '../../../functions/domain/lock.ts';
 import { aLock, lockedBy } from '../../support/builders/namespace.ts';
+import type { Change } from '../../support/builders/object.ts';
+import { aGrant, holding } from '../../support/builders/quota.ts';
 import { aView } from '../../support/builders/snapshot.ts';
+import type { Model } from '../model/model.ts';
 import type { Pace } from '../model/request.ts';
 import { TENANT, tenantNamespace, vmmrq } from '../world/objects.ts';
 import { aBlockedTenant, GIVES, runStep } from '../world/one-step.ts';
@@ -29,6 +32,10 @@ const LOCK = aLock({
 });
 
 interface World {
+  /** Left out: namespace.locked. */
+  readonly type?: string;
+  /** A change of the quota before. */
+  readonly change?: Change<ResourceQuota>;
   readonly hints?: Pick<StepRequest, 'quotas' | 'vmmrqs'>;
   readonly lock?: Lock | 'none';
   readonly proof?: 'guard' | 'policy' | 'none';
@@ -44,7 +51,7 @@ interface Seen {
 }
 
 async function raiseIn(world: World): Promise<Seen> {
-  const { hints = {}, lock: held = LOCK, proof = 'guard' } = world;
+  const { hints = {}, lock: held = LOCK, proof = 'guard', type = EVENT.namespaceLocked } = world;
   const view = 'view' in world ? world.view : aView();
   let requests = 0;
   const pace: Pace = ({ phase }) => {
@@ -54,6 +61,7 @@ async function raiseIn(world: World): Promise<Seen> {
   const model = aBlockedTenant({ pace });
   const { store, clock } = model;
   store.put<Vmmrq>(vmmrq('more', 'uid-of-more', { ...GIVES, raisePolicy: 'Fixed' }));
+  changeQuota(model, world);
   const namespace = tenantNamespace('uid-of-tenant');
   store.put(held === 'none' ? namespace : lockedBy(held)(namespace));
   let proofs = 0;
@@ -70,7 +78,7 @@ async function raiseIn(world: World): Promise<Seen> {
   };
   const as = (user: string): Cluster => Object.assign(model.server.as(user), { create });
   const request = {
-    type: EVENT.namespaceLocked,
+    type,
     id: 'event-1',
     namespace: TENANT,
     token: LOCK.token,
@@ -80,6 +88,11 @@ async function raiseIn(world: World): Promise<Seen> {
   const outcome = await runStep(raise, reached, request);
   const quota = store.get<ResourceQuota>({ kind: 'ResourceQuota', namespace: TENANT, name: 'quota' });
   return { outcome, cpu: quota?.status?.hard?.['requests.cpu'], proofs, requests: requests + proofs };
+}
+
+function changeQuota({ store }: Model, { change }: World): void {
+  const full = store.get<ResourceQuota>({ kind: 'ResourceQuota', namespace: TENANT, name: 'quota' });
+  if (full !== undefined && change !== undefined) store.put(change(full));
 }
 
 const guardRefusal = (lock: string): object => ({
@@ -118,6 +131,45 @@ describe('raise uses the quotas and VMMRQs in an event only as hints (I5), when 
       cpu: '1',
       proofs: 1,
     });
+  });
+});
+
+describe('a raise that a recount undid', () => {
+  const hints = { quotas: ['quota'], vmmrqs: ['more'] };
+  const grant = aGrant({ token: LOCK.token, raised: { 'requests.cpu': '2' } });
+  const undone: World = { type: EVENT.quotaUndone, hints, change: holding(grant) };
+
+  test.each<[string, World, { reason: string; cpu: string; proofs: number }]>([
+    ['needs no other proof', { ...undone, proof: 'none' }, { reason: REASON.raised, cpu: '2', proofs: 0 }],
+    [
+      'needs one where no grant shows that there was one',
+      { ...undone, change: (quota) => quota, proof: 'none' },
+      { reason: REASON.noProof, cpu: '1', proofs: 1 },
+    ],
+    [
+      'needs one where the grant is of another token',
+      { ...undone, change: holding({ ...grant, token: 'token-0' }), proof: 'none' },
+      { reason: REASON.noProof, cpu: '1', proofs: 1 },
+    ],
+    [
+      'needs one where the guard is silent, which may know of the incumbent',
+      { ...undone, view: undefined },
+      { reason: REASON.raised, cpu: '2', proofs: 1 },
+    ],
+    [
+      'is not made again where the token holds the namespace no more',
+      { ...undone, lock: 'none', proof: 'none' },
+      { reason: REASON.notOurLock, cpu: '1', proofs: 1 },
+    ],
+    [
+      'is not made again beside the incumbent',
+      { ...undone, view: { ...aView(), incumbent: 'MTQ is installed' }, proof: 'none' },
+      { reason: REASON.incumbentPresent, cpu: '1', proofs: 0 },
+    ],
+  ])('%s', async (_, world, want) => {
+    const { outcome, cpu, proofs } = await raiseIn(world);
+    expect({ reason: outcome.reason, cpu, proofs }).toMatchObject({ ...want, proofs: expect.any(Number) });
+    expect(proofs > 0).toBe(want.proofs > 0);
   });
 });
 

@@ -264,15 +264,26 @@ export const MUTATIONS: readonly Mutation[] = [
         file: 'functions/raise/handle.ts',
         find: `  const [quotas, vmmrqs, apiServers] = await Promise.all([
     readEach(names.quotas`,
-        replace: `  const early = await prove({ namespace, token, names, servers }, { addresses: [], mayHide: false }, context);
+        replace: `  const early = await prove({ namespace, token, servers }, { addresses: [], mayHide: false }, context);
   const [quotas, vmmrqs, apiServers] = await Promise.all([
     readEach(names.quotas`,
       },
       {
         file: 'functions/raise/handle.ts',
-        find: `  const proven = await prove({ namespace, token, names, servers }, apiServers, context);`,
-        replace: `  const proven = early;
+        find: `(await provenBefore(quotas, raiseAttempt, context)) ?? (await prove(raiseAttempt, apiServers, context));`,
+        replace: `early;
   void apiServers;`,
+      },
+    ],
+  },
+  {
+    name: 'raise takes every undone raise as one that was proven',
+    breaks: ['I1'],
+    edits: [
+      {
+        file: 'functions/raise/handle.ts',
+        find: '  if (!isAgain || !quotas.some((quota) => grantBy(quota, about.token) !== undefined)) return undefined;',
+        replace: '  if (!isAgain) return undefined;',
       },
     ],
   },
