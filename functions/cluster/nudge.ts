@@ -11,7 +11,7 @@ import { inGroups } from './in-groups.ts';
  */
 export async function nudge(
   cluster: Cluster,
-  migrations: readonly Migration[],
+  migrations: readonly { readonly metadata: Pick<Migration['metadata'], 'name' | 'namespace'> }[],
   value: string,
 ): Promise<void> {
   const merge = { metadata: { annotations: { [ANNOTATION.nudged]: value } } };

@@ -9,6 +9,7 @@ import {
   decideSeen,
   grantShownBy,
   isForAttachment,
+  nextToGo,
   type SeenDecision,
   type SeenSnapshot,
 } from './decide-seen.ts';
@@ -49,6 +50,19 @@ describe('the decision by a raised quota alone', () => {
     ],
   ])('%s', (_, different, want) => {
     expect(seen(different)).toMatchObject(want);
+  });
+});
+
+describe('the migration to nudge', () => {
+  const two = annotated(ANNOTATION.migrations, 'uid-of-mig0/uid-of-vm0,uid-of-mig1/uid-of-vm1')(RAISED);
+  const other = { name: 'mig1', uid: 'uid-of-mig1' };
+  const grant = { ...aGrant(), migrations: [{ name: 'mig0', uid: 'uid-of-mig0' }, other] };
+  test.each<[string, Partial<SeenSnapshot>, object | undefined]>([
+    ['none while virt-controller has made no pod', {}, undefined],
+    ['the other one, when the pod of one is there', { targets: [aTarget()] }, other],
+    ['none where there is no other', { quotas: [RAISED], targets: [aTarget()] }, undefined],
+  ])('%s', (_, different, want) => {
+    expect(nextToGo({ grant, quotas: [two], targets: [], now: NOW, ...different })).toEqual(want);
   });
 });
 

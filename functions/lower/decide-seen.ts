@@ -1,6 +1,6 @@
 import { grantBy, grantOf, type Grant } from '../domain/quota/grant.ts';
 import { isCharged, isUndone } from '../domain/quota/raise.ts';
-import { podIdentityOf } from '../domain/lock.ts';
+import { podIdentityOf, type Reference } from '../domain/lock.ts';
 import {
   ANNOTATION,
   KUBEVIRT,
@@ -58,10 +58,9 @@ export const isForAttachment = (quota: Annotated): boolean =>
 export function decideSeen({ grant, quotas, targets, now }: SeenSnapshot): SeenDecision {
   const { token } = grant;
   const raised = quotas.filter((quota) => grantBy(quota, token) !== undefined);
-  const isThere = new Set(targets.map(podIdentityOf));
   const wanted = new Set(raised.flatMap(identitiesOf));
   // Its owner identifies an attachment pod, not its labels. Only the lock's migrations show the owner.
-  const isSeen = !raised.some(isForAttachment) && [...wanted].every((identity) => isThere.has(identity));
+  const isSeen = !raised.some(isForAttachment) && missingIn({ quotas: raised, targets }).length === 0;
   if (wanted.size > 0 && isSeen) {
     return { kind: 'lower', outcome: LOCK_OUTCOME.admitted, reason: REASON.admitted, message: ADMITTED };
   }
@@ -80,6 +79,24 @@ export function decideSeen({ grant, quotas, targets, now }: SeenSnapshot): SeenD
     reason: REASON.stillWaiting,
     message: 'the quotas do not count every pod of the lock yet',
   };
+}
+
+/** The identities of the pods that the quotas are raised for and that are not there. */
+export function missingIn({ quotas, targets }: Pick<SeenSnapshot, 'quotas' | 'targets'>): readonly string[] {
+  const isThere = new Set(targets.map(podIdentityOf));
+  const wanted = new Set(quotas.flatMap(identitiesOf));
+  return [...wanted].filter((identity) => !isThere.has(identity));
+}
+
+/**
+ * The migration to nudge after another one of the lock got its pod: virt-controller looks at a migration again only after a second where it
+ * has not seen the pod of the one before (facts/kubevirt.md §1.5), and by now it has. Each pod that follows makes it look at the rest.
+ */
+export function nextToGo({ grant, quotas, targets }: SeenSnapshot): Reference | undefined {
+  const missing = missingIn({ quotas, targets });
+  const isUnderWay = missing.length < new Set(quotas.flatMap(identitiesOf)).size;
+  if (!isUnderWay) return undefined;
+  return grant.migrations.find(({ uid }) => missing.some((identity) => identity.startsWith(`${uid}/`)));
 }
 
 const ADMITTED = 'every migration of the lock got the pod that was missing';

@@ -234,7 +234,7 @@ function stalled(
   const isDueAtOnce = still.some(needsNudge) && nudgedAt.includes(undefined);
   const isDue = now >= stalledAt && nudgedAt.some((at) => at === undefined || at < stalledAt);
   if (!isDueAtOnce && !isDue) return undefined;
-  const value = `${lock.token} ${new Date(now).toISOString()}`;
+  const value = nudgeValue(lock.token, now);
   const message = `nudging ${namesOf(still)}`;
   return { kind: 'nudge', migrations: still, value, reason: REASON.raisedButNotAdmitted, message };
 }
@@ -305,6 +305,9 @@ const werePresent = ({ lease, watchedMs = 0, now }: LowerSnapshot, since: number
 
 /** Whether the migration needs a nudge at once: without the condition, no quota event makes virt-controller look at it. */
 const needsNudge = (migration: Migration): boolean => !wasRejectedByQuota(migration);
+
+/** The nudge's annotation. `now`: the API server's clock, milliseconds. */
+export const nudgeValue = (token: string, now: number): string => `${token} ${new Date(now).toISOString()}`;
 
 /** Milliseconds when this migration was nudged for this lock; undefined: not yet. */
 function nudgedFor({ metadata }: Migration, token: string): number | undefined {

@@ -4,14 +4,17 @@ import { isInUse } from '../domain/quota/raise.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import { EVENT, KIND, LOCK_OUTCOME, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
+import { ApiError, describeError } from '../kubernetes/errors.ts';
 import { readFenceToken } from '../cluster/fence-token.ts';
 import { nudge } from '../cluster/nudge.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
-import { decide } from './decide.ts';
+import { decide, nudgeValue } from './decide.ts';
 import {
   decideSeen,
   grantShownBy,
   isForAttachment,
+  missingIn,
+  nextToGo,
   type SeenDecision,
   type SeenSnapshot,
 } from './decide-seen.ts';
@@ -80,6 +83,7 @@ async function attemptFromQuotas(
     case 'wait':
       // Only a nudge makes virt-controller try an attachment pod again.
       if (seen.quotas.some(isForAttachment)) return undefined;
+      await tryToNudge(seen, namespace, context);
       return { reason: decision.reason, message: decision.message };
     case 'undone': {
       const { reason, message, quota } = decision;
@@ -98,9 +102,9 @@ async function attemptFromQuotas(
 }
 
 /**
- * Decides by the stored pods where raised headroom is in use and the watch cache lacks a pod. A pod may be smaller than was
+ * Decides by the stored pods where raised headroom is in use and the watch cache lacks one pod. A pod may be smaller than was
  * estimated, so that the quotas never count all that they were raised for. Where they do, the pods decide whether the lock was
- * for nothing.
+ * for nothing. Where several are missing, each of them changes the quotas again.
  */
 async function decided(
   seen: SeenSnapshot,
@@ -109,13 +113,31 @@ async function decided(
 ): Promise<SeenDecision> {
   const decision = decideSeen(seen);
   const isCharged = decision.kind === 'lower' && decision.outcome === LOCK_OUTCOME.charged;
-  const isUnseen = decision.kind === 'wait' && seen.quotas.some(isRaiseInUse);
+  const isUnseen = decision.kind === 'wait' && seen.quotas.some(isRaiseInUse) && missingIn(seen).length < 2;
   if (!(isCharged || isUnseen) || seen.quotas.some(isForAttachment)) return decision;
   const stored = await readStoredTargets(namespace, seen, context);
   return stored === undefined ? decision : decideSeen({ ...seen, targets: stored });
 }
 
 const isRaiseInUse = (quota: ResourceQuota): boolean => isInUse(quota, grantShownBy(quota) ?? { raised: {} });
+
+/** A nudge that is refused, because its annotations are full or virt-api is away, costs the lock a second at most. */
+async function tryToNudge(
+  seen: SeenSnapshot,
+  namespace: string,
+  { cluster, log }: StepContext,
+): Promise<void> {
+  const next = nextToGo(seen);
+  if (next === undefined) return;
+  // The API server's clock has whole seconds: with each pod the value is another one, or the write would change nothing.
+  const value = `${nudgeValue(seen.grant.token, seen.now)} ${missingIn(seen).length}`;
+  try {
+    await nudge(cluster, [{ metadata: { name: next.name, namespace } }], value);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    log('warn', `not nudged: ${describeError(error)}`, { namespace, migration: next.name });
+  }
+}
 
 /** Decides by the namespace's lock, which is read before its quotas. */
 async function attemptFromLock(request: StepRequest, context: StepContext): Promise<Outcome | LostRace> {
