@@ -59,6 +59,8 @@ beforeEach(() => {
     log: (_level, message) => void logged.push(message),
     kubevirtNamespace: 'kubevirt',
     onEnded: (uid) => ended.push(uid),
+    onRefused: () => undefined,
+    onVmmrq: () => undefined,
     onClusterVmmrq: () => void (changed += 1),
     onLimits: () => void (limits += 1),
     onReady: () => void (readies += 1),

@@ -51,6 +51,14 @@ export class ClusterView {
     return viewOf(this.#input(), namespace);
   }
 
+  /** Whether the namespace has a VMMRQ, or a cluster-wide one may select it. */
+  serves(namespace: string): boolean {
+    return (
+      this.clusterVmmrqs.size > 0 ||
+      [...this.vmmrqs.values()].some(({ metadata }) => metadata.namespace === namespace)
+    );
+  }
+
   /** The text that shows an installed incumbent; undefined: the watches have not seen it. */
   incumbentFor(namespace: string): string | undefined {
     return incumbentOf(this.#signs(), namespace);

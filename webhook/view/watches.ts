@@ -4,7 +4,7 @@ import type { IncumbentState } from '../../functions/domain/proof.ts';
 import { listedMigrations, named } from '../../functions/cluster/listed.ts';
 import { LISTED_CLUSTER_VMMRQS, LISTED_STATES_OF_VMMRQS } from '../../functions/cluster/listed-vmmrqs.ts';
 import type { Cluster, ListedType, ResourceType } from '../../functions/kubernetes/cluster.ts';
-import { isFinal } from '../../functions/domain/migration.ts';
+import { isFinal, isRejectedByQuota } from '../../functions/domain/migration.ts';
 import { isSame } from '../../functions/domain/same.ts';
 import { limitsOf } from '../../functions/domain/view/view-of.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
@@ -21,6 +21,10 @@ export interface WatchesOptions {
   readonly kubevirtNamespace: string;
   /** Receives a migration once when it is cancelled, and once when it has ended or is gone. */
   readonly onEnded: (uid: string) => void;
+  /** Receives a namespace whenever a quota begins to refuse one of its migrations; not what the first list shows. */
+  readonly onRefused: (namespace: string) => void;
+  /** Receives a namespace whenever one of its VMMRQs is new or has changed. */
+  readonly onVmmrq: (namespace: string) => void;
   /** Runs when a cluster-wide VMMRQ is new, or its spec has changed. */
   readonly onClusterVmmrq: () => void;
   /** Runs when KubeVirt's limits of parallel migrations have changed. */
@@ -69,7 +73,7 @@ export class Watches {
     const view = this.#view;
     await Promise.all([
       this.#followMigrations(signal),
-      this.#follow(LISTED_STATES_OF_VMMRQS, inMap(view.vmmrqs), { signal }),
+      this.#follow(LISTED_STATES_OF_VMMRQS, this.#ofVmmrqs(), { signal }),
       this.#follow(LISTED_CLUSTER_VMMRQS, this.#ofClusterVmmrqs(), { signal, isOptional: true }),
       this.#follow(KUBEVIRTS, this.#ofKubeVirt(), { signal, isOptional: true }),
       this.#follow(named(MTQS), inMap(view.incumbents), { signal, isOptional: true }),
@@ -79,8 +83,9 @@ export class Watches {
 
   async #followMigrations(signal: AbortSignal): Promise<void> {
     const view = this.#view;
-    const { onEnded, clock } = this.#options;
+    const { onEnded, onRefused, clock } = this.#options;
     const now = (): number => clock.now().getTime();
+    let isFirstList = true;
     // An ended migration stays in the cluster, and its later patches and its deletion arrive here too.
     const gone = (uid: string): void => {
       if (!view.migrations.has(uid)) return;
@@ -96,8 +101,11 @@ export class Watches {
       }
       const before = view.migrations.get(uid);
       view.setMigration(migration);
+      const begins = (is: (each: Migration) => boolean): boolean =>
+        is(migration) && (before === undefined || !is(before));
       // Without KubeVirt, its finalizer keeps the migration for long, with any number of patches: report it only once.
-      if (isCancelled(migration) && !(before !== undefined && isCancelled(before))) onEnded(uid);
+      if (begins(isCancelled)) onEnded(uid);
+      if (begins(isRejectedByQuota) && !isFirstList) onRefused(migration.metadata.namespace ?? '');
     };
     await this.#follow(
       listedMigrations((each) => isFinal(each) && !isRecentMove(each, now())),
@@ -107,6 +115,7 @@ export class Watches {
           const present = new Set(migrations.map(({ metadata }) => metadata.uid));
           for (const uid of [...view.migrations.keys()]) if (!present.has(uid)) gone(uid);
           for (const migration of migrations) apply(migration);
+          isFirstList = false;
         },
         onChange: apply,
         onGone: ({ metadata }) => {
@@ -122,6 +131,18 @@ export class Watches {
     const before = this.#listed.size;
     this.#listed.add(plural);
     if (before < KINDS && this.#listed.size === KINDS) this.#options.onReady();
+  }
+
+  #ofVmmrqs(): Changes<Vmmrq> {
+    const { onList, onChange, onGone } = inMap(this.#view.vmmrqs);
+    return {
+      onList,
+      onChange: (vmmrq) => {
+        onChange(vmmrq);
+        this.#options.onVmmrq(vmmrq.metadata.namespace ?? '');
+      },
+      onGone,
+    };
   }
 
   #ofClusterVmmrqs(): Changes<Vmmrq> {

@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { WatchedCluster } from '../../test/support/builders/cluster.ts';
-import { aMigration, inPhase } from '../../test/support/builders/kubevirt.ts';
+import { aMigration, inPhase, withCondition } from '../../test/support/builders/kubevirt.ts';
 import { aLock, aNamespace, lockedBy } from '../../test/support/builders/namespace.ts';
-import { beingDeleted, inNamespace, metadata, named } from '../../test/support/builders/object.ts';
+import { beingDeleted, inNamespace, labelled, metadata, named } from '../../test/support/builders/object.ts';
 import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
 import type { KubeVirt } from '../../functions/domain/objects.ts';
@@ -169,4 +169,54 @@ test.each<[string, () => void, number]>([
   cluster.put(NAMESPACES, aNamespace(lockedBy(aLock({ migrations }))));
   await jest.advanceTimersByTimeAsync(0);
   expect(posted.filter(({ type }) => type === EVENT.migrationEnded)).toHaveLength(want);
+});
+
+describe('a refusal', () => {
+  const saidAgain = (): OurEvent[] => posted.filter(({ cause }) => cause?.startsWith('refused-') === true);
+  const waiting = withCondition()(aMigration());
+
+  beforeEach(async () => {
+    cluster.put(VMMRQS, aVmmrq());
+    cluster.put(MIGRATIONS, waiting);
+    running = watch.run(stop.signal);
+    await jest.advanceTimersByTimeAsync(1_000);
+  });
+
+  test.each<[string, () => void, number]>([
+    ['with no answer: said again', (): void => undefined, 1],
+    ['with a lock', (): void => cluster.put(NAMESPACES, aNamespace(lockedBy(aLock()))), 0],
+    ['with a verdict', (): void => cluster.put(VMMRQS, labelled('any')(aVmmrq())), 0],
+    ['with the lock of another namespace', (): void => cluster.put(NAMESPACES, other), 1],
+    ['that is over', (): void => cluster.put(MIGRATIONS, waiting), 0],
+  ])('%s', async (_, answer, want) => {
+    cluster.put(MIGRATIONS, aMigration());
+    await jest.advanceTimersByTimeAsync(2_000);
+    answer();
+    await jest.advanceTimersByTimeAsync(3_000);
+    expect(saidAgain()).toHaveLength(want);
+  });
+  const other = aNamespace(named('other'), lockedBy(aLock()));
+
+  test('of a migration that was refused before: not said again', async () => {
+    cluster.put(MIGRATIONS, aMigration());
+    await jest.advanceTimersByTimeAsync(60_000);
+    posted = [];
+    cluster.put(MIGRATIONS, labelled('any')(aMigration()));
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(saidAgain()).toEqual([]);
+  });
+
+  test('in a namespace without a VMMRQ: not said again', async () => {
+    cluster.put(MIGRATIONS, aMigration(inNamespace('other')));
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(saidAgain()).toEqual([]);
+  });
+});
+
+test('what the first list shows is left to the resync, which begins with it', async () => {
+  cluster.put(VMMRQS, aVmmrq());
+  cluster.put(MIGRATIONS, aMigration());
+  running = watch.run(stop.signal);
+  await jest.advanceTimersByTimeAsync(60_000);
+  expect(posted.filter(({ cause }) => cause?.startsWith('refused-') === true)).toEqual([]);
 });

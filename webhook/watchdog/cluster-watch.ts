@@ -1,11 +1,12 @@
 import type { IncumbentState } from '../../functions/domain/proof.ts';
 import type { View } from '../../functions/domain/view.ts';
 import type { Watched } from '../observability/metrics.ts';
-import { leavesWaiters } from '../../functions/domain/view/slots.ts';
+import { leavesWaiters, type ClusterState } from '../../functions/domain/view/slots.ts';
 import { ClusterView } from '../view/cluster-view.ts';
 import { SlotNotifier } from '../view/slot-notifier.ts';
 import type { ViewSource } from '../view/view-route.ts';
 import { Watches } from '../view/watches.ts';
+import { LostRefusals } from './lost-refusals.ts';
 import { resync, type SeenObjects, type ResyncOptions } from './resync.ts';
 import type { WatchdogSettings } from './watchdog-options.ts';
 import { Watchdog } from './watchdog.ts';
@@ -20,13 +21,14 @@ export interface ClusterWatchOptions extends Omit<ResyncOptions, 'seen' | 'hurry
 /** Time from the end of a lock to the look at what it leaves. */
 const UNLOCKED_MS = 200;
 
-/** The guard's work beside admission, on one set of watches: cluster view, slot notifier, watchdog and resync. */
+/** The guard's work beside admission, on one set of watches: cluster view, slot notifier, lost refusals, watchdog and resync. */
 export class ClusterWatch implements ViewSource {
   readonly #options: ClusterWatchOptions;
   readonly #view: ClusterView;
   readonly #watches: Watches;
   readonly #watchdog: Watchdog;
   readonly #slotNotifier: SlotNotifier;
+  readonly #lostRefusals: LostRefusals;
   /** A number for each namespace with an unfinished migration, which is new after each of its locks. */
   readonly #unlocks = new Map<string, number>();
   #unlockCount = 0;
@@ -35,19 +37,17 @@ export class ClusterWatch implements ViewSource {
 
   constructor(options: ClusterWatchOptions) {
     this.#options = options;
-    const { settings, cluster, clock, log, post } = options;
+    const { settings, cluster, clock, log, post, random } = options;
     const view = new ClusterView(cluster);
-    const slotNotifier = new SlotNotifier({
-      clock,
-      log,
-      post,
-      state: () => (this.#isReady ? view.state() : undefined),
-    });
+    const state = (): ClusterState | undefined => (this.#isReady ? view.state() : undefined);
+    const slotNotifier = new SlotNotifier({ clock, log, post, state });
+    const lostRefusals = new LostRefusals({ clock, log, post, state, random });
     const watchdog = new Watchdog(settings, {
       ...options,
       onLock: (namespace) => {
         view.setLock(namespace);
         slotNotifier.locked(namespace.metadata.name);
+        lostRefusals.answered(namespace.metadata.name);
       },
       hasEnded: (uid) => this.#isReady && !view.isToCome(uid),
       isWaiting: (uid) => view.isWaiting(uid),
@@ -72,6 +72,7 @@ export class ClusterWatch implements ViewSource {
     });
     this.#view = view;
     this.#slotNotifier = slotNotifier;
+    this.#lostRefusals = lostRefusals;
     this.#watchdog = watchdog;
     this.#watches = new Watches(view, {
       ...{ cluster, clock, log, kubevirtNamespace: settings.KUBEVIRT_NAMESPACE },
@@ -79,6 +80,11 @@ export class ClusterWatch implements ViewSource {
         watchdog.migrationEnded(uid);
         slotNotifier.freed();
       },
+      onRefused: (namespace) => {
+        if (view.serves(namespace)) lostRefusals.refused(namespace);
+      },
+      // Whatever a verdict says, it is in their status.
+      onVmmrq: (namespace) => lostRefusals.answered(namespace),
       onClusterVmmrq: () => {
         this.#hurry.abort();
         this.#hurry = new AbortController();
@@ -102,6 +108,7 @@ export class ClusterWatch implements ViewSource {
       ),
     ]);
     this.#slotNotifier.stop();
+    this.#lostRefusals.stop();
   }
 
   viewOf(namespace: string): View | undefined {

@@ -506,6 +506,11 @@ export const MUTATIONS: readonly Mutation[] = [
         find: '    if (now === undefined) return false;',
         replace: '    if (now === undefined || now.round > 0) return false;',
       },
+      {
+        file: 'webhook/watchdog/lost-refusals.ts',
+        find: '    for (const { namespace } of next) void this.#resend(namespace);',
+        replace: '    for (const { namespace } of next.slice(99)) void this.#resend(namespace);',
+      },
     ],
   },
   {
