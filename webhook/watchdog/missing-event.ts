@@ -2,7 +2,7 @@ import type { OurEvent } from '../../functions/domain/events.ts';
 import { grantBy } from '../../functions/domain/quota/grant.ts';
 import { isCharged, isUndone } from '../../functions/domain/quota/raise.ts';
 import type { Lock } from '../../functions/domain/lock.ts';
-import { EVENT } from '../../functions/domain/names.ts';
+import { EVENT, type EventType } from '../../functions/domain/names.ts';
 import type { ResourceQuota } from '../../functions/domain/objects.ts';
 
 /** A lock and its quotas as the guard's watches see them. */
@@ -22,6 +22,13 @@ export interface ObservedLock {
  * server.
  */
 export const MAX_PARTIAL_RAISE_RETRIES = 3;
+
+/** The events after which only `lower` and `unlock` are due, which the guard can run as well. */
+const LEFT_TO_END: readonly EventType[] = [EVENT.quotaRaised, EVENT.quotaLowered];
+
+/** Whether nothing is missing for the lock but its end. */
+export const isLeftToEnd = (event: OurEvent | undefined): boolean =>
+  event !== undefined && LEFT_TO_END.includes(event.type);
 
 /** Whether only some of the lock's quotas are raised: the raise may have failed between two writes. */
 export const isHalfRaised = ({

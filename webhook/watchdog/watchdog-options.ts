@@ -14,6 +14,8 @@ export interface WatchdogOptions extends Pick<
   readonly onLock?: (namespace: Namespace) => void;
   readonly onOverdue?: (name: string) => void;
   readonly onUnlocked?: (name: string) => void;
+  /** Whether a function of the cycle does not answer; false by default. */
+  readonly isAnySilent?: () => Promise<boolean>;
   /** Whether a migration that the watchdog knows by a lock has been cancelled or has ended; never by default. */
   readonly hasEnded?: (uid: string) => boolean;
   /** Whether such a migration may still wait for its pod: it is Pending; it may not by default. */

@@ -28,11 +28,13 @@ import {
   withRaised,
   type WatchedLock,
 } from './watched-lock.ts';
-import { isAllRaised, isHalfRaised, missingEvent } from './missing-event.ts';
+import { isAllRaised, isHalfRaised, isLeftToEnd, missingEvent, type ObservedLock } from './missing-event.ts';
 import type { WatchdogOptions, WatchdogSettings } from './watchdog-options.ts';
 
 /** Times after which the watchdog sends an event again: the first one is lost, or its step is still starting (a cold start). */
-const RESEND_MS = { first: 2_000, next: 3_000 } as const;
+const RESEND_MS = { first: 2_000, next: 2_500 } as const;
+/** Time after which the watchdog does not wait for the functions any more: it has sent the event twice. Less than three timers take. */
+const LATE_MS = 6_900;
 /** The longest time that a watch may miss changes without an error. */
 const LIST_EVERY_MS = 20_000;
 /** Waits between attempts that fail. */
@@ -43,7 +45,7 @@ const ORPHAN_MS = 2_000;
 
 /**
  * Watches locked namespaces and raised quotas, with a timer for each token; an idle cluster has none of both. It sends lost events
- * again, and repairs overdue locks. Its clock only measures how long it has seen a token itself.
+ * again, and repairs overdue locks, and those whose functions do not react. Its clock only measures how long it has seen a token itself.
  */
 export class Watchdog {
   readonly #settings: WatchdogSettings;
@@ -227,11 +229,22 @@ export class Watchdog {
     const { lock } = known;
     const seen = { namespace, ...known, lock, raised: this.#raisedBy(namespace, lock.token) };
     const event = missingEvent(seen);
-    if (event === undefined) return;
-    if (event.type === EVENT.namespaceLocked && isHalfRaised(seen)) {
+    if (event?.type === EVENT.namespaceLocked && isHalfRaised(seen)) {
       this.#locks.set(namespace, { ...known, partialRaiseRetries: known.partialRaiseRetries + 1 });
     }
-    await this.#post(event);
+    const isLate = this.#options.clock.elapsed() - known.since >= LATE_MS;
+    const isEnded = isLate && (await this.#takeOver(seen, event));
+    if (event !== undefined && !isEnded) await this.#post(event);
+  }
+
+  /**
+   * Ends a lock whose functions do not react: in any case where only its end is missing, or where a function does not answer, and
+   * otherwise if its pods are there. That is safe at any time (I1, I3). Returns whether it ended it in any case.
+   */
+  async #takeOver({ namespace, lock, raised }: ObservedLock, event: OurEvent | undefined): Promise<boolean> {
+    const isEnded = isLeftToEnd(event) || (await this.#options.isAnySilent?.()) === true;
+    if (isEnded || raised.length > 0) await this.#repair(namespace, isEnded ? lock.token : undefined);
+    return isEnded;
   }
 
   #onRaised(quota: ResourceQuota): void {

@@ -28,3 +28,12 @@ test('a refusal whose event is lost is locked for within 5 s', async () => {
   expect(toLock).toBeGreaterThan(2);
   expect(toLock).toBeLessThan(5);
 });
+
+test.each(['lower', 'unlock'])(
+  'a namespace whose %s does not come back is locked for at most 8 s',
+  async (step) => {
+    const { toLock, locked } = await timesOf(lostTo(step));
+    expect(toLock).toBeLessThan(1);
+    expect(locked).toBeLessThan(8);
+  },
+);

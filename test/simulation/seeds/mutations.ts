@@ -478,6 +478,11 @@ export const MUTATIONS: readonly Mutation[] = [
         find: '    this.#timers.start(`${lockKey(name)}overdue`, () => this.#onOverdue(name, token), {',
         replace: '    this.#timers.start(`${lockKey(name)}overdue`, () => Promise.resolve(), {',
       },
+      {
+        file: 'webhook/watchdog/watchdog.ts',
+        find: '    const isEnded = isLate && (await this.#takeOver(seen, event));',
+        replace: '    const isEnded = isLate && false;',
+      },
     ],
   },
   {
