@@ -6,7 +6,7 @@ import { newLog } from './runtime/log.ts';
 import { readSettings } from './runtime/settings.ts';
 import { functionFor } from './registry.ts';
 
-/** How long a running step may take to end: feasibility's deadline (docs/architecture.md#what-knative-gives-and-takes). */
+/** How long running steps may take to end; those of `live` take the longest. */
 const MAX_STEP_MS = 20_000;
 
 /** Serves one step (STEP), or all of them, in one process. */

@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import { postCloudEvent, type ReadyEvent } from '../functions/eventing/post.ts';
+import { postCloudEvent, silentAmong, type ReadyEvent } from '../functions/eventing/post.ts';
 import { reachApiServer } from '../functions/kubernetes/api-server.ts';
 import type { ApiServer } from '../functions/kubernetes/cluster.ts';
 import { describeError } from '../functions/kubernetes/errors.ts';
@@ -83,15 +83,15 @@ function newClusterWatch({ cluster, settings, log, metrics }: Parts): {
   readonly drain: () => Promise<void>;
   readonly post: StepContext['post'];
 } {
-  // The guard never locks, raises or prewarms steps, so it switches off their settings.
-  const off = { SETTLE_MS: 0, WAKE_URLS: [] };
-  const { context, drain } = newStepContext({ cluster, settings: { ...settings, ...off }, log });
+  // The guard never locks or raises, so it needs no SETTLE_MS.
+  const { context, drain } = newStepContext({ cluster, settings: { ...settings, SETTLE_MS: 0 }, log });
   const countedRepair = metrics.repairing((namespace: string, token: string | undefined) =>
     repair(namespace, token, context),
   );
   const { clock, post } = context;
   const watch = new ClusterWatch({
     ...{ cluster, clock, log, post, repair: countedRepair, settings, random: Math.random },
+    silentFunctions: (withinMs) => silentAmong(settings.WAKE_URLS, withinMs),
   });
   metrics.watching(() => watch.watched());
   return { watch, drain, post };

@@ -42,6 +42,7 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   [REASON.fits]: NO_ACTION,
   [REASON.fitsWithRaise]: NO_ACTION,
   [REASON.grantWithoutLock]: NO_ACTION,
+  [REASON.functionsSilent]: 'Check why the named functions do not start.',
   [REASON.locked]: NO_ACTION,
   [REASON.notOurLock]: NO_ACTION,
   [REASON.lockExpired]: 'Check that the functions and the Broker run.',

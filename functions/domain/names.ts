@@ -297,6 +297,8 @@ export const REASON = {
   fitsWithRaise: 'FitsWithRaise',
   /** A quota holds a grant without a lock: repaired first. */
   grantWithoutLock: 'GrantWithoutLock',
+  /** The functions of the later steps do not answer yet, so nothing was locked. */
+  functionsSilent: 'FunctionsSilent',
   /** The lock was taken. */
   locked: 'Locked',
   /** The namespace is not locked, or by another token. */

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { OurEvent } from '../domain/events.ts';
 import { EVENT } from '../domain/names.ts';
-import { postEvent, prewarmAll } from './post.ts';
+import { postEvent, silentAmong } from './post.ts';
 
 const unlocked: OurEvent = {
   type: EVENT.namespaceUnlocked,
@@ -107,30 +107,35 @@ describe('postEvent', () => {
   });
 });
 
-describe('prewarmAll', () => {
+describe('silentAmong', () => {
   const SOON_MS = 50;
   const LONG_MS = 60_000;
 
-  test('requests all at once, and resolves when all have answered, whatever the answer', async () => {
+  test('requests all at once, and resolves with those that refuse or are not there when all have ended', async () => {
     const resume = Promise.withResolvers<undefined>();
     const late = await answering(200, resume.promise.then());
     const refusing = await answering(503);
-    const waking = prewarmAll([late.url, refusing.url, await unusedUrl()], LONG_MS);
-    let awake = false;
-    void waking.then(() => (awake = true));
+    const unused = await unusedUrl();
+    const asking = silentAmong([late.url, refusing.url, unused], LONG_MS);
+    let isOver = false;
+    void asking.then(() => (isOver = true));
     while (refusing.requests.length === 0 || late.requests.length === 0) await new Promise(setImmediate);
-    expect(awake).toBe(false);
+    expect(isOver).toBe(false);
     resume.resolve(undefined);
-    await waking;
+    expect(await asking).toEqual([refusing.url, unused]);
     expect([...late.requests, ...refusing.requests].map(({ method }) => method)).toEqual(['GET', 'GET']);
   });
 
   test('waits no longer than the given time', async () => {
     const { url } = await answering(undefined);
-    await prewarmAll([url], SOON_MS);
+    expect(await silentAmong([url], SOON_MS)).toEqual([url]);
+  });
+
+  test.each([200, 302, 404])('a status of %d is an answer', async (status) => {
+    expect(await silentAmong([(await answering(status)).url], LONG_MS)).toEqual([]);
   });
 
   test('has nothing to do without a URL', async () => {
-    await prewarmAll([], LONG_MS);
+    expect(await silentAmong([], LONG_MS)).toEqual([]);
   });
 });

@@ -31,10 +31,15 @@ export async function postCloudEvent({ url, tokenFile }: Sink, event: ReadyEvent
   if (status >= 300) throw new Error(`the Broker answered ${String(status)} to ${event.type}`);
 }
 
-/** GETs every URL at once. Resolves when every request has ended, also with an error, or after `withinMs`. */
-export async function prewarmAll(urls: readonly string[], withinMs: number): Promise<void> {
+/**
+ * GETs every URL at once, which starts a function that has no pod. Resolves with those that gave no answer within `withinMs`; a status
+ * of 500 or more is none. Never rejects.
+ */
+export async function silentAmong(urls: readonly string[], withinMs: number): Promise<string[]> {
   const signal = AbortSignal.timeout(withinMs);
-  await Promise.allSettled(urls.map((url) => request(url, { method: 'GET', signal, timeout: withinMs })));
+  const options = { method: 'GET', signal, timeout: withinMs };
+  const statuses = await Promise.all(urls.map((url) => request(url, options).catch(() => 503)));
+  return urls.filter((_, index) => (statuses[index] ?? 503) >= 500);
 }
 
 function request(url: string, options: http.RequestOptions, body?: string): Promise<number> {

@@ -56,11 +56,11 @@ async function isServed(namespace: string, view: View | undefined, cluster: Clus
 }
 
 /**
- * Forwards a fresh refusal, or a migration whose turn has come, to `lock` at once, in a namespace that has a VMMRQ, and
- * prewarms the later steps. `lock` checks everything before it locks; if it declines, feasibility runs and reports why. Each
- * migration is forwarded once, so a migration that stays refused gets the full assessment (docs/adr/0026). A migration without
- * a free slot waits without a request until the guard has seen one. A wrong clock of this process is harmless: it costs a full
- * assessment, or `lock` declines. undefined: the event shows no such migration.
+ * Forwards a fresh refusal, or a migration whose turn has come, to `lock` at once, in a namespace that has a VMMRQ. `lock`
+ * checks everything before it locks; if it declines, feasibility runs and reports why. Each migration is forwarded once, so a
+ * migration that stays refused gets the full assessment (docs/adr/0026). A migration without a free slot waits without a
+ * request until the guard has seen one. A wrong clock of this process is harmless: it costs a full assessment, or `lock`
+ * declines. undefined: the event shows no such migration.
  */
 export async function forwardRejection(
   request: StepRequest,
@@ -78,7 +78,6 @@ export async function forwardRejection(
   const sinceMs = context.sinceFirst(key);
   if (sinceMs > 0) return sinceMs < DUPLICATE_MS ? DUPLICATE : undefined;
   if (!isForwarded) return undefined;
-  context.inBackground(context.prewarmNextSteps);
   return {
     reason,
     message,

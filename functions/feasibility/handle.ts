@@ -139,7 +139,6 @@ async function publish(
   const outcome = outcomeOf(decision, isReport);
   const { reply } = outcome;
   context.inBackground(() => report(snapshot, { ...decision, reply }, context));
-  if (reply?.type === EVENT.migrationFeasible) await context.prewarmNextSteps();
   return outcome;
 }
 

@@ -5,7 +5,7 @@ import { EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { OurEvent } from '../domain/events.ts';
 import type { PostedEvent } from '../eventing/posted-event.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
-import type { Outcome, Step } from './step.ts';
+import { NotYet, type Outcome, type Step } from './step.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { newFunction } from './function.ts';
 
@@ -186,7 +186,7 @@ describe('the deadline', () => {
 
   test.each<[Step['name'], number]>([
     ['lock', 5_000],
-    ['feasibility', 20_000],
+    ['feasibility', 12_000],
   ])('%s: 503 after %d ms, not before', async (name, ms) => {
     const never = aStep(() => new Promise(() => undefined), { name });
     const { lines, log } = newLines();
@@ -207,6 +207,15 @@ describe('the deadline', () => {
     await newFunction([aStep(() => Promise.reject(new Error('no')))], onlyLog(log))({}, feasible);
     expect(jest.getTimerCount()).toBe(0);
   });
+});
+
+test('a step that can do nothing yet says why, and gets its event again', async () => {
+  const { lines, log } = newLines();
+  const step = aStep(() => Promise.reject(new NotYet(REASON.functionsSilent, 'raise does not answer')));
+  expect(await newFunction([step], onlyLog(log))({}, feasible)).toEqual({ statusCode: 503, body: '' });
+  expect(lines).toMatchObject([
+    { level: 'info', message: 'raise does not answer', reason: REASON.functionsSilent, eventId: 'id-1' },
+  ]);
 });
 
 describe('the log', () => {

@@ -3,7 +3,7 @@ import type { StepRequest } from '../eventing/step-request.ts';
 import { REASON, type Reason } from '../domain/names.ts';
 import { describeError, isConflict } from '../kubernetes/errors.ts';
 import type { Log } from '../runtime/log.ts';
-import type { Outcome, Step, StepContext } from './step.ts';
+import { NotYet, type Outcome, type Step, type StepContext } from './step.ts';
 import { KeyedSerializer } from '../runtime/keyed-serializer.ts';
 import { BadEvent, toCloudEvent, toStepRequest } from '../eventing/cloud-events.ts';
 
@@ -13,11 +13,8 @@ export type Answer = CloudEvent<Record<string, unknown>> | { statusCode: number;
 /** A Knative function, as `func` calls it: handle(context, event). */
 export type Handle = (context: unknown, event?: CloudEvent<unknown>) => Promise<Answer>;
 
-/**
- * Deadline of a step; feasibility needs more because it prewarms the later steps
- * (docs/architecture.md#what-knative-gives-and-takes).
- */
-const DEADLINE_MS = { feasibility: 20_000, other: 5_000 };
+/** Deadline of a step; feasibility may wait for headroom that is about to return (headroom-wait.ts). */
+const DEADLINE_MS = { feasibility: 12_000, other: 5_000 };
 
 /**
  * The steps as one Knative function. It answers the Broker with the next event, or with nothing: done, not yet, or a lost
@@ -162,6 +159,7 @@ function answerError(error: unknown, { log }: StepContext, event: CloudEvent<unk
     log('info', `another writer was first: ${describeError(error)}`, fields);
     return undefined;
   }
-  log('error', describeError(error), fields);
+  if (error instanceof NotYet) log('info', error.message, { ...fields, reason: error.reason });
+  else log('error', describeError(error), fields);
   return { statusCode: 503, body: '' };
 }

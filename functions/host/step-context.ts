@@ -4,7 +4,8 @@ import { systemClock } from '../runtime/clock.ts';
 import { KeyedSerializer } from '../runtime/keyed-serializer.ts';
 import { newExclusively } from './exclusive.ts';
 import { firstTimes } from './first-times.ts';
-import { postEvent, prewarmAll } from '../eventing/post.ts';
+import { newLaterSteps } from './later-steps.ts';
+import { postEvent, silentAmong } from '../eventing/post.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import { describeError } from '../kubernetes/errors.ts';
 import type { Log } from '../runtime/log.ts';
@@ -12,8 +13,8 @@ import type { Settings } from '../runtime/settings.ts';
 import { readMaintenance, readView } from '../cluster/view.ts';
 import type { StepContext } from './step.ts';
 
-/** Timeout that is long enough for a cold start, short enough for feasibility to answer in time. */
-const PREWARM_MS = 15_000;
+/** How long `lock` waits for the later steps, milliseconds: most of a cold start, and short enough for its deadline. */
+const LATER_STEPS_MS = 3_000;
 
 export interface StepRuntime {
   readonly context: StepContext;
@@ -25,7 +26,7 @@ export interface StepContextOptions {
   readonly cluster: Cluster;
   readonly settings: StepContext['settings'] &
     Pick<Settings, 'K_SINK'> &
-    Partial<Pick<Settings, 'K_SINK_TOKEN' | 'VIEW_URL'>>;
+    Partial<Pick<Settings, 'K_SINK_TOKEN' | 'VIEW_URL' | 'WAKE_URLS'>>;
   readonly log: Log;
 }
 
@@ -51,7 +52,7 @@ export function newStepContext({ cluster, settings, log }: StepContextOptions): 
       if (settings.K_SINK === undefined) throw new Error('K_SINK is not set');
       await postEvent({ url: settings.K_SINK, tokenFile: settings.K_SINK_TOKEN }, event);
     },
-    prewarmNextSteps: () => prewarmAll(settings.WAKE_URLS, PREWARM_MS),
+    silentSteps: newLaterSteps(() => silentAmong(settings.WAKE_URLS ?? [], LATER_STEPS_MS), systemClock),
     view: async (namespace) =>
       settings.VIEW_URL === undefined ? undefined : readView(settings.VIEW_URL, namespace),
     maintenance: async (subject) =>

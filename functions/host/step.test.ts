@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { REPAIR_MS, LOCK_BUDGET_MS } from '../domain/verdict/attempt.ts';
 import { rulesOf } from './step.ts';
 
-const settings = { KUBEVIRT_NAMESPACE: 'kubevirt', STALL_SECONDS: 3, SETTLE_MS: 0, WAKE_URLS: [] };
+const settings = { KUBEVIRT_NAMESPACE: 'kubevirt', STALL_SECONDS: 3, SETTLE_MS: 0 };
 
 test.each([
   ['the default', 30, 30],

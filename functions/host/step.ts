@@ -21,14 +21,14 @@ export interface StepContext {
   readonly clock: Clock;
   readonly settings: Pick<
     Settings,
-    'KUBECONFIG' | 'KUBEVIRT_NAMESPACE' | 'LOCK_SECONDS' | 'STALL_SECONDS' | 'SETTLE_MS' | 'WAKE_URLS'
+    'KUBECONFIG' | 'KUBEVIRT_NAMESPACE' | 'LOCK_SECONDS' | 'STALL_SECONDS' | 'SETTLE_MS'
   >;
   readonly log: Log;
   readonly newToken: () => string;
   /** Posts a new event to the Broker. A reply would keep the TTL of the event that it answers. */
   readonly post: (event: PostedEvent) => Promise<void>;
-  /** Resolves when the later steps answer, or after a timeout. */
-  readonly prewarmNextSteps: () => Promise<void>;
+  /** Readiness URLs of the later steps' functions that do not answer; the requests start them. Never rejects. */
+  readonly silentSteps: () => Promise<readonly string[]>;
   /** The guard's view of the cluster for a namespace; undefined: no answer within half a second. Never rejects. */
   readonly view: (namespace: string) => Promise<View | undefined>;
   /** The guard's view of a drain or the upgrade; undefined: no answer in time. Never rejects. */
@@ -41,6 +41,17 @@ export interface StepContext {
   readonly looks: Pick<KeyedSerializer<Looked>, 'serialize'>;
   /** Background work, such as reports. It finishes before the process ends. */
   readonly inBackground: (work: () => Promise<void>) => void;
+}
+
+/** Thrown by a step that can do nothing yet: the Broker delivers the event again. */
+export class NotYet extends Error {
+  override readonly name = 'NotYet';
+  readonly reason: Reason;
+
+  constructor(reason: Reason, message: string) {
+    super(message);
+    this.reason = reason;
+  }
 }
 
 /** The result of a step: the next step's event or none, always with a reason. */

@@ -19,7 +19,7 @@ import { NAMESPACES } from '../kubernetes/resources.ts';
 import { removeReservations, addReservations } from '../cluster/reservations.ts';
 import { writeEvents } from '../cluster/report.ts';
 import { readSnapshot } from '../cluster/snapshot.ts';
-import { rulesOf, type Outcome, type Step, type StepContext } from '../host/step.ts';
+import { NotYet, rulesOf, type Outcome, type Step, type StepContext } from '../host/step.ts';
 import {
   continueWith,
   decide,
@@ -87,8 +87,21 @@ async function attempt(request: StepRequest, context: StepContext): Promise<Outc
   // `raise` names the quotas that a dry run has raised. A forged name only costs a lock that raises nothing.
   const untried = decision.untried.filter((name) => request.quotas?.includes(name) !== true);
   if (untried.length > 0) return dryRunFirst(request, decision, untried);
+  if (await hasWaitedLong(context)) return undefined;
   const full = await addReservations({ namespace, token: acquired.token }, orders, context);
   return full === undefined ? acquire(decision, context) : answer(request, leaveBecauseOf(full));
+}
+
+/**
+ * Waits for the functions that are to raise, lower and unlock: no namespace is locked while one of them starts. Returns whether that
+ * took so long that the reads are old. Throws NotYet.
+ */
+async function hasWaitedLong({ silentSteps, clock }: StepContext): Promise<boolean> {
+  const since = clock.elapsed();
+  const silent = await silentSteps();
+  if (silent.length === 0) return clock.elapsed() - since > OLD_MS;
+  const message = `nothing is locked, because these functions do not answer yet: ${silent.join(', ')}`;
+  throw new NotYet(REASON.functionsSilent, message);
 }
 
 /**

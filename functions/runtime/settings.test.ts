@@ -97,6 +97,7 @@ describe('readGuardSettings', () => {
       CERTIFICATE_SECONDS: 90 * 86_400,
       CA_LEAD_MS: 60_000,
       SHUTDOWN_DELAY_MS: 5_000,
+      WAKE_URLS: [],
     });
   });
 

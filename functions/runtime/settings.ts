@@ -57,6 +57,8 @@ const shared = {
   LOG_LEVEL: z._default(z.enum(['debug', 'info', 'warn', 'error']), 'info'),
   /** Whether live migrations between clusters are installed; `loopback`: clusters of one machine, for tests. */
   LIVE_MIGRATION: z._default(z.enum(['off', 'on', 'loopback']), 'off'),
+  /** Readiness of functions, which a request starts: for `lock` the later steps, for the guard all of a cycle. */
+  WAKE_URLS: z.pipe(list, z.array(url)),
   /** Networks where Providers' servers may be although pods or Services of this cluster have addresses there. */
   PROVIDER_NETWORKS: z.pipe(
     list,
@@ -73,7 +75,6 @@ const functionsSchema = z.object({
   SETTLE_MS: whole(0, 2_000, 250),
   /** The guard's /view. */
   VIEW_URL: z.optional(url),
-  WAKE_URLS: z.pipe(list, z.array(url)),
 });
 
 const DAY_SECONDS = 24 * 60 * 60;

@@ -1,7 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
-import { CYCLE_STEPS, readSettings, STEP_NAMES } from '../../functions/runtime/settings.ts';
-import { knative, found, serviceOf, triggerOf, environmentOf } from './rendered.ts';
+import {
+  CYCLE_STEPS,
+  readGuardSettings,
+  readSettings,
+  STEP_NAMES,
+  type CycleStepName,
+} from '../../functions/runtime/settings.ts';
+import { knative, found, guardEnvironment, serviceOf, triggerOf, environmentOf } from './rendered.ts';
 
 describe('the functions', () => {
   test('are exactly the steps', () => {
@@ -38,18 +44,23 @@ describe('the functions', () => {
     });
   });
 
-  test('feasibility prewarms the other steps of a cycle at their readiness path', () => {
-    const others = CYCLE_STEPS.filter((step) => step !== 'feasibility');
-    const urls = others.map(
-      (step) => `http://${step}.${SYSTEM_NAMESPACE}.svc.cluster.local${readiness(step)}`,
-    );
-    expect(readSettings(environmentOf('feasibility')).WAKE_URLS).toEqual(urls);
+  const readinessUrls = (steps: readonly CycleStepName[]): string[] =>
+    steps.map((step) => `http://${step}.${SYSTEM_NAMESPACE}.svc.cluster.local${readiness(step)}`);
+
+  test('lock waits for the later steps at their readiness path, and no other step waits', () => {
+    const later = readinessUrls(CYCLE_STEPS.slice(CYCLE_STEPS.indexOf('lock') + 1));
+    for (const step of STEP_NAMES)
+      expect(readSettings(environmentOf(step)).WAKE_URLS).toEqual(step === 'lock' ? later : []);
+  });
+
+  test('the guard starts the functions of a cycle at their readiness path', () => {
+    expect(readGuardSettings(guardEnvironment()).WAKE_URLS).toEqual(readinessUrls(CYCLE_STEPS));
   });
 
   test.each(STEP_NAMES)('%s: has a timeout as long as its Trigger waits', (step) => {
     const { timeoutSeconds } = serviceOf(step).spec.template.spec;
     expect(triggerOf(step).spec.delivery?.timeout).toBe(`PT${timeoutSeconds}S`);
-    expect(timeoutSeconds).toBeGreaterThan(step === 'feasibility' ? 20 : 5);
+    expect(timeoutSeconds).toBeGreaterThan(step === 'feasibility' ? 12 : 5);
   });
 });
 

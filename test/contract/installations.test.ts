@@ -248,6 +248,21 @@ describe('kafka-broker', () => {
   );
 });
 
+test.each([[[]], [['minimal']], [['live-migration']]] satisfies [Component[]][])(
+  'with %j every function that is to be started is installed',
+  async (components) => {
+    const objects = await rendered('default', components);
+    const functions = objects.filter(({ apiVersion = '' }) => apiVersion.startsWith('serving.knative.dev/'));
+    const known = functions.map(({ metadata }) => `${metadata.name}.mtq-system.svc.cluster.local`);
+    const prewarmed = workloads(objects).flatMap(
+      (workload) =>
+        readSettings({ ...environmentOf(workload), STEP: undefined, K_SINK: 'http://broker' }).WAKE_URLS,
+    );
+    expect(prewarmed.length).toBeGreaterThan(0);
+    expect(prewarmed.map((url) => new URL(url).hostname).filter((host) => !known.includes(host))).toEqual([]);
+  },
+);
+
 describe('cert-manager', () => {
   test("issues a certificate for the guard's names into the guard's Secret, and injects its CA into the guard's webhooks", async () => {
     const objects = await rendered('default', ['cert-manager']);

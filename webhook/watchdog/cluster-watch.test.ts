@@ -18,11 +18,14 @@ let posted: OurEvent[];
 let watch: ClusterWatch;
 let stop: AbortController;
 let running: Promise<void>;
+/** The time limit of each request to the functions, milliseconds. */
+let askedWithin: number[];
 
 beforeEach(() => {
   jest.useFakeTimers();
   cluster = new WatchedCluster();
   posted = [];
+  askedWithin = [];
   stop = new AbortController();
   watch = new ClusterWatch({
     cluster: cluster.asCluster(),
@@ -31,6 +34,10 @@ beforeEach(() => {
     post: (event) => Promise.resolve(void posted.push(event)),
     repair: () => Promise.resolve(),
     random: () => 0.5,
+    silentFunctions: (withinMs) => {
+      askedWithin.push(withinMs);
+      return Promise.resolve([]);
+    },
     settings: {
       STALL_SECONDS: 3,
       OVERDUE_SECONDS: 5,
@@ -206,10 +213,26 @@ describe('a refusal', () => {
     expect(saidAgain()).toEqual([]);
   });
 
-  test('in a namespace without a VMMRQ: not said again', async () => {
+  test('in a namespace without a VMMRQ: not said again, and no function is started', async () => {
     cluster.put(MIGRATIONS, aMigration(inNamespace('other')));
     await jest.advanceTimersByTimeAsync(60_000);
     expect(saidAgain()).toEqual([]);
+    expect(askedWithin).toEqual([]);
+  });
+
+  test('starts the functions at once, and those of a burst once', async () => {
+    expect(askedWithin).toEqual([]);
+    cluster.put(MIGRATIONS, aMigration());
+    for (let index = 0; index < 10; index += 1) {
+      await jest.advanceTimersByTimeAsync(400);
+      cluster.put(MIGRATIONS, aMigration(named(`mig-${String(index)}`)));
+      await jest.advanceTimersByTimeAsync(0);
+      expect(askedWithin).toEqual([15_000]);
+    }
+    await jest.advanceTimersByTimeAsync(1_000);
+    cluster.put(MIGRATIONS, aMigration(named('late')));
+    await jest.advanceTimersByTimeAsync(0);
+    expect(askedWithin).toEqual([15_000, 15_000]);
   });
 });
 

@@ -16,10 +16,19 @@ export interface ClusterWatchOptions extends Omit<ResyncOptions, 'seen' | 'hurry
     readonly SWEEP_SECONDS: number;
     readonly KUBEVIRT_NAMESPACE: string;
   };
+  /**
+   * Asks every function of a cycle whether it answers, which starts one without a pod. Resolves with the URLs of those that do not, after
+   * `withinMs` at most; never rejects.
+   */
+  readonly silentFunctions: (withinMs: number) => Promise<readonly string[]>;
 }
 
 /** Time from the end of a lock to the look at what it leaves. */
 const UNLOCKED_MS = 200;
+/** How long a request that starts a function may take, and how long after one no other is needed; milliseconds. */
+const PREWARM_MS = { within: 15_000, again: 5_000 } as const;
+/** A function that has a pod answers within this time, milliseconds. */
+const SILENT_MS = 500;
 
 /** The guard's work beside admission, on one set of watches: cluster view, slot notifier, lost refusals, watchdog and resync. */
 export class ClusterWatch implements ViewSource {
@@ -33,6 +42,8 @@ export class ClusterWatch implements ViewSource {
   readonly #unlocks = new Map<string, number>();
   #unlockCount = 0;
   #areLocksListed = false;
+  /** The time at which it last started the functions, milliseconds of the clock. */
+  #prewarmedAt = -Infinity;
   #hurry = new AbortController();
 
   constructor(options: ClusterWatchOptions) {
@@ -49,6 +60,7 @@ export class ClusterWatch implements ViewSource {
         slotNotifier.locked(namespace.metadata.name);
         lostRefusals.answered(namespace.metadata.name);
       },
+      isAnySilent: async () => (await options.silentFunctions(SILENT_MS)).length > 0,
       hasEnded: (uid) => this.#isReady && !view.isToCome(uid),
       isWaiting: (uid) => view.isWaiting(uid),
       onOverdue: (name) => {
@@ -81,7 +93,9 @@ export class ClusterWatch implements ViewSource {
         slotNotifier.freed();
       },
       onRefused: (namespace) => {
-        if (view.serves(namespace)) lostRefusals.refused(namespace);
+        if (!view.serves(namespace)) return;
+        this.#prewarm();
+        lostRefusals.refused(namespace);
       },
       // Whatever a verdict says, it is in their status.
       onVmmrq: (namespace) => lostRefusals.answered(namespace),
@@ -109,6 +123,14 @@ export class ClusterWatch implements ViewSource {
     ]);
     this.#slotNotifier.stop();
     this.#lostRefusals.stop();
+  }
+
+  /** Starts every function of a cycle at once, while the source's event is still on its way: one cold start, not one after the other. */
+  #prewarm(): void {
+    const now = this.#options.clock.elapsed();
+    if (now - this.#prewarmedAt < PREWARM_MS.again) return;
+    this.#prewarmedAt = now;
+    void this.#options.silentFunctions(PREWARM_MS.within);
   }
 
   viewOf(namespace: string): View | undefined {

@@ -81,7 +81,11 @@ async function start(): Promise<void> {
   const parts = { cluster: api, clock: systemClock, log: () => undefined };
   const post = (): Promise<void> => Promise.resolve();
   const repair = (): Promise<void> => Promise.resolve();
-  watch = new ClusterWatch({ ...parts, post, repair, random: () => 0.5, settings: SETTINGS });
+  const silentFunctions = (): Promise<string[]> => Promise.reject(new Error('must not be asked'));
+  watch = new ClusterWatch({
+    ...{ ...parts, post, repair, silentFunctions },
+    ...{ random: () => 0.5, settings: SETTINGS },
+  });
   const kubevirtNamespace = SETTINGS.KUBEVIRT_NAMESPACE;
   const tracker = new MaintenanceTracker({ ...parts, post, kubevirtNamespace, view: () => watch.cluster() });
   const rotation = new Rotation(SETTINGS, { ...parts, serve: () => undefined });

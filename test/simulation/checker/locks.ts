@@ -16,6 +16,8 @@ export interface Writing {
   readonly actor: string;
   /** How long the API server held it before it took effect, milliseconds. */
   readonly heldMs: number;
+  /** The functions of the later steps have answered the process. */
+  readonly hasAnswers?: boolean;
 }
 
 /** How long an answer may take before its client gives up: the times that unlock measures may be this old. */
@@ -93,13 +95,15 @@ export class Locks {
     return state.kind === 'held';
   }
 
-  #checkKeys({ metadata }: Namespace, state: LockState, { user }: Writing): void {
+  #checkKeys({ metadata }: Namespace, state: LockState, { user, hasAnswers }: Writing): void {
     const isLabelled = metadata.labels?.[LABEL.locked] === 'true';
     if (isOurs(user) && isLabelled !== (state.kind !== 'none')) {
       this.#report('I1: the label and the annotation of the lock are not there together');
     }
     const token = tokenOf(state);
     if (token !== undefined && this.ended.has(token)) this.#report(`I6: token ${token} came back`);
+    const isTaken = token !== undefined && token !== tokenOf(this.#state);
+    if (isTaken && hasAnswers === false) this.#report('I7: locked before the later steps have answered');
   }
 
   /** A quota was raised for the lock. */

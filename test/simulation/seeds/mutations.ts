@@ -470,6 +470,17 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'lock does not wait for the later steps',
+    breaks: ['I7'],
+    edits: [
+      {
+        file: 'functions/lock/handle.ts',
+        find: '  if (await hasWaitedLong(context)) return undefined;',
+        replace: '  if (orders.length > 99 && (await hasWaitedLong(context))) return undefined;',
+      },
+    ],
+  },
+  {
     name: 'the watchdog does not repair',
     breaks: ['I3'],
     edits: [

@@ -29,7 +29,7 @@ const manifest = readFileSync(new URL('../../../config/eventing/delivery.yaml', 
 const { spec } = parse(manifest) as { spec: Pick<Trigger['spec'], 'delivery'> };
 const POLICY = deliveryPolicy(spec.delivery, undefined);
 /** As config/eventing/kustomization.yaml patches it. */
-const FEASIBILITY_TIMEOUT_MS = 30_000;
+const FEASIBILITY_TIMEOUT_MS = 15_000;
 const MAX_LATE_MS = 20_000;
 
 /** Broker and Triggers: delivers each event to the subscribed steps, in any order, and retries after a failure. */

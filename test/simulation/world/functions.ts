@@ -17,13 +17,15 @@ export interface ProcessParts {
   readonly newToken: () => string;
   /** Posts to the Broker's ingress; throws when it is away. */
   readonly publish: (event: Event) => void;
+  /** The functions that do not answer this process. */
+  readonly silentFunctions: (actor: string) => readonly string[];
   /** The answer of a running guard; undefined: none runs. */
   readonly view: (namespace: string) => View | undefined;
 }
 
 /** The dependencies of one process, for its lifetime. */
 export function contextOf(
-  { network, settings, newToken, publish, view }: ProcessParts,
+  { network, settings, newToken, publish, view, silentFunctions }: ProcessParts,
   { actor, site, user, life }: { actor: string; site: string; user: string; life: Life },
 ): StepContext {
   const { schedule, trace } = network;
@@ -49,7 +51,7 @@ export function contextOf(
           }
         });
       }),
-    prewarmNextSteps: () => Promise.resolve(),
+    silentSteps: () => Promise.resolve(silentFunctions(actor)),
     view: (namespace) =>
       new Promise((resolve) => {
         schedule.suspend(actor, () => resolve(life.isAlive ? view(namespace) : undefined));

@@ -70,6 +70,7 @@ export class Guard {
     this.#watch = new ClusterWatch({
       ...{ cluster, clock, log, post, repair: tracedRepair, random: () => random.next() },
       settings: { ...guard, ...KUBEVIRT },
+      silentFunctions: () => Promise.resolve(this.#parts.silentFunctions(actor)),
     });
     void this.#watch.run(this.#over.signal);
   }

@@ -114,6 +114,8 @@ export class World {
   #published = 0;
   /** Addresses that proved each token. */
   readonly #answered = new Map<string, Set<string>>();
+  /** Processes that all functions have answered. */
+  readonly #answeredTo = new Set<string>();
   /** The sender of the request that is about to arrive. */
   #calling = '';
 
@@ -165,7 +167,6 @@ export class World {
       LOCK_SECONDS: lockSeconds,
       STALL_SECONDS: 3,
       SETTLE_MS: settleMs,
-      WAKE_URLS: [],
     };
     const process = {
       network: this.#network,
@@ -176,6 +177,11 @@ export class World {
         this.broker.publish(event);
       },
       view: (namespace: string) => this.#viewOf(namespace),
+      silentFunctions: (actor: string) => {
+        if (this.broker.isDown) return ['http://raise'];
+        this.#answeredTo.add(actor);
+        return [];
+      },
     };
     this.functions = new Functions(process, { isWarm: scenario.durations !== undefined });
     this.broker = new Broker({
@@ -427,7 +433,8 @@ export class World {
       this.schedule.suspend(
         `${phase} of ${user}`,
         () => {
-          if (phase === 'commit') this.#writing = { user, actor, heldMs: this.time.now - at };
+          const hasAnswers = this.#answeredTo.has(actor);
+          if (phase === 'commit') this.#writing = { user, actor, heldMs: this.time.now - at, hasAnswers };
           // The API server itself writes the charges of quota admission.
           if (phase === 'charge') this.#writing = { ...NO_ACTOR, user: 'kube-apiserver' };
           this.checker.advance(point);
