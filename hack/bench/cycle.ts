@@ -17,6 +17,8 @@ export interface Cycle {
   readonly requests: readonly ApiRequest[];
   /** Runs of functions for an event. */
   readonly runs: readonly Run[];
+  /** How long each function took that started meanwhile, milliseconds from its process to its readiness. */
+  readonly startsMs: readonly number[];
   /** CPU time of the functions and the guard, in milliseconds; all CPU time of functions that started meanwhile counts. */
   readonly cpuMs: number;
 }
@@ -41,13 +43,17 @@ export async function runCycle(environment: Environment, namespace: string): Pro
   const { watching, requestLog, traces } = environment;
   requestLog.read();
   const before = cpuMs(ownPids(environment.cluster));
-  const from = { change: watching.changes.length, request: requestLog.requests.length, time: now() };
+  const from = {
+    ...{ change: watching.changes.length, request: requestLog.requests.length },
+    ...{ start: traces.starts.length, time: now() },
+  };
   return migrateAll(environment, [blockedTenant(namespace)], () => {
     const timestamps = timestampsOf(watching.changes.slice(from.change), namespace);
     return {
       timestamps,
       requests: requestLog.requests.slice(from.request).filter(isFor(namespace)),
       runs: traces.runs.filter(({ at, eventType }) => at >= from.time - 1 && eventType !== undefined),
+      startsMs: traces.starts.slice(from.start).map(({ ms }) => ms),
       cpuMs: cpuMs(ownPids(environment.cluster)) - before,
     };
   });
@@ -126,6 +132,7 @@ const spanOf = ({ timestamps }: Cycle, from: keyof Timestamps, to: keyof Timesta
   (timestamps[to] ?? NaN) - (timestamps[from] ?? NaN);
 
 export const blockedToPod = (cycle: Cycle): number => spanOf(cycle, 'blocked', 'admitted');
+export const blockedToLocked = (cycle: Cycle): number => spanOf(cycle, 'blocked', 'locked');
 export const blockedToUnlocked = (cycle: Cycle): number => spanOf(cycle, 'blocked', 'unlocked');
 export const lockWindow = (cycle: Cycle): number => spanOf(cycle, 'locked', 'unlocked');
 export const timeRaised = (cycle: Cycle): number => spanOf(cycle, 'enforced', 'lowered');

@@ -13,6 +13,7 @@ import { measureBursts } from './measure-bursts.ts';
 import { measureColdStarts } from './measure-cold-starts.ts';
 import { measureCycles } from './measure-cycles.ts';
 import { measureGuard } from './measure-guard.ts';
+import { measureLostRefusals } from './measure-lost-refusals.ts';
 import { measureMoves } from './measure-moves.ts';
 import { measurePreflight } from './measure-preflight.ts';
 import { measureScale } from './measure-scale.ts';
@@ -23,6 +24,7 @@ const PARTS = {
   cycles: measureCycles,
   'cold-starts': measureColdStarts,
   guard: measureGuard,
+  'lost-refusals': measureLostRefusals,
   bursts: measureBursts,
 } as const;
 
