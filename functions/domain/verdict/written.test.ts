@@ -50,7 +50,11 @@ test.each<
   ],
   [
     'another text, of one that waits for others',
-    { report: AFTER, events: [eventOf({ ...AFTER, message: 'it lacks 2', verdict: '{"reason":"AfterOthers"}' })], want: false },
+    {
+      report: AFTER,
+      events: [eventOf({ ...AFTER, message: 'it lacks 2', verdict: '{"reason":"AfterOthers"}' })],
+      want: false,
+    },
   ],
   [
     'another text, of one that waits for others, which a later Event denies',
