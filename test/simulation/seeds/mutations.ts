@@ -363,6 +363,11 @@ export const MUTATIONS: readonly Mutation[] = [
         find: '  if (proof.lock !== undefined) return proof.lock;',
         replace: '  if (proof.lock !== undefined) return { ...proof.lock, token };',
       },
+      {
+        file: 'functions/raise/handle.ts',
+        find: 'if (lock.token !== token || lock.v',
+        replace: 'if (lock.v',
+      },
     ],
   },
   {
