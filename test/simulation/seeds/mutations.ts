@@ -361,12 +361,7 @@ export const MUTATIONS: readonly Mutation[] = [
       {
         file: 'functions/raise/handle.ts',
         find: '  if (proof.lock !== undefined) return proof.lock;',
-        replace: '  if (proof.lock !== undefined) return { ...proof.lock, token };',
-      },
-      {
-        file: 'functions/raise/handle.ts',
-        find: 'if (lock.token !== token || lock.v',
-        replace: 'if (lock.v',
+        replace: '  if (proof.lock !== undefined) return { ...proof.lock, token: about.token };',
       },
     ],
   },
