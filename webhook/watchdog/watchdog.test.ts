@@ -388,6 +388,8 @@ describe('the event of the step that a lock waits for', () => {
 
   describe('without effect for 7 s', () => {
     const charged = used({ 'requests.cpu': '2010m' })(raised);
+    /** Lives for 15 s. */
+    const USUAL = aNamespace(lockedBy(aLock({ expiresAt: seconds(10) })));
     const repairsIn = async (ms: number): Promise<string[]> =>
       (await fixture.during(ms)).filter((did) => did.startsWith('repair'));
 
@@ -395,7 +397,7 @@ describe('the event of the step that a lock waits for', () => {
       ['quota.raised', [charged]],
       ['quota.lowered', [raised, loweredBy()(raised)]],
     ])('%s: the guard ends the lock itself, until it is gone', async (_, quotas) => {
-      fixture.cluster.put(NAMESPACES, HELD);
+      fixture.cluster.put(NAMESPACES, USUAL);
       for (const quota of quotas) fixture.cluster.put(RESOURCE_QUOTAS, quota);
       expect(await repairsIn(6_999)).toEqual([]);
       expect(fixture.stations).toHaveLength(2);
@@ -415,12 +417,25 @@ describe('the event of the step that a lock waits for', () => {
     ])(
       '%s: where it is raised, the guard looks for its pods; it ends it where a function is silent',
       async (_, quotas, looks, stations) => {
-        fixture.cluster.put(NAMESPACES, HELD);
+        fixture.cluster.put(NAMESPACES, USUAL);
         for (const quota of quotas) fixture.cluster.put(RESOURCE_QUOTAS, quota);
         expect(await repairsIn(11_000)).toEqual(looks);
         fixture.isAnySilent = true;
         expect(await repairsIn(1_000)).toEqual(['repair tenant token-1']);
         expect(fixture.stations).toHaveLength(stations);
+      },
+    );
+
+    test.each([
+      [5, 0],
+      [30, 12],
+    ])(
+      'a lock that lives for %d s is late after nearly half of that, and never before 7 s',
+      async (life, want) => {
+        fixture.cluster.put(NAMESPACES, aNamespace(lockedBy(aLock({ expiresAt: seconds(life - 5) }))));
+        fixture.cluster.put(RESOURCE_QUOTAS, charged);
+        expect(await repairsIn(want === 0 ? 6_999 : 1_000 * want)).toEqual([]);
+        expect(await repairsIn(2_500)).toContain('repair tenant token-1');
       },
     );
   });

@@ -16,6 +16,7 @@ import {
   expiredEvent,
   identityOf,
   isStanding,
+  lateAfterMs,
   lockKey,
   migrationEndedEvent,
   quotaKey,
@@ -33,8 +34,6 @@ import type { WatchdogOptions, WatchdogSettings } from './watchdog-options.ts';
 
 /** Times after which the watchdog sends an event again: the first one is lost, or its step is still starting (a cold start). */
 const RESEND_MS = { first: 2_000, next: 2_500 } as const;
-/** Time after which the watchdog does not wait for the functions any more: it has sent the event twice. Less than three timers take. */
-const LATE_MS = 6_900;
 /** The longest time that a watch may miss changes without an error. */
 const LIST_EVERY_MS = 20_000;
 /** Waits between attempts that fail. */
@@ -232,7 +231,7 @@ export class Watchdog {
     if (event?.type === EVENT.namespaceLocked && isHalfRaised(seen)) {
       this.#locks.set(namespace, { ...known, partialRaiseRetries: known.partialRaiseRetries + 1 });
     }
-    const isLate = this.#options.clock.elapsed() - known.since >= LATE_MS;
+    const isLate = this.#options.clock.elapsed() - known.since >= lateAfterMs(lock);
     const isEnded = isLate && (await this.#takeOver(seen, event));
     if (event !== undefined && !isEnded) await this.#post(event);
   }

@@ -63,9 +63,7 @@ export const withRaised = (known: WatchedLock, quota: ResourceQuota): WatchedLoc
     : { ...known, wasRaised: new Set([...known.wasRaised, quota.metadata.uid]) };
 
 /** The lifetime in milliseconds, from the lock's own two timestamps, so that clocks need not agree. */
-function lifetimeOf(state: Exclude<LockState, { kind: 'none' }>): number {
-  if (state.kind === 'malformed') return 0;
-  const { acquiredAt, expiresAt } = state.lock;
+function lifetimeOf({ acquiredAt, expiresAt }: Lock): number {
   const said = Date.parse(expiresAt) - Date.parse(acquiredAt);
   return Math.min(Math.max(said, 0), MAX_LOCK_SECONDS * 1_000);
 }
@@ -75,10 +73,16 @@ function lifetimeOf(state: Exclude<LockState, { kind: 'none' }>): number {
  * after a change of the lock's end. A lock that was ended early is due now.
  */
 export function dueInMs(state: Exclude<LockState, { kind: 'none' }>, watchedMs: number): number {
-  const leftMs = lifetimeOf(state) - watchedMs;
+  const leftMs = (state.kind === 'held' ? lifetimeOf(state.lock) : 0) - watchedMs;
   const isEnded = state.kind === 'held' && state.lock.ended !== undefined;
   return isEnded ? Math.min(leftMs, 0) : leftMs;
 }
+
+/** When a lock is late: its missing event was sent twice, and nearly half of its life is over, 7 s by default. */
+const LATE = { ms: 6_900, share: 0.46 } as const;
+
+/** Milliseconds after which the watchdog does not wait for the functions any more: where locks live longer, they may be slower. */
+export const lateAfterMs = (lock: Lock): number => Math.max(LATE.ms, LATE.share * lifetimeOf(lock));
 
 export const expiredEvent = (namespace: string, token: string | undefined, cause: string): OurEvent => ({
   type: EVENT.lockExpired,
