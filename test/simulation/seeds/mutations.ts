@@ -612,7 +612,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: 'unlock does not look at the token of the release',
-    breaks: ['I1', 'I2'],
+    breaks: ['I1', 'I2', 'I7'],
     edits: [
       {
         file: 'functions/unlock/decide.ts',
