@@ -8,8 +8,15 @@ import type {
   Vmmrq,
 } from '../../functions/domain/objects.ts';
 import type { View } from '../../functions/domain/view.ts';
-import type { ClusterState, HeldNamespace } from '../../functions/domain/view/slots.ts';
-import { heldBy, limitsOf, stateOf, viewOf, type ViewInput } from '../../functions/domain/view/view-of.ts';
+import { isServed, type ClusterState, type HeldNamespace } from '../../functions/domain/view/slots.ts';
+import {
+  heldBy,
+  limitsOf,
+  servedBy,
+  stateOf,
+  viewOf,
+  type ViewInput,
+} from '../../functions/domain/view/view-of.ts';
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { VMIS } from '../../functions/kubernetes/resources.ts';
 import { GROUP, inGroups } from '../../functions/cluster/in-groups.ts';
@@ -53,10 +60,8 @@ export class ClusterView {
 
   /** Whether the namespace has a VMMRQ, or a cluster-wide one may select it. */
   serves(namespace: string): boolean {
-    return (
-      this.clusterVmmrqs.size > 0 ||
-      [...this.vmmrqs.values()].some(({ metadata }) => metadata.namespace === namespace)
-    );
+    const [vmmrqs, clusterVmmrqs] = [[...this.vmmrqs.values()], [...this.clusterVmmrqs.values()]];
+    return isServed({ served: servedBy({ vmmrqs, clusterVmmrqs }) }, namespace);
   }
 
   /** The text that shows an installed incumbent; undefined: the watches have not seen it. */

@@ -96,7 +96,7 @@ export const leavesWaiters = (
   );
 
 /** Whether the namespace has a VMMRQ, or a cluster-wide one may select it. */
-export const isServed = ({ served }: ClusterState, namespace: string): boolean =>
+export const isServed = ({ served }: Pick<ClusterState, 'served'>, namespace: string): boolean =>
   served === 'all' || served.has(namespace);
 
 /** Whether another namespace has a blocked migration or is locked. */

@@ -46,10 +46,17 @@ export const stateOf = ({
 }: ViewInput): ClusterState => ({
   migrations,
   held,
-  served: clusterVmmrqs.length > 0 ? 'all' : new Set(vmmrqs.map(({ metadata }) => metadata.namespace ?? '')),
+  served: servedBy({ vmmrqs, clusterVmmrqs }),
   limits: limitsOf(kubevirt),
   nodes,
 });
+
+/** The namespaces that have a VMMRQ; 'all': a cluster-wide one may select any. */
+export const servedBy = ({
+  vmmrqs,
+  clusterVmmrqs,
+}: Pick<ViewInput, 'vmmrqs' | 'clusterVmmrqs'>): ClusterState['served'] =>
+  clusterVmmrqs.length > 0 ? 'all' : new Set(vmmrqs.map(({ metadata }) => metadata.namespace ?? ''));
 
 /** The view for one namespace; it names no other namespace. */
 export function viewOf(input: ViewInput, namespace: string): View {
