@@ -8,7 +8,7 @@ import { hookFindings, networkMapFindings, storageMapFindings } from '../finding
 import { phaseOf, providerFindings } from '../findings/providers.ts';
 import { getOrUndefined } from '../read/get.ts';
 import { readNetworks, readStorageClasses } from '../read/names-in.ts';
-import type { PlanProviders } from '../read/plan-view.ts';
+import { NO_PROVIDERS, type PlanProviders } from '../read/plan-view.ts';
 import {
   getProvider,
   identifyCluster,
@@ -85,7 +85,7 @@ export async function checkNetworkMap(at: NamedReference, checking: Checking): P
   if (map === undefined) return;
   const review = await reviewOf([map], checking.hub);
   const unusable = await review(rightsToUse(map));
-  const providers = unusable === undefined ? await readProviders(map, checking) : NONE;
+  const providers = unusable === undefined ? await readProviders(map, checking) : NO_PROVIDERS;
   const refusal = unusable ?? (await review(rightsToNetworks(map, hostsOf(providers))));
   if (refusal !== undefined) {
     await writeRefusal(NETWORK_MAPS, { object: map, findings: [refusal] }, checking);
@@ -101,8 +101,6 @@ export async function checkHook(at: NamedReference, checking: Checking): Promise
   if (hook === undefined) return;
   await writeFindings(HOOKS, { object: hook, findings: hookFindings(hook) }, checking);
 }
-
-const NONE: PlanProviders = { source: undefined, destination: undefined };
 
 const clustersOf = ({
   source,

@@ -7,7 +7,7 @@ import type { KubernetesObject } from '../../domain/objects.ts';
 import type { Reader } from '../../kubernetes/cluster.ts';
 import { FORKLIFT_CONTROLLERS, PLANS } from '../../kubernetes/live-resources.ts';
 import { listIfServed } from '../read/get.ts';
-import { readMaps, readPlanView, type PlanProviders, type Seen } from '../read/plan-view.ts';
+import { NO_PROVIDERS, readMaps, readPlanView, type PlanProviders, type Seen } from '../read/plan-view.ts';
 import { UnknownCluster } from '../read/unknown-cluster.ts';
 import { ARCHIVED, planFindings } from '../findings/plan.ts';
 import { checkProvider, type Checking } from './check-referred.ts';
@@ -82,8 +82,6 @@ async function lookAt(plan: Plan, checking: Checking): Promise<Found> {
     (await review([rightToReadAccount(plan, name)])) === undefined;
   return findingsOf(plan, { providers, maps, hasMacs, hasNeighbours, mayReadAccount }, hub);
 }
-
-const NO_PROVIDERS: PlanProviders = { source: undefined, destination: undefined };
 
 const refused = (refusal: Finding, providers = NO_PROVIDERS): Found => ({
   ...{ view: undefined, providers },

@@ -34,6 +34,8 @@ export interface PlanProviders {
   readonly destination: FoundProvider | undefined;
 }
 
+export const NO_PROVIDERS: PlanProviders = { source: undefined, destination: undefined };
+
 /** What the requester of the plan may see. */
 export interface Seen {
   readonly providers: PlanProviders;
