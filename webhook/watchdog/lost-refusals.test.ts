@@ -53,7 +53,7 @@ async function saidIn(ms: number): Promise<string[]> {
   return posted.slice(before).map(({ namespace }) => namespace);
 }
 
-test('a refusal without an answer is said again after 3 s and after 9 s, each up to a second later', async () => {
+test('a refusal without an answer is posted again after 3 s and after 9 s, each up to a second later', async () => {
   lost.refused('a');
   expect(await saidIn(3_499)).toEqual([]);
   expect(await saidIn(1)).toEqual(['a']);
@@ -71,7 +71,7 @@ test('a refusal without an answer is said again after 3 s and after 9 s, each up
   expect(await saidIn(60_000)).toEqual([]);
 });
 
-test('an answer within that time: nothing is said, and no timer is left', async () => {
+test('an answer within that time: nothing is posted, and no timer is left', async () => {
   lost.refused('a');
   await saidIn(3_000);
   lost.answered('a');
