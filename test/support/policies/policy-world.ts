@@ -1,9 +1,9 @@
-import { SERVICE_ACCOUNT, SYSTEM_NAMESPACE, userOf } from '../../../functions/domain/names.ts';
+import { GROUP, SERVICE_ACCOUNT, SYSTEM_NAMESPACE, userOf } from '../../../functions/domain/names.ts';
 import type { KubernetesObject, ResourceQuota } from '../../../functions/domain/objects.ts';
 import { connect } from '../../../functions/kubernetes/client.ts';
 import type { Cluster, New, ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import { isAlreadyExists } from '../../../functions/kubernetes/errors.ts';
-import { NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { NAMESPACES, RESOURCE_QUOTAS, VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { render } from '../../cluster/controlplane/kustomize.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
 import { freshControlPlane } from '../environment/control-plane.ts';
@@ -68,6 +68,7 @@ const EVERYTHING = [
     ],
     verbs: ['*'],
   },
+  { apiGroups: [GROUP], resources: [VMMRQS.plural], verbs: ['*'] },
   { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['*'] },
   { apiGroups: ['resource.k8s.io'], resources: ['resourceclaims'], verbs: ['*'] },
   {

@@ -6,8 +6,10 @@ import {
   PODS,
   RESOURCE_QUOTAS,
   VMIS,
+  VMMRQS,
 } from '../../../functions/kubernetes/resources.ts';
 import { render } from '../../cluster/controlplane/kustomize.ts';
+import { CRDS, untilServed } from '../../cluster/served.ts';
 import { newVirtualMachine, VMS } from '../../cluster/kubevirt/objects/objects.ts';
 import type { ApiRequest } from '../environment/api-request.ts';
 import { CLAIM, POD_SPEC } from './admission-requests.ts';
@@ -19,6 +21,7 @@ const LABELLED = 'labelled';
 const QUOTAS = `/api/v1/namespaces/${TENANT}/resourcequotas`;
 const VMS_PATH = `/apis/kubevirt.io/v1/namespaces/${TENANT}/virtualmachines`;
 const VMIS_PATH = `/apis/kubevirt.io/v1/namespaces/${TENANT}/virtualmachineinstances`;
+const VMMRQS_PATH = `/apis/${VMMRQS.apiVersion}/namespaces/${TENANT}/${VMMRQS.plural}`;
 const VMIMS = `/apis/kubevirt.io/v1/namespaces/${TENANT}/virtualmachineinstancemigrations`;
 const RUNS = 3;
 
@@ -64,6 +67,8 @@ async function writesOf(world: PolicyWorld, keys: number): Promise<Record<string
   const { admin } = world;
   for (const account of [SERVICE_ACCOUNT.raise, SERVICE_ACCOUNT.lower, SERVICE_ACCOUNT.unlock])
     await world.mayEverything(account);
+  for (const crd of await render('config/crd')) await admin.create<KubernetesObject>(CRDS, crd);
+  await untilServed(admin, VMMRQS);
   const labels = shortKeys(keys);
   // A quota stores its amounts three times.
   const amounts = Object.keys(shortKeys(Math.floor(keys / 4)));
@@ -109,6 +114,12 @@ async function writesOf(world: PolicyWorld, keys: number): Promise<Record<string
     kind: 'Pod',
     metadata: { name: 'pod', labels },
     spec: { containers: [{ name: 'c', image: 'i', resources: { requests: { cpu: '1' } } }] },
+  };
+  const vmmrq = {
+    apiVersion: VMMRQS.apiVersion,
+    kind: VMMRQS.kind,
+    metadata: { name: 'migrations', namespace: TENANT, labels },
+    spec: { additionalMigrationResources: { 'requests.memory': '1Gi' } },
   };
   return {
     'lower fences a quota with many labels': put(
@@ -157,6 +168,10 @@ async function writesOf(world: PolicyWorld, keys: number): Promise<Record<string
       user: 'editor',
       request: { method: 'POST', path: `/api/v1/namespaces/${TENANT}/events`, body: eventWith(labels) },
     },
+    'an admin creates a VMMRQ with many labels': {
+      user: 'editor',
+      request: { method: 'POST', path: VMMRQS_PATH, body: vmmrq },
+    },
     'a tenant creates a pod with many labels': {
       user: 'editor',
       request: { method: 'POST', path: `/api/v1/namespaces/${TENANT}/pods`, body: pod },
@@ -198,7 +213,9 @@ async function costsOf(world: PolicyWorld, writes: Record<string, Write>): Promi
     const each: number[] = [];
     for (let run = 0; run < RUNS; run += 1) {
       const before = await cpuOf(world);
-      await world.ask(user, dry);
+      const verdict = await world.ask(user, dry);
+      // A request that authorization or validation refuses never reaches a policy.
+      if (verdict.by === 'rbac' || verdict.by === 'other') throw new Error(`${user}: ${verdict.text}`);
       each.push((await cpuOf(world)) - before);
     }
     costs.push(Math.min(...each));
