@@ -174,7 +174,8 @@ async function readClusterWide(
 const isNonePending = (listed: readonly Migration[] | undefined): boolean =>
   listed?.some(isPending) === false;
 
-const readPods = (cluster: Reader, namespace: string): Promise<Listed<Pod>> =>
+/** Reads the launchers and attachment pods of a namespace. */
+export const readPods = (cluster: Reader, namespace: string): Promise<Listed<Pod>> =>
   cluster.list(LISTED_PODS, { namespace, labelSelector: PODS_OF_VMS });
 
 /** The guard's answer; KubeVirt's defaults without one. */

@@ -24,23 +24,23 @@ async function watchQuota(
   return undefined;
 }
 
-/** Whether the amounts of any of these quotas (hard or used) changed within `withinMs`. Returns at the first change. */
+/** The quotas whose amounts (hard or used) changed within `withinMs`, as they are then; empty: none. Returns at the first change. */
 export async function watchForChange(
   { cluster, clock }: { readonly cluster: Cluster; readonly clock: Clock },
   quotas: readonly ResourceQuota[],
   withinMs: number,
-): Promise<boolean> {
+): Promise<readonly ResourceQuota[]> {
   const amounts = ({ spec, status }: ResourceQuota): string => JSON.stringify([spec.hard, status]);
   const first = new AbortController();
-  const changes = await within(clock, withinMs, async (late) => {
+  const changed = await within(clock, withinMs, async (late) => {
     const signal = AbortSignal.any([first.signal, late]);
     const watches = quotas.map(async (quota) => {
       const until = (newer: ResourceQuota): boolean => amounts(newer) !== amounts(quota);
-      const changed = (await watchQuota(cluster, quota, { until, signal })) !== undefined;
-      if (changed) first.abort();
-      return changed;
+      const newer = await watchQuota(cluster, quota, { until, signal });
+      if (newer !== undefined) first.abort();
+      return newer ?? [];
     });
     return Promise.all(watches);
   });
-  return changes.includes(true);
+  return changed.flat();
 }

@@ -2,13 +2,13 @@ import { assess, type Look, type Looked } from '../domain/verdict/assessment.ts'
 import type { StepRequest } from '../eventing/step-request.ts';
 import { isPending } from '../domain/migration.ts';
 import { EVENT, REASON, SOURCE_EVENT, sourceOf } from '../domain/names.ts';
-import type { Migration } from '../domain/objects.ts';
+import type { Migration, ResourceQuota } from '../domain/objects.ts';
 import { LISTED_MIGRATIONS } from '../cluster/listed.ts';
 import { inGroups } from '../cluster/in-groups.ts';
 import { nudge } from '../cluster/nudge.ts';
 import { ApiError, describeError, TooMuch } from '../kubernetes/errors.ts';
 import { MIGRATIONS, VMMRQS } from '../kubernetes/resources.ts';
-import { readSnapshot } from '../cluster/snapshot.ts';
+import { readPods, readSnapshot } from '../cluster/snapshot.ts';
 import { withUncharged } from '../cluster/uncharged.ts';
 import { watchForChange } from '../cluster/watch-quota.ts';
 import { pause } from '../runtime/clock.ts';
@@ -23,7 +23,7 @@ import { logVerdicts, report } from './report.ts';
 
 const NOTHING: Outcome = { reason: REASON.nothingBlocked, message: 'no quota refuses a migration' };
 
-/** Minimum time between two assessments of a run that waits. Each takes about eight requests, and a busy quota changes often. */
+/** Minimum time between two looks of a run that waits. Each takes about eight requests, and a busy quota changes often. */
 const LOOK_MS = 250;
 
 /** Reads the namespace and gives each blocked migration a verdict. */
@@ -99,6 +99,7 @@ function look(request: StepRequest, context: StepContext): Promise<Serialized<Lo
 async function conclude(first: Look, request: StepRequest, context: StepContext): Promise<Outcome> {
   const last = await awaitHeadroom(first, request, context);
   if (last === undefined) return NOTHING;
+  if ('reason' in last) return last;
   const charged = await tryToCharge(last, context);
   return publish(charged, { request, isReport: last === first && isReportOnly(request) }, context);
 }
@@ -165,15 +166,22 @@ const isReportDue = ({ type, kind, eventObject }: StepRequest): boolean =>
 /** `lock` has declined. */
 const isReportOnly = ({ type }: StepRequest): boolean => type === EVENT.migrationInfeasible;
 
-/** The first look, or the last one of a short time where headroom may return. */
+/** How a wait ends: with its last look, or with the reply for `lock`, which looks itself. */
+type Waited = Look | Outcome | undefined;
+
+/** The first look, or the end of a short wait where headroom may return. */
 async function awaitHeadroom(
   first: Look,
   { namespace: name }: StepRequest,
   context: StepContext,
-): Promise<Look | undefined> {
+): Promise<Waited> {
   if (dueWithin(first) === 0) return first;
   // Only one run per namespace waits, and the others answer at once: a tenant's many events must not occupy this process.
-  return context.exclusively(`headroom of ${name}`, () => lookUntilHeadroom(name, first, context), first);
+  return context.exclusively<Waited>(
+    `headroom of ${name}`,
+    () => lookUntilHeadroom(name, first, context),
+    first,
+  );
 }
 
 const followKey = (namespace: string): string => `quotas of ${namespace}`;
@@ -182,7 +190,7 @@ const followKey = (namespace: string): string => `quotas of ${namespace}`;
 const isAwaited = (namespace: string, { exclusively }: StepContext): Promise<boolean> =>
   exclusively(followKey(namespace), () => Promise.resolve(false), true);
 
-async function lookUntilHeadroom(name: string, first: Look, context: StepContext): Promise<Look | undefined> {
+async function lookUntilHeadroom(name: string, first: Look, context: StepContext): Promise<Waited> {
   const { clock } = context;
   const started = clock.elapsed();
   let last: Look | undefined = first;
@@ -191,12 +199,29 @@ async function lookUntilHeadroom(name: string, first: Look, context: StepContext
     const { quotas } = last.snapshot;
     const left = Math.floor(started + dueWithin(last) - lookedAt);
     if (left <= 0) break;
-    const follow = (): Promise<boolean> => watchForChange(context, quotas, left);
-    if (!(await context.exclusively(followKey(name), follow, false))) break;
+    const follow = (): Promise<readonly ResourceQuota[]> => watchForChange(context, quotas, left);
+    const changed = await context.exclusively(followKey(name), follow, []);
+    if (changed.length === 0) break;
+    const seen = await withChanged(last, changed, context);
+    if (seen.assessment.migrations.length > 0)
+      return outcomeOf(decide(seen.snapshot, seen.assessment), false);
     await pause(clock, Math.max(0, lookedAt + LOOK_MS - clock.elapsed()));
     last = await assessNamespace(name, context);
   }
   return last;
+}
+
+/** The last look with the quotas that have changed, and with the pods of now: enough to ask `lock`, which reads everything. */
+async function withChanged(
+  { snapshot }: Look,
+  changed: readonly ResourceQuota[],
+  { cluster, settings }: StepContext,
+): Promise<Look> {
+  const { items: pods } = await readPods(cluster, snapshot.namespace.metadata.name);
+  const newer = new Map(changed.map((quota) => [quota.metadata.uid, quota]));
+  const quotas = snapshot.quotas.map((quota) => newer.get(quota.metadata.uid) ?? quota);
+  const seen = { ...snapshot, quotas, pods };
+  return { snapshot: seen, assessment: assess(seen, rulesOf(settings)) };
 }
 
 const dueWithin = ({ snapshot, assessment }: Look): number => headroomDueWithin(snapshot, assessment);

@@ -178,13 +178,26 @@ describe('a run after `lock` has declined', () => {
     countAs({ 'requests.cpu': '2', 'requests.memory': '2Gi' });
   });
 
-  test('goes on where a quota has changed while it waited: `lock` has not seen that', async () => {
+  test.each([10, 1_000])(
+    'goes on at once, without another look, where a quota has changed %d ms later: `lock` has not seen that',
+    async (ms) => {
+      const sent = send(TENANT, EVENT.migrationInfeasible);
+      await advance(ms);
+      expect(sent.outcome).toBeUndefined();
+      countAs(FULL);
+      await advance(0);
+      expect(sent.outcome?.reply?.type).toBe(EVENT.migrationFeasible);
+      expect(looks).toHaveLength(1);
+    },
+  );
+
+  test('looks again where not enough has come back', async () => {
     const sent = send(TENANT, EVENT.migrationInfeasible);
     await advance(1_000);
-    expect(sent.outcome).toBeUndefined();
-    countAs(FULL);
+    countAs({ 'requests.cpu': '2', 'requests.memory': '3Gi' });
     await advance(0);
-    expect(sent.outcome?.reply?.type).toBe(EVENT.migrationFeasible);
+    expect(sent.outcome).toBeUndefined();
+    expect(looks).toHaveLength(2);
   });
 
   test.each([
