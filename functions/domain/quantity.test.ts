@@ -2,12 +2,15 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import {
   atMostStored,
+  describeAmountText,
   describeQuantity,
+  formatAmount,
   formatQuantity,
   isHardQuantity,
   isMore,
   MalformedQuantity,
   parseQuantity,
+  roundForPeople,
   sameQuantity,
   roundToStored,
 } from './quantity.ts';
@@ -243,6 +246,7 @@ test.each([
 test.each([
   ['requests.memory', '1500Mi', '1500Mi'],
   ['requests.memory', '2Gi', '2Gi'],
+  ['requests.memory', '2Ti', '2Ti'],
   ['limits.memory', '3614838784', '3530116Ki'],
   ['limits.memory', '3614838785', '3614838785'],
   ['requests.hugepages-2Mi', '4Mi', '4Mi'],
@@ -252,8 +256,65 @@ test.each([
   ['requests.cpu', '2048', '2048'],
   ['requests.cpu', '1200m', '1200m'],
   ['pods', '1', '1'],
-])('people read %s=%s as %s', (key, text, want) => {
-  expect(describeQuantity(key, parseQuantity(text))).toBe(want);
+  ['gold.storageclass.storage.k8s.io/persistentvolumeclaims', '2048', '2048'],
+])('programs read %s=%s as %s', (key, text, want) => {
+  expect(formatAmount(key, parseQuantity(text))).toBe(want);
+});
+
+describe('people read', () => {
+  test.each([
+    ['limits.memory', '678174080', '647Mi'],
+    ['limits.memory', '3614838784', '3.37Gi'],
+    ['memory', '1073741825', '1.01Gi'],
+    ['memory', '1023Gi', '1023Gi'],
+    ['memory', '1073741823', '1024Mi'],
+    ['requests.memory', '10000Mi', '9.77Gi'],
+    ['requests.memory', '1500Mi', '1500Mi'],
+    ['requests.memory', '9999', '9999'],
+    ['requests.memory', '1025', '1025'],
+    ['requests.memory', '0', '0'],
+    ['requests.hugepages-2Mi', '4Mi', '4Mi'],
+    ['requests.ephemeral-storage', '1G', '954Mi'],
+    ['gold.storageclass.storage.k8s.io/requests.storage', '10737418241', '10.1Gi'],
+    ['requests.cpu', '510m', '510m'],
+    ['requests.cpu', '2605m', '2605m'],
+    ['limits.cpu', '12505m', '12.6'],
+    ['limits.cpu', '100250m', '101'],
+    ['cpu', '2048', '2048'],
+    ['pods', '12345', '12345'],
+    ['count/pods', '123456', '123456'],
+    ['requests.nvidia.com/gpu', '1024', '1024'],
+    ['gold.storageclass.storage.k8s.io/persistentvolumeclaims', '2048', '2048'],
+  ])('%s=%s as %s', (key, text, want) => {
+    expect(describeQuantity(key, parseQuantity(text))).toBe(want);
+    expect(describeAmountText(key, text)).toBe(want);
+  });
+
+  test('as much as it is, or up to a hundredth more', () => {
+    const keys = fc.constantFrom('requests.memory', 'requests.cpu', 'pods');
+    fc.assert(
+      fc.property(keys, fc.bigInt({ min: 1n, max: 2n ** 62n }), (key, count) => {
+        const amount = key === 'requests.cpu' ? count * 1_000_000n : count * NANO;
+        const read = parseQuantity(describeQuantity(key, amount));
+        expect(read).toBeGreaterThanOrEqual(amount);
+        expect(read * 100n).toBeLessThanOrEqual(amount * 101n);
+      }),
+    );
+  });
+
+  test('a text that is no quantity as it is', () => {
+    expect(describeAmountText('requests.cpu', 'many')).toBe('many');
+  });
+});
+
+test.each([
+  ['requests.memory', '678174080', '647Mi'],
+  ['requests.memory', '647Mi', '647Mi'],
+  ['requests.cpu', '605m', '610m'],
+  ['requests.cpu', '1', '1'],
+  ['pods', '1', '1'],
+])('to give %s=%s a person would write %s', (key, text, want) => {
+  expect(formatAmount(key, roundForPeople(key, parseQuantity(text)))).toBe(want);
 });
 
 describe('isMore', () => {

@@ -100,12 +100,62 @@ export function formatQuantity(amount: Amount): string {
   return `${String(amount)}n`;
 }
 
-/** Describes an amount to people: bytes with a binary suffix where that is exact ("1500Mi"), anything else as formatQuantity. */
-export function describeQuantity(key: string, amount: Amount): string {
-  if (!/memory|storage|hugepages/.test(key)) return formatQuantity(amount);
-  for (const suffix of ['Gi', 'Mi', 'Ki']) {
-    const unit = BINARY[suffix] ?? NANO;
-    if (amount !== 0n && amount % unit === 0n) return `${String(amount / unit)}${suffix}`;
-  }
-  return formatQuantity(amount);
+type Unit = readonly [suffix: string, amount: Amount];
+/** The units that people read, the greatest first. */
+const BYTES: readonly Unit[] = [...Object.entries(BINARY).toReversed(), ['', NANO]];
+const CPU: readonly Unit[] = [
+  ['', NANO],
+  ['m', MILLI],
+];
+const COUNT: readonly Unit[] = [['', NANO]];
+
+/** The units of a quota's key, or of a resource. A storage class's `persistentvolumeclaims` is a count. */
+function unitsOf(key: string): readonly Unit[] {
+  if (/(^|[./-])(memory|storage)$|hugepages-/.test(key)) return BYTES;
+  return /(^|\.)cpu$/.test(key) ? CPU : COUNT;
 }
+
+/** The exact amount of a key, for programs: bytes with a binary suffix where that is whole ("1500Mi"), anything else as formatQuantity. */
+export function formatAmount(key: string, amount: Amount): string {
+  const units = unitsOf(key);
+  const whole = units === BYTES && amount !== 0n ? units.find(([, unit]) => amount % unit === 0n) : undefined;
+  return whole === undefined ? formatQuantity(amount) : `${String(amount / whole[1])}${whole[0]}`;
+}
+
+const SIGNIFICANT_DIGITS = 3;
+/** An exact figure that is no longer than that is what its author wrote: "1500Mi", "2605m". */
+const MAX_EXACT = 10_000n;
+
+/**
+ * Describes an amount of a key to people, in the unit that fits: exact in up to four digits, else rounded up to three significant ones
+ * ("647Mi", "3.37Gi"), so that giving as much is enough. Counts are exact.
+ */
+export function describeQuantity(key: string, amount: Amount): string {
+  const units = unitsOf(key);
+  const exact = units.find(([, unit]) => amount % unit === 0n);
+  if (exact !== undefined && (units === COUNT || amount / exact[1] < MAX_EXACT))
+    return amount === 0n ? '0' : `${String(amount / exact[1])}${exact[0]}`;
+  const fitting = units.find(([, unit]) => amount >= unit);
+  return fitting === undefined ? formatQuantity(amount) : roundedUp(amount, fitting);
+}
+
+function roundedUp(amount: Amount, [suffix, unit]: Unit): string {
+  const places = Math.max(0, SIGNIFICANT_DIGITS - String(amount / unit).length);
+  const parts = 10n ** BigInt(places);
+  const count = divideUp(amount * parts, unit);
+  const fraction = places === 0 ? '' : String(count % parts).padStart(places, '0');
+  return `${String(count / parts)}${`.${fraction}`.replace(/\.?0*$/, '')}${suffix}`;
+}
+
+/** Describes an amount that is written as a quantity to people. Any other text stays as it is. */
+export const describeAmountText = (key: string, text: string): string =>
+  isHardQuantity(text) ? describeQuantity(key, parseQuantity(text)) : text;
+
+/** Rounds an amount of a key up to what a person would write: whole Mi, tens of m. */
+export function roundForPeople(key: string, amount: Amount): Amount {
+  const units = unitsOf(key);
+  const grain = units === BYTES ? MEBI : units === CPU ? 10n * MILLI : NANO;
+  return divideUp(amount, grain) * grain;
+}
+
+const MEBI = BINARY['Mi'] ?? NANO;

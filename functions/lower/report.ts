@@ -2,6 +2,7 @@ import { grantOf } from '../domain/quota/grant.ts';
 import { podIdentityOf, type Reference } from '../domain/lock.ts';
 import { EVENT_REASON, KIND, LOCK_OUTCOME, REASON } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
+import { describeAmountText } from '../domain/quantity.ts';
 import { clusterWideName } from '../domain/vmmrq-name.ts';
 import {
   involvedMigration,
@@ -74,7 +75,10 @@ function describeRaise(quota: ResourceQuota, now: number): string | undefined {
   if (state.kind === 'malformed')
     return `ResourceQuota ${name} held a grant that cannot be read, and was restored`;
   const { raised, raisedAt } = state.grant;
-  const keys = Object.entries(raised).map(([key, to]) => `${key} ${quota.spec.hard?.[key] ?? '-'} → ${to}`);
+  const keys = Object.entries(raised).map(
+    ([key, to]) =>
+      `${key} ${describeAmountText(key, quota.spec.hard?.[key] ?? '-')} → ${describeAmountText(key, to)}`,
+  );
   const lasted = durationText(now - Date.parse(raisedAt));
   return `ResourceQuota ${name} was raised for ${lasted} (${keys.join(', ')}) and restored`;
 }

@@ -1,5 +1,6 @@
 import { withAdvice } from '../domain/advice.ts';
 import { REASON } from '../domain/names.ts';
+import { describeAmountText } from '../domain/quantity.ts';
 import { BLOCKED_BY, MAINTENANCE_REASON, type BlockedReason } from '../domain/progress/names.ts';
 import type { Counts } from './counts.ts';
 import type { Maintenance } from '../domain/progress/maintenance.ts';
@@ -81,7 +82,9 @@ function advised(text: string, by: BlockedReason, { reason }: Partial<BucketEntr
 /** Describes a VM and what it waits for, to people. */
 export function describeEntry({ namespace, name, reason, message, quotas = [] }: BucketEntry): string {
   const lacks = quotas.map(({ name: quota, missing }) => {
-    const amounts = Object.entries(missing).map(([key, amount]) => `${key}=${amount}`);
+    const amounts = Object.entries(missing).map(
+      ([key, amount]) => `${key}=${describeAmountText(key, amount)}`,
+    );
     return `ResourceQuota ${quota} lacks ${amounts.join(', ')}`;
   });
   const why = lacks.length === 0 ? message : lacks.join('; ');

@@ -1,5 +1,5 @@
 import { shown } from '../../functions/domain/foreign-text.ts';
-import { describeQuantity } from '../../functions/domain/quantity.ts';
+import { formatAmount } from '../../functions/domain/quantity.ts';
 import { VERDICT_STYLE } from '../terminal/verdict-style.ts';
 import { renderTable, type Cell, type Paint } from '../terminal/table.ts';
 import type { KeyArithmetic } from './arithmetic.ts';
@@ -34,7 +34,7 @@ const renderKeys = (keys: readonly KeyArithmetic[], paint: Paint): string[] =>
   renderTable(HEADERS, keys.map(rowOf), paint);
 
 function rowOf({ key, missing, given, givenBy, ...amounts }: KeyArithmetic): Cell[] {
-  const text = (amount: bigint): string => describeQuantity(key, amount);
+  const text = (amount: bigint): string => formatAmount(key, amount);
   const style = missing > given ? 'red' : missing > 0n ? 'yellow' : 'green';
   return [
     amounts.quota,
@@ -54,9 +54,7 @@ export const plainExplanation = ({ keys, ...explanation }: Explanation): object 
   keys: keys.map(({ givenBy, quota, key, ...amounts }) => ({
     quota,
     key,
-    ...Object.fromEntries(
-      Object.entries(amounts).map(([name, amount]) => [name, describeQuantity(key, amount)]),
-    ),
-    givenBy: givenBy.map(({ vmmrq, amount }) => ({ vmmrq, amount: describeQuantity(key, amount) })),
+    ...Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, formatAmount(key, amount)])),
+    givenBy: givenBy.map(({ vmmrq, amount }) => ({ vmmrq, amount: formatAmount(key, amount) })),
   })),
 });

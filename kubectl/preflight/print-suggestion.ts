@@ -74,6 +74,7 @@ function commentsOn(
   return [
     ...summary(before),
     `With this, ${summary(report)[0] ?? ''}`,
+    'The amounts let any of these VMs go last, and are rounded up to whole Mi and tens of m: more than one VM lacks now.',
     `Who may create it: ${who}; you ${mayCreate ? 'may' : 'may not'}. Delete it afterwards.`,
   ];
 }

@@ -1,5 +1,5 @@
 import { describeShortfalls, shortfallTexts } from '../../functions/domain/quota/charged.ts';
-import { describeQuantity } from '../../functions/domain/quantity.ts';
+import { describeQuantity, formatAmount } from '../../functions/domain/quantity.ts';
 import { UPGRADE_OVERHEAD } from '../../functions/domain/sizing/growth.ts';
 import { renderTable, type Cell, type Paint, type Style } from '../terminal/table.ts';
 import { isGiveable, OUTCOMES, type OutcomeName, type VmOutcome } from './outcome.ts';
@@ -75,7 +75,7 @@ const countsOf = (vms: readonly VmOutcome[]): Record<OutcomeName, number> => {
 
 /** The report for programs, with amounts as texts. */
 export const structure = ({ task, limits, atOnce, onlyOutdated, isUntried, vms }: Report): object => ({
-  task: { ...task, ...('overhead' in task ? { overhead: describeQuantity('memory', task.overhead) } : {}) },
+  task: { ...task, ...('overhead' in task ? { overhead: formatAmount('memory', task.overhead) } : {}) },
   limits,
   atOnce,
   ...(onlyOutdated ? { onlyOutdated } : {}),

@@ -29,7 +29,7 @@ const suggested = (different: Partial<NamespaceFacts>, task: Task = NODE): Sugge
 const amountsOf = ({ manifests }: Suggestion): unknown => manifests[0]?.spec.additionalMigrationResources;
 const outcomesOf = ({ report }: Suggestion): string => report.vms.map(({ outcome }) => outcome).join(' ');
 
-test('is a cluster-wide VMMRQ for what was asked, with the exact amounts', () => {
+test('is a cluster-wide VMMRQ for what was asked, with amounts that a person would write', () => {
   const suggestion = suggested({ quotas: [tight(400)] });
   expect(suggestion.manifests).toEqual([
     {
@@ -41,7 +41,7 @@ test('is a cluster-wide VMMRQ for what was asked, with the exact amounts', () =>
         },
         purposes: ['Evacuation'],
         raisePolicy: 'Exact',
-        additionalMigrationResources: { 'requests.cpu': '605m' },
+        additionalMigrationResources: { 'requests.cpu': '610m' },
       },
     },
   ]);
@@ -50,18 +50,18 @@ test('is a cluster-wide VMMRQ for what was asked, with the exact amounts', () =>
 
 test('adds only what is missing beside what is given already', () => {
   const suggestion = suggested({ quotas: [tight(400)], vmmrqs: [aVmmrq(giving({ cpu: '600m' }))] });
-  expect(amountsOf(suggestion)).toEqual({ 'requests.cpu': '5m' });
+  expect(amountsOf(suggestion)).toEqual({ 'requests.cpu': '10m' });
 });
 
 test('is enough beside one whose total allows less than it gives', () => {
   const capped = giving({ cpu: '800m' })(withTotal({ cpu: '100m' })(aClusterVmmrq()));
   const suggestion = suggested({ quotas: [tight(0)], vmmrqs: [capped] });
-  expect(amountsOf(suggestion)).toEqual({ 'requests.cpu': '1005m' });
+  expect(amountsOf(suggestion)).toEqual({ 'requests.cpu': '1010m' });
   expect(outcomesOf(suggestion)).toBe('Passes PassesInTurn');
 });
 
 test('is enough where a total is too small for any VM', () => {
-  const capped = giving({ cpu: '2' })(withTotal({ cpu: '1' })(aClusterVmmrq()));
+  const capped = giving({ cpu: '2' })(withTotal({ cpu: '990m' })(aClusterVmmrq()));
   expect(outcomesOf(suggested({ quotas: [tight(0)], vmmrqs: [capped] }))).toBe('Passes PassesInTurn');
 });
 
@@ -69,12 +69,11 @@ test('covers a launcher and its attachment pod together', () => {
   const source = aLauncher();
   const quotas = [aQuota(hard({ 'requests.cpu': '1015m' }), used({ 'requests.cpu': '1015m' }))];
   const suggestion = suggested({ quotas, vmis: [aVm()], pods: [source, anAttachment(source)] });
-  expect(amountsOf(suggestion)).toEqual({ 'requests.cpu': '1015m' });
+  expect(amountsOf(suggestion)).toEqual({ 'requests.cpu': '1020m' });
   expect(outcomesOf(suggestion)).toBe('Passes');
 });
 
 test('is enough in whatever order VMs go that keep more than they had', () => {
-  const mebibyte = 1024 * 1024;
   const quotas = [
     aQuota(
       hard({ 'requests.memory': String(2 * 1412828864) }),
@@ -82,7 +81,7 @@ test('is enough in whatever order VMs go that keep more than they had', () => {
     ),
   ];
   const suggestion = suggested({ quotas }, { kind: 'upgrade' });
-  expect(amountsOf(suggestion)).toEqual({ 'requests.memory': String(1412828864 + 128 * mebibyte) });
+  expect(amountsOf(suggestion)).toEqual({ 'requests.memory': '1476Mi' });
   expect(outcomesOf(suggestion)).toBe('Passes PassesInTurn');
 });
 
@@ -105,7 +104,7 @@ test('is in each namespace where that is asked for', () => {
     {
       kind: 'VirtualMachineMigrationResourceQuota',
       metadata: { name: 'preflight-tenant', namespace: 'tenant' },
-      spec: { purposes: ['UserRequested'], additionalMigrationResources: { 'requests.cpu': '1005m' } },
+      spec: { purposes: ['UserRequested'], additionalMigrationResources: { 'requests.cpu': '1010m' } },
     },
   ]);
   expect(report.vms.map(({ outcome, by }) => `${outcome} ${by.join()}`)).toEqual([
@@ -133,7 +132,7 @@ test('takes a name that is free, and several selectors for more namespaces than 
   const clusterVmmrqs = [named('drain-node1')(aClusterVmmrq())];
   const { manifests } = suggestedFor(clusterFacts(namespaces, { clusterVmmrqs }), NODE);
   expect(manifests.map(({ metadata, spec }) => [metadata.name, spec.additionalMigrationResources])).toEqual([
-    ['drain-node1-2', { 'requests.cpu': '1005m' }],
-    ['drain-node1-3', { 'requests.cpu': '905m' }],
+    ['drain-node1-2', { 'requests.cpu': '1010m' }],
+    ['drain-node1-3', { 'requests.cpu': '910m' }],
   ]);
 });

@@ -2,7 +2,7 @@ import { KIND, type Purpose } from '../../functions/domain/names.ts';
 import type { AmountList, ClusterVmmrq, Vmmrq } from '../../functions/domain/objects.ts';
 import { inForce } from '../../functions/domain/policy/policy.ts';
 import { sumOf, type Amounts } from '../../functions/domain/quota/charged.ts';
-import { describeQuantity, type Amount } from '../../functions/domain/quantity.ts';
+import { formatAmount, roundForPeople, type Amount } from '../../functions/domain/quantity.ts';
 import type { ClusterFacts, NamespaceFacts } from './facts.ts';
 import { isGiveable } from './outcome.ts';
 import { preflight, type Report } from './preflight.ts';
@@ -138,7 +138,9 @@ const giving = (amounts: Amounts, purpose: Purpose): Vmmrq['spec'] => ({
 });
 
 const listOf = (amounts: Amounts): AmountList =>
-  Object.fromEntries([...amounts].toSorted().map(([key, amount]) => [key, describeQuantity(key, amount)]));
+  Object.fromEntries(
+    [...amounts].toSorted().map(([key, amount]) => [key, formatAmount(key, roundForPeople(key, amount))]),
+  );
 
 function greatest(lists: readonly Amounts[]): Amounts {
   const max = new Map<string, Amount>();

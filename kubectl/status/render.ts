@@ -1,4 +1,4 @@
-import { describeQuantity, parseQuantity } from '../../functions/domain/quantity.ts';
+import { describeAmountText } from '../../functions/domain/quantity.ts';
 import { formatAge } from '../terminal/age.ts';
 import { renderTable, type Cell, type Paint } from '../terminal/table.ts';
 import { VERDICT_STYLE } from '../terminal/verdict-style.ts';
@@ -76,7 +76,7 @@ function lockCell(lock: LockStatus | undefined, { isWide, now }: StatusView): Ce
 }
 
 function raisedText({ quota, keys }: RaisedStatus, { isWide }: StatusView): string {
-  const amounts = Object.entries(keys).map(([key, amount]) => `${key}=${amount}`);
+  const amounts = Object.entries(keys).map(([key, amount]) => `${key}=${describeAmountText(key, amount)}`);
   return isWide && amounts.length > 0 ? `${quota}(${amounts.join(',')})` : quota;
 }
 
@@ -85,7 +85,7 @@ function waitingRow(
   { isWide }: StatusView,
 ): Cell[] {
   const lacks = blocking.map(
-    ({ quota, key, missing }) => `${quota}:${key}=${describeQuantity(key, parseQuantity(missing))}`,
+    ({ quota, key, missing }) => `${quota}:${key}=${describeAmountText(key, missing)}`,
   );
   return [
     namespace,

@@ -81,7 +81,7 @@ describe('a namespace', () => {
     const raised = [aQuota(raisedBy(aVmmrq())), aQuota(named('other'), labelled(LABEL.raised))];
     expect(textOf({ raised })[1]).toBe('tenant | <none> | <none> | quota,other | 0');
     expect(textOf({ raised }, true)[1]).toMatch(
-      / \| quota\(requests.cpu=\d+m,requests.memory=\d+\),other \| /,
+      / \| quota\(requests.cpu=\d+m,requests.memory=3.37Gi\),other \| /,
     );
   });
 
@@ -92,7 +92,7 @@ describe('a namespace', () => {
       'tenant | vmmrq | <none> | <none> | 1',
       '',
       'NAMESPACE | MIGRATION | VERDICT | REASON | LACKS',
-      `tenant | mig0 | NoFit | ${REASON.notEnough} | quota:requests.cpu=605m,quota:requests.memory=783683264`,
+      `tenant | mig0 | NoFit | ${REASON.notEnough} | quota:requests.cpu=605m,quota:requests.memory=748Mi`,
     ]);
     expect(textOf({ verdicts }, true).at(-1)).toMatch(/ \| ResourceQuota quota lacks .* Give more in /);
   });

@@ -1,6 +1,6 @@
 import type { Reference } from '../lock.ts';
 import type { AmountList, Vmmrq } from '../objects.ts';
-import { describeQuantity, isHardQuantity, parseQuantity, type Amount } from '../quantity.ts';
+import { describeQuantity, formatAmount, isHardQuantity, parseQuantity, type Amount } from '../quantity.ts';
 
 /** Amounts by canonical key. */
 export type Amounts = ReadonlyMap<string, Amount>;
@@ -88,7 +88,7 @@ export interface Blocking {
   readonly shortfalls: readonly Shortfall[];
 }
 
-/** Describes shortfalls to people: "requests.cpu=600m, requests.memory=1314Mi". */
+/** Describes shortfalls to people: "requests.cpu=600m, requests.memory=647Mi". */
 export const describeShortfalls = (shortfalls: readonly Shortfall[]): string =>
   shortfalls.map(({ key, missing }) => `${key}=${describeQuantity(key, missing)}`).join(', ');
 
@@ -96,6 +96,6 @@ export const describeShortfalls = (shortfalls: readonly Shortfall[]): string =>
 export const describeBlocking = ({ quota, shortfalls }: Blocking): string =>
   `ResourceQuota ${quota.name} lacks ${describeShortfalls(shortfalls)}`;
 
-/** The shortfalls for programs: { "requests.cpu": "600m" }. */
+/** The exact shortfalls for programs: { "requests.cpu": "600m" }. */
 export const shortfallTexts = (shortfalls: readonly Shortfall[]): Record<string, string> =>
-  Object.fromEntries(shortfalls.map(({ key, missing }) => [key, describeQuantity(key, missing)]));
+  Object.fromEntries(shortfalls.map(({ key, missing }) => [key, formatAmount(key, missing)]));

@@ -9,7 +9,7 @@ import type {
   VirtualMachineInstance,
 } from '../objects.ts';
 import { claimToCopy, type ClaimSize } from './claims.ts';
-import { describeQuantity, parseQuantity, type Amount } from '../quantity.ts';
+import { formatAmount, parseQuantity, type Amount } from '../quantity.ts';
 import { askedFor } from './pod-usage.ts';
 
 /** What the pod as a whole, or one of its containers, asks for of one resource. */
@@ -74,7 +74,7 @@ export function stateClaimRefusal(
 export const limitsClaims = ({ spec }: LimitRange): boolean => spec.limits.some(({ type }) => type === CLAIM);
 
 function claimRefusal({ min = {}, max = {} }: LimitRangeItem, request: Amount): string | undefined {
-  const but = `but request is ${describeQuantity(STORAGE, request)}`;
+  const but = `but request is ${formatAmount(STORAGE, request)}`;
   const [least = request, most = request] = [amountIn(min, STORAGE), amountIn(max, STORAGE)];
   if (request < least) return `minimum storage usage per ${CLAIM} is ${min[STORAGE] ?? ''}, ${but}`;
   return request > most ? `maximum storage usage per ${CLAIM} is ${max[STORAGE] ?? ''}, ${but}` : undefined;
@@ -103,7 +103,7 @@ function exceedingRequest({ name, resources }: Container): string[] {
     return request === undefined || request <= parseQuantity(limit)
       ? []
       : [
-          `container ${name} requests ${resource}=${describeQuantity(resource, request)}, but its limit is ${limit}`,
+          `container ${name} requests ${resource}=${formatAmount(resource, request)}, but its limit is ${limit}`,
         ];
   });
 }
@@ -134,17 +134,15 @@ type Check = (enforced: Amount, asked: Asked, resource: string) => string | unde
 
 const belowMinimum: Check = (enforced, { request, limit }, resource) => {
   if (request === undefined) return 'no request is specified';
-  if (request < enforced) return `request is ${describeQuantity(resource, request)}`;
-  return limit !== undefined && limit < enforced
-    ? `limit is ${describeQuantity(resource, limit)}`
-    : undefined;
+  if (request < enforced) return `request is ${formatAmount(resource, request)}`;
+  return limit !== undefined && limit < enforced ? `limit is ${formatAmount(resource, limit)}` : undefined;
 };
 
 const aboveMaximum: Check = (enforced, { request, limit }, resource) => {
   if (limit === undefined) return 'no limit is specified';
-  if (limit > enforced) return `limit is ${describeQuantity(resource, limit)}`;
+  if (limit > enforced) return `limit is ${formatAmount(resource, limit)}`;
   return request !== undefined && request > enforced
-    ? `request is ${describeQuantity(resource, request)}`
+    ? `request is ${formatAmount(resource, request)}`
     : undefined;
 };
 

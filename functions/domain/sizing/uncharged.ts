@@ -89,9 +89,9 @@ export function describeUncharged(blocking: readonly Blocking[], uncharged: Unch
     shortfalls.flatMap(({ key }) => {
       const { used, charged } = uncharged.get(quota.uid)?.get(key) ?? {};
       if (used === undefined || charged === undefined) return [];
-      const [more, less] = [describeQuantity(key, used), describeQuantity(key, charged)];
+      const more = describeQuantity(key, used - charged);
       return [
-        `${key} of ResourceQuota ${quota.name} (${more}) is more than the pods of its namespace are charged (${less})`,
+        `${key} of ResourceQuota ${quota.name} is ${more} more than the pods of its namespace are charged`,
       ];
     }),
   );

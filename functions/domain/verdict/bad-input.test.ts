@@ -52,7 +52,7 @@ describe('amounts at the edges', () => {
     [
       'in units of another family',
       [{ 'requests.memory': '1412828865' }, { memory: '1.5e9' }],
-      ['FitsWithRaise', 'ResourceQuota quota lacks requests.memory=1412828863'],
+      ['FitsWithRaise', 'ResourceQuota quota lacks requests.memory=1.32Gi'],
     ],
   ])('%s', (_, [list, gives], want) => {
     const quotas = [aQuota(hard(list), used({ 'requests.cpu': '1005m', 'requests.memory': '1412828864' }))];

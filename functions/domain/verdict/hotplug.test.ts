@@ -46,7 +46,7 @@ describe('a target that waits for its attachment pod', () => {
       expect.objectContaining({
         verdict: 'FitsWithRaise',
         message: expect.stringMatching(
-          /hotplugged volumes: ResourceQuota quota lacks requests.cpu=625m, limits.memory=60000000$/,
+          /hotplugged volumes: ResourceQuota quota lacks requests.cpu=625m, limits.memory=57\.3Mi$/,
         ),
       }),
     ]);
@@ -79,7 +79,7 @@ describe('a target that waits for its attachment pod', () => {
     expect(assessed({ vmmrqs }).verdicts).toMatchObject([
       {
         reason: REASON.notEnough,
-        message: expect.stringContaining('limits.memory=60000000 more than the VMMRQs give'),
+        message: expect.stringContaining('limits.memory=57.3Mi more than the VMMRQs give'),
       },
     ]);
   });

@@ -159,7 +159,7 @@ describe('the quotas of the target namespace', () => {
     [
       'file systems, with the overhead that CDI adds',
       { quotas: [room({ 'requests.storage': '10Gi' })], volumeMode: 'Filesystem' },
-      ['Warn OverQuota vms/web: ResourceQuota quota lacks requests.storage=685367122'],
+      ['Warn OverQuota vms/web: ResourceQuota quota lacks requests.storage=654Mi'],
     ],
     [
       'a VM that does not fit takes no room from those after it',
@@ -169,7 +169,7 @@ describe('the quotas of the target namespace', () => {
     [
       'limits that the target’s KubeVirt adds',
       { quotas: [room({ 'limits.memory': '2Gi' })] },
-      ['Warn OverQuota vms/web: ResourceQuota quota lacks limits.memory=678174080'],
+      ['Warn OverQuota vms/web: ResourceQuota quota lacks limits.memory=647Mi'],
     ],
     [
       'a VMMRQ that gives to pods, and not to CDI',

@@ -1,7 +1,7 @@
 import { grantOf } from '../../../functions/domain/quota/grant.ts';
 import { isUndone } from '../../../functions/domain/quota/raise.ts';
 import type { ResourceList, ResourceQuota } from '../../../functions/domain/objects.ts';
-import { describeQuantity, parseQuantity } from '../../../functions/domain/quantity.ts';
+import { describeAmountText } from '../../../functions/domain/quantity.ts';
 import type { EventDetails, Versions } from './timeline-event.ts';
 
 /** Reports that a quota is raised, lowered, or recounted by the quota controller while it is raised. */
@@ -41,5 +41,5 @@ function changesOf(before: ResourceQuota, after: ResourceQuota): string {
 
 function amount(key: string, list: ResourceList): string {
   const text = list[key];
-  return text === undefined ? 'none' : describeQuantity(key, parseQuantity(text));
+  return text === undefined ? 'none' : describeAmountText(key, text);
 }

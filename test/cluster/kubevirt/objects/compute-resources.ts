@@ -1,5 +1,5 @@
 import type { ResourceList, ResourceQuota } from '../../../../functions/domain/objects.ts';
-import { describeQuantity, formatQuantity, parseQuantity } from '../../../../functions/domain/quantity.ts';
+import { formatAmount, formatQuantity, parseQuantity } from '../../../../functions/domain/quantity.ts';
 import { ANNOTATIONS } from './names.ts';
 import type { Configuration } from './objects.ts';
 import { RELEASE, type Release } from './release.ts';
@@ -39,12 +39,12 @@ export function computeResources(of: ResourcesOf & OfNamespace): ComputeResource
   const memory = guestMemory(vmi) + overhead;
   const limitsMemory = limits['memory'];
   const dedicated = isDedicated(vmi)
-    ? { cpu: String(dedicatedCpus(vmi)), memory: describeQuantity('memory', memory) }
+    ? { cpu: String(dedicatedCpus(vmi)), memory: formatAmount('memory', memory) }
     : {};
   return {
     requests: {
       cpu: requests['cpu'] ?? sharedCpu(vmi, configuration),
-      memory: describeQuantity('memory', memory),
+      memory: formatAmount('memory', memory),
       'ephemeral-storage': '50M',
       ...dedicated,
     },
@@ -53,7 +53,7 @@ export function computeResources(of: ResourcesOf & OfNamespace): ComputeResource
       ...(limits['cpu'] === undefined ? {} : { cpu: limits['cpu'] }),
       ...(limitsMemory === undefined
         ? {}
-        : { memory: describeQuantity('memory', parseQuantity(limitsMemory) + overhead) }),
+        : { memory: formatAmount('memory', parseQuantity(limitsMemory) + overhead) }),
       'devices.kubevirt.io/tun': '1',
       ...dedicated,
     },
@@ -75,7 +75,7 @@ function memoryOverhead({ vmi, configuration, release = RELEASE }: ResourcesOf):
 export const overheadInBytes = (of: ResourcesOf): string => formatQuantity(memoryOverhead(of));
 
 /** With a binary suffix: the VMI's status. */
-export const overheadAsQuantity = (of: ResourcesOf): string => describeQuantity('memory', memoryOverhead(of));
+export const overheadAsQuantity = (of: ResourcesOf): string => formatAmount('memory', memoryOverhead(of));
 
 function guestMemory({ spec: { domain } }: Vmi): bigint {
   const { requests, limits } = domain.resources;
@@ -114,7 +114,7 @@ function automaticLimits(of: OfNamespace & { readonly vmi: Vmi }, memory: bigint
   const bytes = Math.trunc(Number(memory / BYTE) * autoMemoryRatio);
   return {
     ...(limited('limits.cpu') ? { cpu: String(vcpus(of.vmi) + poolThreads(of.vmi)) } : {}),
-    ...(limited('limits.memory') ? { memory: describeQuantity('memory', BigInt(bytes) * BYTE) } : {}),
+    ...(limited('limits.memory') ? { memory: formatAmount('memory', BigInt(bytes) * BYTE) } : {}),
   };
 }
 
