@@ -20,7 +20,7 @@ const DATA = {
   kind: 'Drain',
   subject: 'node1',
   reason: 'Quota',
-  message: 'of 2 VMs left, 1 do not get on: 1 Quota',
+  message: '1 of 2 VMs left is blocked by Quota',
   total: 3,
   done: 1,
   left: 2,
@@ -33,7 +33,7 @@ const text = (data: unknown, type = 'io.kubevirt.mtq.drain.blocked'): string =>
 
 test('the text says what happened to what, how far it is, and why', () => {
   expect(text(DATA)).toBe(
-    '`Drain of node1 blocked, 1/3: of 2 VMs left, 1 do not get on: 1 Quota (kubectl get mprog drain-12345678-1)`',
+    '`Drain of node1 blocked, 1/3: 1 of 2 VMs left is blocked by Quota (kubectl get mprog drain-12345678-1)`',
   );
 });
 

@@ -35,7 +35,7 @@ describe('an Event that exists already', () => {
     involvedObject: REPORT.on,
     reason: REPORT.reason,
     type: REPORT.type,
-    message: expect.stringMatching(/^NoFit: /),
+    message: expect.stringMatching(/^quota lacks /),
     lastTimestamp: expect.any(String),
     source: { component: 'managed-tenant-quota' },
   };
@@ -80,7 +80,7 @@ describe('reports that may be written already', () => {
   test('are updated where they are there with another text', async () => {
     const patched: unknown[] = [];
     const patch = (...[, at]: unknown[]): Promise<void> => Promise.resolve(void patched.push(at));
-    const outdated = { ...event, message: 'NoFit: quota lacks pods=2' };
+    const outdated = { ...event, message: 'quota lacks pods=2' };
     const list = (): Promise<unknown> => Promise.resolve({ items: [outdated] });
     const created = await names({ list, patch } as unknown as Partial<Cluster>);
     expect(patched).toEqual([{ name: eventName(REPORT), namespace: 'tenant' }]);
@@ -109,17 +109,17 @@ describe('reports that may be written already', () => {
 
 describe('the message of an Event', () => {
   test('of type Warning ends with what to do', async () => {
-    expect(await messageOf({})).toBe(`NoFit: quota lacks pods=1. ${ADVICE.NotEnough}`);
+    expect(await messageOf({})).toBe(`quota lacks pods=1. ${ADVICE.NotEnough}`);
   });
 
   test('of type Normal stays as it is', async () => {
-    expect(await messageOf({ type: 'Normal' })).toBe('NoFit: quota lacks pods=1');
+    expect(await messageOf({ type: 'Normal' })).toBe('quota lacks pods=1');
   });
 
   test('is cut to 1,024 characters, before its advice', async () => {
     const message = await messageOf({ message: 'x'.repeat(2_000) });
     expect(message.length).toBeLessThanOrEqual(1_024);
-    expect(message).toMatch(/x… Give more in .*\.$/);
+    expect(message).toMatch(/x… Ask the VMMRQ's admin .*\.$/);
     expect(await messageOf({ type: 'Normal', message: 'x'.repeat(2_000) })).toBe(`${'x'.repeat(1_023)}…`);
   });
 });

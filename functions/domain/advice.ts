@@ -16,8 +16,9 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   [REASON.alreadyLocked]: NO_ACTION,
   [REASON.afterOthers]: NO_ACTION,
   [REASON.statusUnknown]: 'If this lasts, check kube-controller-manager.',
-  [REASON.noVmmrq]: 'Create a VirtualMachineMigrationResourceQuota in this namespace.',
-  [REASON.notEnough]: 'Give more in additionalMigrationResources of a VMMRQ, or free quota.',
+  [REASON.noVmmrq]:
+    "Ask the cluster's admin for a VirtualMachineMigrationResourceQuota in this namespace, or free quota.",
+  [REASON.notEnough]: "Ask the VMMRQ's admin to give all that is lacking, or free quota.",
   [REASON.notRecounted]: 'If this lasts, check kube-controller-manager.',
   [REASON.tooManyQuotas]: 'Merge quotas.',
   [REASON.receiveNotAllowed]: 'Free quota, or set allowReceive: true on a VMMRQ of the namespace.',

@@ -6,11 +6,9 @@ import { grantOf } from '../domain/quota/grant.ts';
 import { liveLock, lockOf } from '../domain/lock.ts';
 import { ANNOTATION, EVENT, EVENT_REASON, REASON, type Reason } from '../domain/names.ts';
 import type { Migration, VirtualMachineInstance, Vmmrq, VmmrqStatus } from '../domain/objects.ts';
-import { ownVmmrqs } from '../domain/policy/policy.ts';
 import {
   involvedMigration,
   involvedVmi,
-  involvedVmmrq,
   statusReport,
   type EventReport,
 } from '../domain/verdict/report.ts';
@@ -153,7 +151,7 @@ const isWorthNudging = ({ verdict, reason }: Verdict): boolean =>
 /** A cycle or a repair is under way, and its own Events report the result. */
 const IN_PROGRESS: readonly Reason[] = [REASON.alreadyLocked, REASON.grantWithoutLock, REASON.fitsWithRaise];
 
-/** Writes Events on the migration and on each VMMRQ. A shortfall is also reported on the VMI, beside KubeVirt's FailedCreate. */
+/** Writes an Event on the migration. A shortfall is also reported on the VMI, beside KubeVirt's FailedCreate; a VMMRQ has conditions. */
 function eventsOf(snapshot: NamespaceSnapshot, verdict: Verdict): EventReport[] {
   if (verdict.verdict === 'Fits' || IN_PROGRESS.includes(verdict.reason)) return [];
   const notEnough = verdict.verdict === 'NoFit';
@@ -168,12 +166,8 @@ function eventsOf(snapshot: NamespaceSnapshot, verdict: Verdict): EventReport[] 
   const on = involvedMigration(snapshot.namespace.metadata.name, migration);
   const vmis = notEnough ? vmisOf(snapshot, verdict).map(involvedVmi) : [];
   return [
-    { ...report, on, message: `${verdict.verdict}: ${message}`, verdict: verdictText(verdict) },
-    ...[...ownVmmrqs(snapshot).map(involvedVmmrq), ...vmis].map((other) => ({
-      ...report,
-      on: other,
-      message: `${verdict.verdict}: ${migration.name}: ${message}`,
-    })),
+    { ...report, on, message, verdict: verdictText(verdict) },
+    ...vmis.map((other) => ({ ...report, on: other, message: `${migration.name}: ${message}` })),
   ];
 }
 

@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders } from 'node:http';
 import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 import { FIELD_MANAGER } from '../domain/names.ts';
@@ -12,6 +13,8 @@ export interface ConnectOptions {
   readonly maxKeptBytes?: number;
   /** See Access. */
   readonly silenceMs?: number;
+  /** Headers of each request, besides those of the credentials. */
+  readonly headers?: OutgoingHttpHeaders;
 }
 
 /**
@@ -36,13 +39,13 @@ export function connect(
 export function connectBy(
   config: KubeConfig,
   fieldManager: string,
-  { maxKeptBytes, silenceMs }: ConnectOptions,
+  { maxKeptBytes, silenceMs, headers = {} }: ConnectOptions,
 ): ApiServer {
-  const access = { ...accessBy(config), ...(silenceMs === undefined ? {} : { silenceMs }) };
+  const access = { ...accessBy(config, headers), ...(silenceMs === undefined ? {} : { silenceMs }) };
   return new Client(new Transport(access, fieldManager), fieldManager, maxKeptBytes);
 }
 
-function accessBy(config: KubeConfig): Access {
+function accessBy(config: KubeConfig, headers: OutgoingHttpHeaders): Access {
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new Error('it has no current context with a cluster');
   let asked: Promise<RequestOptions> | undefined;
@@ -50,14 +53,17 @@ function accessBy(config: KubeConfig): Access {
     server: new URL(cluster.server),
     // A credential plugin (`users[].user.exec`) is asked once by requests at the same time.
     credentials: () =>
-      (asked ??= credentialsOf(config, cluster.proxyUrl !== undefined).finally(() => {
+      (asked ??= credentialsOf(config, { hasProxy: cluster.proxyUrl !== undefined, headers }).finally(() => {
         asked = undefined;
       })),
   };
 }
 
-async function credentialsOf(config: KubeConfig, hasProxy: boolean): Promise<RequestOptions> {
-  const credentials: RequestOptions = { headers: {} };
+async function credentialsOf(
+  config: KubeConfig,
+  { hasProxy, headers }: { readonly hasProxy: boolean; readonly headers: OutgoingHttpHeaders },
+): Promise<RequestOptions> {
+  const credentials: RequestOptions = { headers: { ...headers } };
   try {
     await config.applyToHTTPSOptions(credentials);
   } catch (cause) {

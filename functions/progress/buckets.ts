@@ -14,7 +14,7 @@ const MAX_NAMED = 50;
 
 export interface Sorted {
   readonly buckets: Bucket[];
-  /** How many VMs do not get on by themselves, by what blocks them. */
+  /** How many VMs are blocked, by what blocks them. */
   readonly blockedBy: Partial<Record<BlockedReason, number>>;
 }
 
@@ -23,7 +23,7 @@ interface Placed extends VmState {
   readonly name: string;
 }
 
-/** Sorts the VMs that are left into buckets: each VM into one, first those that do not get on, the oldest first. */
+/** Sorts the VMs that are left into buckets: each VM into one, first those that are blocked, the oldest first. */
 export function bucketsOf(vms: readonly VmLeft[], rules: MaintenanceRules): Sorted {
   const placed = vms.map((vm): Placed => ({
     ...unlessUnmoved(afterFailure(vmStateOf(vm, rules), vm, rules), vm, rules),

@@ -22,7 +22,7 @@ const progressEventData = z.object({
   total: whole.check(z.describe('VMs at the start, and newcomers.')),
   done: whole.check(z.describe('VMs that have left the node, or are up to date.')),
   left: whole.check(z.describe('VMs that have not.')),
-  blocked: whole.check(z.describe('VMs that do not get on by themselves.')),
+  blocked: whole.check(z.describe('VMs that are blocked.')),
   buckets: z.partialRecord(z.enum(BUCKETS), whole).check(z.describe('What the VMs that are left wait for.')),
 });
 

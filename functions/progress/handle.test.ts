@@ -190,7 +190,7 @@ test('a blocked drain is reported on its Node', async () => {
       involvedObject: { kind: 'Node', name: NODE.name, uid: NODE.uid },
       reason: EVENT_REASON.drainBlocked,
       type: 'Warning',
-      message: expect.stringMatching(/^0\/2: .*1 Quota.*Run: kubectl get mprog drain-12345678-1 -o yaml$/),
+      message: expect.stringMatching(/^0\/2: .*by Quota.*Run: kubectl get mprog drain-12345678-1 -o yaml$/),
     },
   ]);
 });
@@ -204,7 +204,7 @@ test('a blocked upgrade is reported on KubeVirt', async () => {
       involvedObject: { kind: 'KubeVirt', name: 'kubevirt', uid: 'uid-of-kubevirt' },
       reason: EVENT_REASON.upgradeBlocked,
       type: 'Warning',
-      message: expect.stringMatching(/^0\/2: .*1 Quota.*Run: kubectl get mprog upgrade-new-1 -o yaml$/),
+      message: expect.stringMatching(/^0\/2: .*by Quota.*Run: kubectl get mprog upgrade-new-1 -o yaml$/),
     },
   ]);
 });

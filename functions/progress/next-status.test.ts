@@ -456,8 +456,8 @@ describe('events', () => {
     const vms = [{ namespace: 'tenant', name: 'vm0', reason: 'NotEnough', quotas }];
     const refused = but({ blockedBy: { Quota: 1 }, buckets: [{ name: 'blocked', count: 1, vms }] });
     expect(after(aDrain([1], refused)).message).toBe(
-      'of 1 VMs left, 1 do not get on: 1 Quota, such as tenant/vm0 (NotEnough: ResourceQuota quota lacks ' +
-        'requests.cpu=605m, pods=1). Free quota there, or give more by a VMMRQ or a cluster-wide one.',
+      '1 of 1 VM left is blocked by Quota: tenant/vm0 (NotEnough: ResourceQuota quota lacks ' +
+        'requests.cpu=605m, pods=1). Free quota there, or create what kubectl vmmrq preflight node node1 --suggest prints.',
     );
   });
 
@@ -465,7 +465,7 @@ describe('events', () => {
     const vms = [{ namespace: 'tenant', name: 'vm0', reason: 'RefusedByPolicy', message: 'no' }];
     const refused = but({ blockedBy: { Quota: 1 }, buckets: [{ name: 'blocked', count: 1, vms }] });
     expect(after(aDrain([1], refused)).message).toBe(
-      'of 1 VMs left, 1 do not get on: 1 Quota, such as tenant/vm0 (RefusedByPolicy: no). ' +
+      '1 of 1 VM left is blocked by Quota: tenant/vm0 (RefusedByPolicy: no). ' +
         'Let our service accounts (mtq-system) through the named policy, or use a quota that it spares.',
     );
   });
@@ -475,12 +475,16 @@ describe('events', () => {
     ['no verdict is known', 'Unexamined', EXPLAIN],
     ['a verdict has no advice of its own', REASON.noSourcePod, EXPLAIN],
     ['a newer version has given a reason', 'Later', EXPLAIN],
-    ['quota is lacking', REASON.noVmmrq, 'Free quota there, or give more by a VMMRQ or a cluster-wide one.'],
+    [
+      'quota is lacking',
+      REASON.noVmmrq,
+      'Free quota there, or create what kubectl vmmrq preflight node node1 --suggest prints.',
+    ],
   ])('where %s, advise only what is true', (_, reason, want) => {
     const vms = [{ namespace: 'tenant', name: 'vm0', reason }];
     const refused = but({ blockedBy: { Quota: 1 }, buckets: [{ name: 'blocked', count: 1, vms }] });
     expect(after(aDrain([1], refused)).message).toBe(
-      `of 1 VMs left, 1 do not get on: 1 Quota, such as tenant/vm0 (${reason}). ${want}`,
+      `1 of 1 VM left is blocked by Quota: tenant/vm0 (${reason}). ${want}`,
     );
   });
 
@@ -488,7 +492,7 @@ describe('events', () => {
     const vms = [{ namespace: 'tenant', name: 'vm0', reason: 'BackOff', message: 'later' }];
     const refused = but({ blockedBy: { Pending: 1 }, buckets: [{ name: 'waiting', count: 1, vms }] });
     expect(after(aDrain([1], refused)).message).toBe(
-      'of 1 VMs left, 1 do not get on: 1 Pending, such as tenant/vm0 (BackOff: later). ' +
+      '1 of 1 VM left is blocked by Pending: tenant/vm0 (BackOff: later). ' +
         'Wait, or change a VMMRQ to retry at once.',
     );
   });
@@ -500,7 +504,7 @@ describe('events', () => {
   ])('of %s have its advice', (reason, name, advice) => {
     const stuck = but({ blockedBy: { [reason]: 1 }, buckets: [bucket(name, 1, reason)] });
     expect(after(aDrain([1], stuck)).message).toBe(
-      `of 1 VMs left, 1 do not get on: 1 ${reason}, such as tenant/vm0 (${reason}). ${advice}`,
+      `1 of 1 VM left is blocked by ${reason}: tenant/vm0 (${reason}). ${advice}`,
     );
   });
 

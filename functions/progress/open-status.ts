@@ -21,8 +21,7 @@ const BUCKET_OF: Readonly<Record<BlockedReason, BucketName>> = {
 };
 
 /** What to do about each; the message ends with it. */
-const ADVICE_OF: Readonly<Record<BlockedReason, string>> = {
-  [BLOCKED_BY.quota]: 'Free quota there, or give more by a VMMRQ or a cluster-wide one.',
+const ADVICE_OF: Readonly<Record<Exclude<BlockedReason, typeof BLOCKED_BY.quota>, string>> = {
   [BLOCKED_BY.notMigratable]: 'Stop these VMs, or change what keeps them from being migrated.',
   [BLOCKED_BY.notAutomated]: "Set workloadUpdateMethods in KubeVirt's spec, or restart the VMs.",
   [BLOCKED_BY.capacity]: 'Describe the target pods. Where they find no node, add nodes.',
@@ -36,9 +35,10 @@ const ADVICE_OF: Readonly<Record<BlockedReason, string>> = {
 
 /** How an open drain or upgrade is: state, reason and message. */
 export function openStatus(
-  { blockedBy, buckets, kind, arriving = 0 }: Maintenance,
+  maintenance: Maintenance,
   { total, done, left }: Counts,
 ): Pick<ProgressStatus, 'state' | 'reason' | 'message' | 'blocked'> {
+  const { blockedBy, buckets, kind, arriving = 0 } = maintenance;
   const counts = Object.values(BLOCKED_BY).flatMap((reason) => {
     const count = blockedBy[reason] ?? 0;
     return count === 0 ? [] : [{ reason, count }];
@@ -51,12 +51,41 @@ export function openStatus(
     return { state: 'Running', reason: MAINTENANCE_REASON.underWay, message, blocked: 0 };
   }
   const example = buckets.find(({ name }) => name === BUCKET_OF[first.reason])?.vms[0];
-  const named = example === undefined ? '' : `, such as ${describeEntry(example)}`;
   const blocked = counts.reduce((sum, { count }) => sum + count, 0);
-  const why = counts.map(({ reason, count }) => `${String(count)} ${reason}`).join(', ');
-  const text = `of ${String(left)} VMs left, ${String(blocked)} do not get on: ${why}${named}`;
-  return { state: 'Blocked', reason: first.reason, blocked, message: advised(text, first.reason, example) };
+  const text = describeBlocked(counts, { left, blocked, example });
+  const advice = first.reason === BLOCKED_BY.quota ? giveMore(maintenance) : ADVICE_OF[first.reason];
+  return {
+    state: 'Blocked',
+    reason: first.reason,
+    blocked,
+    message: advised(text, first.reason, { example, advice }),
+  };
 }
+
+interface Blocked {
+  readonly left: number;
+  readonly blocked: number;
+  readonly example: BucketEntry | undefined;
+}
+
+/** "1 of 5 VMs left is blocked by Quota: tenant/vm0 (…)"; "3 of 5 VMs left are blocked, 2 by Quota, 1 by Capacity, such as tenant/vm0 (…)" */
+function describeBlocked(
+  counts: readonly { readonly reason: BlockedReason; readonly count: number }[],
+  { left, blocked, example }: Blocked,
+): string {
+  const by = counts.map(({ reason, count }) =>
+    counts.length === 1 ? ` by ${reason}` : `, ${String(count)} by ${reason}`,
+  );
+  const are = `${left === 1 ? 'VM' : 'VMs'} left ${blocked === 1 ? 'is' : 'are'} blocked`;
+  const named = example === undefined ? '' : `${blocked === 1 ? ':' : ', such as'} ${describeEntry(example)}`;
+  return `${String(blocked)} of ${String(left)} ${are}${by.join('')}${named}`;
+}
+
+/** What to do about quotas that lack something. */
+const giveMore = ({ kind, node }: Maintenance): string => {
+  const what = kind === 'Drain' ? `node ${node?.name ?? 'NODE'}` : 'upgrade';
+  return `Free quota there, or create what kubectl vmmrq preflight ${what} --suggest prints.`;
+};
 
 /** What a verdict may be behind. */
 const BY_VERDICT: readonly BlockedReason[] = [BLOCKED_BY.quota, BLOCKED_BY.pending];
@@ -71,12 +100,19 @@ const EXPLAIN =
   'kubectl vmmrq explain says what a migration lacks, or that virt-controller only has to look again.';
 
 /** Appends the advice. A verdict of another kind, such as a policy's refusal, has its own. */
-function advised(text: string, by: BlockedReason, { reason }: Partial<BucketEntry> = {}): string {
+function advised(
+  text: string,
+  by: BlockedReason,
+  {
+    example: { reason } = {},
+    advice,
+  }: { readonly example?: Partial<BucketEntry> | undefined; readonly advice: string },
+): string {
   const isOther = reason !== undefined && BY_VERDICT.includes(by) && !LACKING.includes(reason);
-  if (!isOther) return `${text}. ${ADVICE_OF[by]}`;
+  if (!isOther) return `${text}. ${advice}`;
   const specific = withAdvice(text, [reason]);
   if (specific !== text) return specific;
-  return `${text}. ${by === BLOCKED_BY.quota ? EXPLAIN : ADVICE_OF[by]}`;
+  return `${text}. ${by === BLOCKED_BY.quota ? EXPLAIN : advice}`;
 }
 
 /** Describes a VM and what it waits for, to people. */

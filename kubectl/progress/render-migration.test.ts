@@ -44,7 +44,7 @@ describe('on a terminal', () => {
     ]);
   });
 
-  test('VMs that do not get on are named instead, each with why', () => {
+  test('VMs that are blocked are named instead, each with why', () => {
     expect(linesOf(running({ vms: [vm('fine'), BLOCKED, FAILED] }))).toEqual([
       'Migration of plan plan (migration)  [###############...............] 50%  Blocked',
       '  moving 2, failed 1',

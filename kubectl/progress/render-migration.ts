@@ -16,7 +16,7 @@ const STYLE = {
 } as const satisfies Record<string, Style>;
 type State = keyof typeof STYLE;
 
-/** Renders the migration for a terminal like a drain: a bar, what the VMs do, and those that do not get on. */
+/** Renders the migration for a terminal like a drain: a bar, what the VMs do, and those that are blocked. */
 export function renderMigration(migration: PlanMigration, { paint, columns }: ScreenWidth): string[] {
   const { metadata, spec, status: { vms = [], progress = '0%' } = {} } = migration;
   const state = stateOf(migration);

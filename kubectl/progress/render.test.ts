@@ -24,7 +24,7 @@ test.each([
 });
 
 describe('on a terminal', () => {
-  test('a drain has a bar, its buckets, and the VMs that do not get on', () => {
+  test('a drain has a bar, its buckets, and the VMs that are blocked', () => {
     const buckets = [bucket('running', 1), { name: 'blocked' as const, count: 2, vms: [BLOCKED] }];
     const status = aStatus([1, 2, 3, 4], [2, 3, 4], { state: 'Blocked', message: 'why', buckets });
     expect(linesOf(status)).toEqual([
@@ -36,7 +36,7 @@ describe('on a terminal', () => {
     ]);
   });
 
-  test('VMs that wait for a node do not get on either', () => {
+  test('VMs that wait for a node are blocked too', () => {
     const waiting = ['vm0', 'vm1'].map((name) => ({
       namespace: 'tenant',
       name,

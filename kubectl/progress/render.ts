@@ -19,10 +19,10 @@ const STYLE: Readonly<Record<ProgressState, Style>> = {
   Superseded: 'red',
   Failed: 'red',
 };
-/** Buckets of VMs that do not get on by themselves, the worst first. */
+/** Buckets of VMs that are blocked, the worst first. */
 const STUCK: readonly string[] = ['blocked', 'notMigratable', 'notAutomated', 'failed'];
 
-/** Renders a bar, the buckets, and VMs that do not get on, for a terminal. */
+/** Renders a bar, the buckets, and VMs that are blocked, for a terminal. */
 export function renderProgress(
   { metadata, spec, status }: MaintenanceProgress,
   { paint, columns }: ScreenWidth,

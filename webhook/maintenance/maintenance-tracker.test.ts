@@ -390,7 +390,7 @@ test.each([
   expect(tracker.maintenanceOf({ kind: 'Drain', node: 'node1' })?.blockedBy).toEqual(want);
 });
 
-test('VMs that do not get on are counted by kind while their object is open, for the metric', async () => {
+test('VMs that are blocked are counted by kind while their object is open, for the metric', async () => {
   draining();
   view.setMigration(evacuation(refusedAt(-99)));
   await start();

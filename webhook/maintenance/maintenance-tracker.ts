@@ -70,7 +70,7 @@ export class MaintenanceTracker implements MaintenanceSource {
     this.#settling = new Settling(options);
   }
 
-  /** VMs that do not get on, of open drains and upgrades. */
+  /** VMs that are blocked, of open drains and upgrades. */
   blocked(): ReadonlyMap<MaintenanceKind, number> {
     return this.#blocked;
   }

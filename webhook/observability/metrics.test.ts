@@ -37,7 +37,7 @@ test('every metric and every possible series is zero at the start', async () => 
   expect([METRIC.reviews, METRIC.reviewSeconds, METRIC.repairs].map(countOf)).toEqual([15, 12, 3]);
 });
 
-test('VMs that do not get on are those of the moment, by kind', async () => {
+test('VMs that are blocked are those of the moment, by kind', async () => {
   const metrics = newMetrics();
   let blocked = new Map([['Drain' as const, 3]]);
   metrics.maintaining(() => blocked);

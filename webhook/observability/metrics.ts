@@ -119,7 +119,7 @@ export class Metrics {
     this.#underWay = underWay;
   }
 
-  /** Sets `blocked`, which counts the VMs that do not get on, by kind of maintenance. */
+  /** Sets `blocked`, which counts the VMs that are blocked, by kind of maintenance. */
   maintaining(blocked: () => ReadonlyMap<string, number>): void {
     this.#blocked = blocked;
   }

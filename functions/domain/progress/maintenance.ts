@@ -55,7 +55,7 @@ export const maintenanceSchema = z.object({
   /** Drain: VMs that migrate to the node, and that it will wait for; left out: not known yet. */
   arriving: z.optional(whole),
   buckets,
-  /** How many VMs do not get on by themselves, by what blocks them. */
+  /** How many VMs are blocked, by what blocks them. */
   blockedBy: z.partialRecord(z.enum(Object.values(BLOCKED_BY)), whole),
   /** A VM is marked for eviction or has a migration for this, or the node has the drain taint: cordoned alone is no drain. */
   isMarked: z.boolean(),

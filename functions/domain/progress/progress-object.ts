@@ -41,7 +41,7 @@ export interface ProgressStatus {
   total: number;
   done: number;
   left: number;
-  /** VMs that do not get on by themselves. */
+  /** VMs that are blocked. */
   blocked: number;
   /** RFC 3339. */
   startedAt: string;

@@ -180,11 +180,11 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'the VMMRQ gives too little: the message names the key and the amount': {
     with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': '600m', 'requests.memory': '1500Mi' }))] },
-    want: [['NoFit', REASON.notEnough, 'that is requests.cpu=5m more than the VMMRQs give']],
+    want: [['NoFit', REASON.notEnough, 'VMMRQ vmmrq gives requests.cpu=600m: requests.cpu=5m too little']],
   },
   'the VMMRQ gives nothing of a key': {
     with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': '2' }))] },
-    want: [['NoFit', REASON.notEnough, 'more than the VMMRQs give']],
+    want: [['NoFit', REASON.notEnough, 'gives requests.memory=0: requests.memory=748Mi too little']],
   },
   'the VMMRQ gives an unreadable amount': {
     with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': 'much', 'requests.memory': '-1' }))] },
@@ -196,7 +196,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'an allowance of one byte less is not': {
     with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': '605m', 'requests.memory': '783683263' }))] },
-    want: [['NoFit', REASON.notEnough, 'requests.memory=1 more']],
+    want: [['NoFit', REASON.notEnough, 'requests.memory=1 too little']],
   },
   'several VMMRQs add up (F10)': {
     with: {
@@ -234,7 +234,7 @@ const CASES: Readonly<Record<string, Case>> = {
       quotas: [aQuota(hard({ 'requests.cpu': '500m' }), used({ 'requests.cpu': '1005m' }))],
       vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1509m' }))],
     },
-    want: [['NoFit', REASON.notEnough, 'that is requests.cpu=1m more']],
+    want: [['NoFit', REASON.notEnough, 'requests.cpu=1m too little']],
   },
   'several quotas: both are raised': {
     with: {
@@ -253,7 +253,7 @@ const CASES: Readonly<Record<string, Case>> = {
       ],
       vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1009m', 'requests.memory': '2Gi' }))],
     },
-    want: [['NoFit', REASON.notEnough, 'that is requests.cpu=1m more']],
+    want: [['NoFit', REASON.notEnough, 'requests.cpu=1m too little']],
   },
   'several quotas: in any order': {
     with: {
@@ -263,7 +263,7 @@ const CASES: Readonly<Record<string, Case>> = {
       ],
       vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1', 'requests.memory': '2Gi' }))],
     },
-    want: [['NoFit', REASON.notEnough, 'that is requests.cpu=10m more']],
+    want: [['NoFit', REASON.notEnough, 'requests.cpu=10m too little']],
   },
 
   // As KubeVirt sees it, by labels, whatever its owner is. A lock would count it as admitted, and record no failure.
@@ -398,7 +398,7 @@ const CASES: Readonly<Record<string, Case>> = {
       events: [aFailure(exceeded('quota', 'requests.cpu=1200m'))],
       vmmrqs: [aVmmrq(giving({ 'requests.cpu': '799m', 'requests.memory': '1Gi' }))],
     },
-    want: [['NoFit', REASON.notEnough, 'requests.cpu=1m more']],
+    want: [['NoFit', REASON.notEnough, 'requests.cpu=1m too little']],
   },
   'a quota that is not of the namespace refuses it (F27)': {
     with: { events: [aFailure(exceeded('of-the-cluster', 'pods=1'))] },

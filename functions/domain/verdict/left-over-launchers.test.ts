@@ -74,7 +74,7 @@ describe('the headroom of a second launcher of another VM', () => {
     const verdict = verdictOf(pods, migrations);
     expect(verdict).toMatchObject({ verdict: 'NoFit', reason: REASON.notEnough });
     expect(verdict?.message).toContain(
-      'that is requests.cpu=505m, requests.memory=748Mi more than the VMMRQs give; ' +
+      'requests.cpu=505m, requests.memory=748Mi too little; ' +
         'VM vm1 has 2 launchers and no migration (virt-launcher-vm1-source, second)',
     );
   });

@@ -119,7 +119,7 @@ describe('an evacuation of a node that is not drained any more, for which too li
     [
       'one that gives too little',
       { vmmrqs: SMALL },
-      /^ResourceQuota quota lacks .* more than the VMMRQs give/,
+      /^ResourceQuota quota lacks .* too little/,
     ],
   ])('%s: its message says so too', (_, different, begins) => {
     for (const [state, canceled] of [
@@ -184,5 +184,5 @@ test('what a VMMRQ for another purpose gives does not count', () => {
   ];
   const [first] = assessed({ vmmrqs }).verdicts;
   expect(first).toMatchObject({ verdict: 'NoFit', reason: REASON.notEnough });
-  expect(first?.message).toMatch(/that is requests\.cpu=5m more than the VMMRQs give/);
+  expect(first?.message).toMatch(/requests\.cpu=5m too little/);
 });

@@ -23,6 +23,7 @@ import type { NamespaceSnapshot } from '../snapshot.ts';
 import { afterOtherLocks, beyondTotals, type Wanted } from './total-verdict.ts';
 import type { Allocation, Lack, RaiseCandidate } from './allocation.ts';
 import { raiseRefusals } from './raise-refusal.ts';
+import { vmmrqName } from '../vmmrq-name.ts';
 import { verdictResult, type VerdictResult } from './verdict.ts';
 
 /** What these pods together lack of the quotas that count them, after the reserved amounts. */
@@ -247,13 +248,29 @@ function notEnough(
   { headroomReturns, snapshot, leftOver }: Allocation,
 ): VerdictResult {
   const alone = lacked(pods, snapshot, new Map());
-  const beyond = describeShortfalls(beyondGiven(alone, givers, snapshot));
-  const isNoFit = !headroomReturns && beyond !== '';
+  const beyond = beyondGiven(alone, givers, snapshot);
+  const isNoFit = !headroomReturns && beyond.length > 0;
   const both = pods.length > 1 ? ' for it and the pod that attaches its hotplugged volumes' : '';
   const lacks = `${describeBlocking(isNoFit ? alone : blocking, 'lacks')}${both}`;
   if (!isNoFit) return afterOthers(lacks);
-  const message = `${lacks}; that is ${beyond} more than the VMMRQs give${describeLeftOver(leftOver)}`;
+  const message = `${lacks}; ${describeGiven(alone, beyond, givers)}${describeLeftOver(leftOver)}`;
   return verdictResult('NoFit', REASON.notEnough, message);
+}
+
+/** "VMMRQ migrations gives requests.memory=256Mi: requests.memory=391Mi too little", for the keys of which it is too little. */
+function describeGiven(
+  alone: readonly Blocking[],
+  beyond: readonly Shortfall[],
+  givers: readonly Vmmrq[],
+): string {
+  const lacking = alone.flatMap(({ shortfalls }) => shortfalls);
+  const given = beyond.map(({ key, missing }): Shortfall => {
+    const most = lacking.filter((each) => each.key === key).map((each) => each.missing);
+    return { key, missing: most.reduce((one, other) => (one > other ? one : other), missing) - missing };
+  });
+  const names = givers.map(vmmrqName).join(', ');
+  const give = givers.length === 1 ? `VMMRQ ${names} gives` : `VMMRQs ${names} give`;
+  return `${give} ${describeShortfalls(given)}: ${describeShortfalls(beyond)} too little`;
 }
 
 /** VMs that are named: the message has a limit. */

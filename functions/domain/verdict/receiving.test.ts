@@ -43,7 +43,7 @@ const CASES: Record<string, Case> = {
   },
   'and the one that allows it gives too little': {
     with: { vmmrqs: [aVmmrq(), aVmmrq(named('more'), giving({ 'requests.cpu': '600m' }), allowing)] },
-    want: ['NoFit', REASON.notEnough, 'requests.cpu=5m more'],
+    want: ['NoFit', REASON.notEnough, 'requests.cpu=5m too little'],
   },
   'the VMMRQ allows it: sized by the API server’s refusal': {
     with: { vmmrqs: ALLOWED },
@@ -108,7 +108,7 @@ const CASES: Record<string, Case> = {
         aQuota(named('others'), scoped({ scopes: ['BestEffort'] }), hard({ pods: '0' })),
       ],
     },
-    want: ['NoFit', REASON.notEnough, 'pods lacks pods=2; that'],
+    want: ['NoFit', REASON.notEnough, 'pods lacks pods=2; VMMRQ vmmrq gives pods=0: pods=2 too little'],
   },
   'refused for something else': {
     with: {

@@ -174,8 +174,8 @@ describe('statusReport', () => {
 
   test('a condition that reports a failure or a wait ends with what to do', () => {
     const notEnough = reportOf({ vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1m' }))] });
-    expect(messageOf(notEnough, CONDITION.notEnough)).toMatch(/^mig0: .*\. Give more in /s);
-    expect(messageOf(notEnough, CONDITION.blocking)).toMatch(/^mig0: .*\. Give more in /s);
+    expect(messageOf(notEnough, CONDITION.notEnough)).toMatch(/^mig0: .*\. Ask the VMMRQ's admin /s);
+    expect(messageOf(notEnough, CONDITION.blocking)).toMatch(/^mig0: .*\. Ask the VMMRQ's admin /s);
     expect(messageOf(reportOf({ namespace: failed }), CONDITION.raisedButNotAdmitted)).toMatch(
       /\. Fix what /,
     );
@@ -188,7 +188,7 @@ describe('statusReport', () => {
       vmmrqs: [aVmmrq(giving({ 'requests.cpu': '600m', 'requests.memory': '1Gi' }))],
     });
     expect(messageOf(status, CONDITION.notEnough)).toContain('mig0: ');
-    expect(messageOf(status, CONDITION.notEnough)).toContain('requests.cpu=5m more');
+    expect(messageOf(status, CONDITION.notEnough)).toContain('requests.cpu=5m too little');
   });
 
   test('why the pod of the last raise was refused, where an Event shows it', () => {

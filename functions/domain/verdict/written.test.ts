@@ -46,7 +46,7 @@ test.each<
   ['it is shown', { report: REPORT, events: [eventOf(REPORT)], want: false }],
   [
     'another text',
-    { report: REPORT, events: [eventOf({ ...REPORT, message: 'NoFit: quota lacks pods=2' })], want: true },
+    { report: REPORT, events: [eventOf({ ...REPORT, message: 'quota lacks pods=2' })], want: true },
   ],
   [
     'another text, of one that waits for others',

@@ -11,15 +11,16 @@ export function ofQuota({ before, after }: Versions<ResourceQuota>): EventDetail
   const { name } = after.metadata;
   const replaced = replacedBy(before);
   const changes = changesOf(before, after);
+  const named = changes === '' ? name : `${name}: ${changes}`;
   if (was.kind === 'none' && is.kind === 'none') return [];
   if (was.kind === 'none') {
-    return [{ what: 'raised', text: `raises ${name}: ${changes}`, replaced, by: 'raise' }];
+    return [{ what: 'raised', text: `raises ${named}`, replaced, by: 'raise' }];
   }
   if (is.kind === 'none') {
-    return [{ what: 'lowered', text: `restores ${name}: ${changes}`, replaced, by: 'lower' }];
+    return [{ what: 'lowered', text: `restores ${named}`, replaced, by: 'lower' }];
   }
   if (is.kind === 'held' && isUndone(after, is.grant) && !isUndone(before, is.grant)) {
-    return [{ what: 'undone', text: `recounts ${name}: ${changes}`, replaced, by: 'quota controller' }];
+    return [{ what: 'undone', text: `recounts ${named}`, replaced, by: 'quota controller' }];
   }
   return [];
 }

@@ -6,7 +6,7 @@ export const anEventReport = (different: Partial<EventReport> = {}): EventReport
   on: { ...KIND.migration, namespace: 'tenant', name: 'mig0', uid: 'uid-of-mig0' },
   type: 'Warning',
   reason: EVENT_REASON.quotaNotEnough,
-  message: 'NoFit: quota lacks pods=1',
+  message: 'quota lacks pods=1',
   because: REASON.notEnough,
   key: '',
   ...different,
