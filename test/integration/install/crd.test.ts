@@ -351,8 +351,11 @@ describe('kubectl', () => {
     );
     expect(await table('shown')).toEqual({
       Name: 'shown',
-      Given: '{"pods":1,"requests.memory":"5Gi"}',
-      Waiting: '{"migration-1":["compute","memory"]}',
+      CPU: null,
+      Memory: '5Gi',
+      Percentage: null,
+      'Limits CPU': null,
+      'Limits Memory': null,
       State: 'NotEnough',
       Ready: 'True',
       Age: expect.stringMatching(/^\d+s$/),
@@ -363,7 +366,7 @@ describe('kubectl', () => {
     const spec = { namespaceSelector: {}, ...amounts };
     const { object } = await admin.create(CLUSTER_VMMRQS, { metadata: { name: 'shown' }, spec });
     const fresh = await table('shown', CLUSTER_PATH);
-    expect(fresh).toMatchObject({ Given: '{"pods":1,"requests.memory":"5Gi"}', To: null });
+    expect(fresh).toMatchObject({ CPU: null, Memory: '5Gi', To: null });
     const one: Given = {
       at: new Date().toISOString(),
       namespace: 'tenant-b',
@@ -385,8 +388,8 @@ describe('kubectl', () => {
   });
 
   test('get works for a new VMMRQ, before any function has seen it', async () => {
-    await create({ additionalMigrationResources: { pods: 1 } }, { name: 'new' });
-    expect(await table('new')).toMatchObject({ Given: '{"pods":1}', Waiting: null, State: null });
+    await create({ additionalMigrationResources: { cpu: '500m', 'limits.cpu': 1 } }, { name: 'new' });
+    expect(await table('new')).toMatchObject({ CPU: '500m', Memory: null, 'Limits CPU': '1', State: null });
   });
 
   test('knows the short names, and lists VMMRQs in "all"', async () => {
