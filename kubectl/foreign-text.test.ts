@@ -103,33 +103,38 @@ const apiError = (text: string): ApiError =>
 const OUTPUTS: Readonly<Record<string, Print>> = {
   'explain: a refusal': (terminal, text) =>
     terminal.print(
-      renderExplanation(explained({ events: [aFailure(forbidden(`x ${text}`))] }), terminal.paint),
+      renderExplanation(explained({ events: [aFailure(forbidden(`x ${text}`))] }), terminal.sheet(false), {
+        isWide: false,
+      }),
     ),
   'explain: a quota of the cluster': (terminal, text) =>
     terminal.print(
       renderExplanation(
         explained({ events: [aFailure(exceeded(`q${text}`, 'pods=1'))], limitRanges: [] }),
-        terminal.paint,
+        terminal.sheet(false),
+        { isWide: false },
       ),
     ),
   'explain: every text': (terminal, text) =>
-    terminal.print(renderExplanation(withTexts(explained({}), text, OURS), terminal.paint)),
+    terminal.print(
+      renderExplanation(withTexts(explained({}), text, OURS), terminal.sheet(true), { isWide: true }),
+    ),
   'explain -o json': (terminal, text) =>
     terminal.print(structured('json', withTexts(plainExplanation(explained({})), text))),
   'explain -o yaml': (terminal, text) =>
     terminal.print(structured('yaml', withTexts(plainExplanation(explained({})), text))),
   'status -o wide': (terminal, text) =>
     terminal.print(
-      renderStatus(withTexts(STATUS, text, OURS), { paint: terminal.paint, isWide: true, now: NOW }),
+      renderStatus(withTexts(STATUS, text, OURS), { sheet: terminal.sheet(true), isWide: true, now: NOW }),
     ),
   'status -o yaml': (terminal, text) => terminal.print(structured('yaml', withTexts(STATUS, text))),
   'preflight node': (terminal, text) =>
-    terminal.print(table(preflighted(text), { wide: false, paint: terminal.paint })),
+    terminal.print(table(preflighted(text), { wide: false, sheet: terminal.sheet(false) })),
   'preflight node -o wide': (terminal, text) =>
-    terminal.print(table(preflighted(text), { wide: true, paint: terminal.paint })),
+    terminal.print(table(preflighted(text), { wide: true, sheet: terminal.sheet(true) })),
   'preflight node -o json': (terminal, text) =>
     terminal.print(structured('json', structure(preflighted(text)))),
-  'preflight plan': (terminal, text) => terminal.print(planTable(planWith(text), terminal.paint)),
+  'preflight plan': (terminal, text) => terminal.print(planTable(planWith(text), terminal.sheet(true))),
   'preflight plan -o yaml': (terminal, text) => terminal.print(structured('yaml', planWith(text))),
   'progress on a terminal': (terminal, text) =>
     terminal.redraw(

@@ -36,6 +36,14 @@ export function newProgram(run: (subcommand: Subcommand, declared: Command) => P
     .option('--kubeconfig <file>', 'path to the kubeconfig')
     .option('--context <name>', 'context of the kubeconfig')
     .option('-n, --namespace <namespace>', 'namespace; by default that of the context')
+    .option('--cluster <name>', 'cluster of the kubeconfig')
+    .option('--user <name>', 'user of the kubeconfig')
+    .option('-s, --server <url>', 'URL of the API server')
+    .option('--token <token>', 'bearer token for the API server')
+    .option('--as <user>', 'user to impersonate')
+    .option('--as-group <group>', 'group to impersonate; may be repeated', withGroup)
+    .option('--request-timeout <time>', 'how long the API server may be silent, such as 30s; 0 for ever')
+    .option('--insecure-skip-tls-verify', 'do not check the certificate of the API server')
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', HELP)
     .exitOverride();
@@ -45,6 +53,9 @@ export function newProgram(run: (subcommand: Subcommand, declared: Command) => P
   }
   return program;
 }
+
+/** commander has no groups before the first one. */
+const withGroup = (group: string, before: string[] | undefined): string[] => [...(before ?? []), group];
 
 /** The first argument by which kubectl_complete-vmmrq calls the plugin. */
 const COMPLETE = '__complete';

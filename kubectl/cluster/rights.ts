@@ -1,3 +1,4 @@
+import { CLUSTER_PREFIX } from '../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import type { ApiServer, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { PluginError } from './plugin-error.ts';
@@ -25,12 +26,26 @@ export interface Right {
   readonly name?: string;
 }
 
-/** Rejects with a PluginError that lists every right that the user lacks; one review for each, at once. */
-export async function requireRights(cluster: ApiServer, rights: readonly Right[]): Promise<void> {
+/** The ClusterRole of what the plugin reads (config/rbac). */
+const VIEWER = `${CLUSTER_PREFIX}plugin-view`;
+
+/**
+ * Rejects with a PluginError that lists every right that the user lacks, and how to get them; one review for each, at once. `role`: the
+ * ClusterRole that has them.
+ */
+export async function requireRights(
+  cluster: ApiServer,
+  rights: readonly Right[],
+  role: string = VIEWER,
+): Promise<void> {
   const isAllowed = await Promise.all(rights.map((right) => hasRight(cluster, right)));
   const missing = rights.filter((_, index) => isAllowed[index] !== true);
   if (missing.length === 0) return;
-  throw new PluginError(['you lack these rights:', ...missing.map(describe)].join('\n  '));
+  const bind = `kubectl create clusterrolebinding ${role} --clusterrole=${role} --user=USER`;
+  throw new PluginError(
+    ['you lack these rights:', ...missing.map(describe)].join('\n  ') +
+      `\na cluster-admin gives them by the ClusterRole ${role}:\n  ${bind}`,
+  );
 }
 
 /** Whether the user has the right, by a SelfSubjectAccessReview. */

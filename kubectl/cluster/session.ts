@@ -1,18 +1,32 @@
 import { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+import type { Cluster, User } from '@kubernetes/client-node/dist/config_types.js';
 import { connectBy } from '../../functions/kubernetes/client.ts';
 import type { ApiServer } from '../../functions/kubernetes/cluster.ts';
+import { PluginError } from './plugin-error.ts';
 
 /** User agent, and field manager of every write of the plugin. */
 const AGENT = 'kubectl-vmmrq';
 /** A busy API server may take long for the lists of a large cluster, and a person can stop the wait. */
 const SILENCE_MS = 60_000;
 
-/** kubectl's own flags. */
+/** kubectl's own flags, as it reads them. */
 export interface ConnectionFlags {
   /** The file; by default the files of KUBECONFIG, else ~/.kube/config, else the cluster around the pod. */
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly namespace?: string;
+  /** Names of a cluster and a user of the kubeconfig, in place of those of the context. */
+  readonly cluster?: string;
+  readonly user?: string;
+  /** URL of the API server. */
+  readonly server?: string;
+  readonly token?: string;
+  /** The user and groups to impersonate. */
+  readonly as?: string;
+  readonly asGroup?: readonly string[];
+  readonly insecureSkipTlsVerify?: boolean;
+  /** How long the API server may be silent: "30", "30s", "2m"; "0" for ever. */
+  readonly requestTimeout?: string;
 }
 
 export interface Session {
@@ -37,30 +51,92 @@ function load({ kubeconfig }: Pick<ConnectionFlags, 'kubeconfig'>): KubeConfig {
 }
 
 /**
- * Connects to the API server by kubectl's flags; the API server may be silent for so many milliseconds. Throws where the kubeconfig
+ * Connects to the API server by kubectl's flags; `silenceMs`: how long it may be silent without the flag. Throws where the kubeconfig
  * names none. Sends nothing yet.
  */
-export function connect(
-  { context, namespace, ...flags }: ConnectionFlags,
-  silenceMs: number = SILENCE_MS,
-): Session {
-  const loaded = (): KubeConfig => {
-    const config = load(flags);
-    if (context !== undefined) config.setCurrentContext(context);
-    return config;
+export function connect(flags: ConnectionFlags, silenceMs: number = SILENCE_MS): Session {
+  const { config, namespace } = chosen(flags);
+  const options = {
+    silenceMs: flags.requestTimeout === undefined ? silenceMs : millisecondsOf(flags.requestTimeout),
+    headers: flags.asGroup === undefined ? {} : { 'Impersonate-Group': [...flags.asGroup] },
   };
-  const config = loaded();
-  const { namespace: ofContext = 'default' } = config.getContextObject(config.getCurrentContext()) ?? {};
   return {
-    cluster: connectBy(config, AGENT, { silenceMs }),
-    as: (user) => connectBy(impersonating(loaded(), user), AGENT, { silenceMs }),
-    namespace: namespace ?? ofContext,
+    cluster: connectBy(config, AGENT, options),
+    as: (user) => connect({ ...flags, as: user }, silenceMs).cluster,
+    namespace: flags.namespace ?? namespace ?? 'default',
   };
 }
 
-/** The same credentials, with which the API server acts as this user. */
-function impersonating(config: KubeConfig, impersonateUser: string): KubeConfig {
-  const current = config.getCurrentUser();
-  config.users = config.users.map((user) => (user === current ? { ...user, impersonateUser } : user));
-  return config;
+interface Chosen {
+  /** A kubeconfig with one context; with none where no API server is named. */
+  readonly config: KubeConfig;
+  readonly namespace: string | undefined;
+}
+
+/** Chooses the context, cluster and user of the kubeconfig by the flags, and changes them as these say. */
+function chosen(flags: ConnectionFlags): Chosen {
+  const all = load(flags);
+  const current = all.getCurrentContext();
+  const context = found('context', flags.context, current, (name) => all.getContextObject(name));
+  const cluster = clusterBy(
+    found('cluster', flags.cluster, context?.cluster, (name) => all.getCluster(name)),
+    flags,
+  );
+  const user = userBy(
+    found('user', flags.user, context?.user, (name) => all.getUser(name)),
+    flags,
+  );
+  const config = new KubeConfig();
+  const name = context?.name ?? 'flags';
+  if (cluster !== undefined)
+    config.loadFromOptions({
+      clusters: [{ ...cluster, name }],
+      users: [{ ...user, name }],
+      contexts: [{ name, cluster: name, user: name }],
+      currentContext: name,
+    });
+  return { config, namespace: context?.namespace };
+}
+
+/** What the kubeconfig has by the name of the flag, else by the usual name. Throws where it has nothing by the flag's. */
+function found<T>(
+  what: string,
+  flag: string | undefined,
+  usual: string | undefined,
+  by: (name: string) => T | null,
+): T | undefined {
+  const there = by(flag ?? usual ?? '') ?? undefined;
+  if (flag !== undefined && there === undefined) throw new Error(`it has no ${what} ${flag}`);
+  return there;
+}
+
+const UNTRUSTED = { skipTLSVerify: true, caData: undefined, caFile: undefined };
+
+/** undefined: no API server is named. */
+function clusterBy(
+  cluster: Cluster | undefined,
+  { server, insecureSkipTlsVerify }: ConnectionFlags,
+): object | undefined {
+  if (cluster === undefined && server === undefined) return undefined;
+  const trusted = { skipTLSVerify: false, ...cluster, ...(server === undefined ? {} : { server }) };
+  return insecureSkipTlsVerify === true ? { ...trusted, ...UNTRUSTED } : trusted;
+}
+
+const userBy = (user: User | undefined, { token, as }: ConnectionFlags): object => ({
+  ...user,
+  ...(token === undefined ? {} : { token }),
+  ...(as === undefined ? {} : { impersonateUser: as }),
+});
+
+const UNIT_MS: Readonly<Record<string, number>> = { '': 1_000, s: 1_000, m: 60_000, h: 3_600_000 };
+/** The longest time that a timer can wait. */
+const FOR_EVER_MS = 2 ** 31 - 1;
+
+/** Milliseconds of kubectl's --request-timeout. Throws a PluginError. */
+function millisecondsOf(text: string): number {
+  const [, count = '', unit = ''] = /^(\d{1,6})([smh]?)$/.exec(text) ?? [];
+  if (count === '')
+    throw new PluginError(`--request-timeout ${text}: must be a whole number with s, m or h, such as 30s`);
+  const ms = Number(count) * (UNIT_MS[unit] ?? 1_000);
+  return ms === 0 ? FOR_EVER_MS : Math.min(ms, FOR_EVER_MS);
 }

@@ -26,7 +26,7 @@ import { plainExplanation, renderExplanation } from './render.ts';
 
 const HELP = `
 Reads the namespace as the functions do, and gives their verdict: what each quota has, what the
-migration's target pod needs, what is missing, and which VMMRQs give it.
+migration's target pod needs, what is missing, and which VMMRQs give it; with -o wide exactly.
 
 Exit codes: 0 no quota is in its way, or it gets through by a raise; 1 it waits; 2 no answer.`;
 
@@ -39,8 +39,8 @@ export const explainSubcommand: Subcommand = {
   declare: () =>
     new Command('explain')
       .description('say why a migration waits for a quota, and what would free it')
-      .argument('<migration>', 'name of a VirtualMachineInstanceMigration')
-      .addOption(outputFlag('json', 'yaml'))
+      .argument('<migration>', 'name of a VirtualMachineInstanceMigration, or vmim/NAME')
+      .addOption(outputFlag('json', 'yaml', 'wide'))
       .addHelpText('after', HELP + EXAMPLES),
   completers: {
     migration: async ({ session: { cluster, namespace } }) =>
@@ -49,9 +49,19 @@ export const explainSubcommand: Subcommand = {
   run,
 };
 
+/** kubectl also takes `vmim/NAME`, and the kind's other names. Throws a PluginError for another kind. */
+function nameOf(argument: string): string {
+  const [kind = '', name, ...more] = argument.split('/');
+  if (name === undefined) return argument;
+  if (more.length === 0 && KINDS.test(kind)) return name;
+  throw new PluginError(`explain takes a migration, not ${argument}: vmim/NAME`);
+}
+
+const KINDS = /^(vmims?|virtualmachineinstancemigrations?)(\.kubevirt\.io)?$/i;
+
 async function run({ session, terminal, args, flags }: Invocation): Promise<ExitCode> {
   const { cluster, namespace } = session;
-  const [name = ''] = args;
+  const name = nameOf(args[0] ?? '');
   await requireRights(cluster, [
     { verb: 'get', type: MIGRATIONS, namespace },
     ...STATE_RIGHTS,
@@ -66,10 +76,11 @@ async function run({ session, terminal, args, flags }: Invocation): Promise<Exit
   const undrained = await readUndrained(cluster, migration, snapshot.view?.kubevirt.drainTaint);
   const whole = { ...snapshot, ...(await readClaims(cluster, migration, snapshot)), undrained };
   const explanation = explain(migration, whole, state.rules);
-  const { output } = flags as { readonly output?: Exclude<Output, 'wide'> };
+  const { output } = flags as { readonly output?: Output };
+  const isWide = output === 'wide';
   terminal.print(
-    output === undefined
-      ? renderExplanation(explanation, terminal.paint)
+    output === undefined || isWide
+      ? renderExplanation(explanation, terminal.sheet(isWide), { isWide })
       : structured(output, plainExplanation(explanation)),
   );
   return THROUGH.includes(explanation.verdict) ? EXIT.ok : EXIT.found;

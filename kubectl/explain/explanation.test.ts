@@ -28,8 +28,8 @@ const explained = (different: Partial<NamespaceSnapshot> = {}, migration = aMigr
   explain(migration, aSnapshot(different), RULES);
 /** The figures as with -o json. */
 const keysOf = (explanation: Explanation): object => (plainExplanation(explanation) as { keys: object }).keys;
-const textOf = (explanation: Explanation): string =>
-  renderExplanation(explanation, (_, text) => text).join('\n');
+const textOf = (explanation: Explanation, isWide = false): string =>
+  renderExplanation(explanation, { paint: (_, text) => text }, { isWide }).join('\n');
 
 /** Two VMs with migrations; the quota has headroom for half of one. */
 const two = (different: Partial<NamespaceSnapshot> = {}): Partial<NamespaceSnapshot> => ({
@@ -146,11 +146,21 @@ describe('the text', () => {
   test('has the verdict, what to do, and the table', () => {
     expect(textOf(explained({ vmmrqs: [aVmmrq(giving({ 'requests.cpu': '600m' }))] })).split('\n')).toEqual([
       'Migration:  tenant/mig0 (VMI vm0, Pending)',
-      'Verdict:    NoFit (NotEnough)',
+      'Verdict:    NotEnough',
       expect.stringMatching(/^ {12}ResourceQuota quota lacks requests.cpu=605m/),
       `To free it: ${ADVICE.NotEnough}`,
       'VMMRQs:     vmmrq (gives)',
       '',
+      'QUOTA   KEY               HARD     USED     NEEDED   MISSING   GIVEN',
+      'quota   pods              10       1        1        0         0',
+      'quota   requests.cpu      1405m    1005m    1005m    605m      600m',
+      'quota   requests.memory   1.91Gi   1.32Gi   1.32Gi   748Mi     0',
+    ]);
+  });
+
+  test('has exact amounts, and who gives what, where everything is asked for', () => {
+    const of = explained({ vmmrqs: [aVmmrq(giving({ 'requests.cpu': '600m' }))] });
+    expect(textOf(of, true).split('\n').slice(-4)).toEqual([
       'QUOTA   KEY               HARD         USED         EARLIER   NEEDED       MISSING     GIVEN   BY',
       'quota   pods              10           1            0         1            0           0',
       'quota   requests.cpu      1405m        1005m        0         1005m        605m        600m    vmmrq',
@@ -165,7 +175,7 @@ describe('the text', () => {
     const migration = aMigration(inPhase(phase));
     expect(textOf(explained({ migrations: [migration] }, migration)).split('\n')).toEqual([
       `Migration:  tenant/mig0 (VMI vm0, ${phase})`,
-      'Verdict:    NotBlocked (NothingBlocked)',
+      'Verdict:    NothingBlocked',
       `            ${message}`,
     ]);
   });

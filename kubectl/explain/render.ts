@@ -1,23 +1,24 @@
 import { shown } from '../../functions/domain/foreign-text.ts';
-import { formatAmount } from '../../functions/domain/quantity.ts';
+import { describeQuantity, formatAmount } from '../../functions/domain/quantity.ts';
 import { VERDICT_STYLE } from '../terminal/verdict-style.ts';
-import { renderTable, type Cell, type Paint } from '../terminal/table.ts';
+import { renderTable, type Cell, type Sheet, type Style } from '../terminal/table.ts';
 import type { KeyArithmetic } from './arithmetic.ts';
 import type { Explanation } from './explanation.ts';
 
 /** Renders the verdict, the advice, and the arithmetic for people: the lines. */
-export function renderExplanation(explanation: Explanation, paint: Paint): string[] {
+export function renderExplanation(explanation: Explanation, sheet: Sheet, { isWide }: Wideness): string[] {
+  const { paint } = sheet;
   const { namespace, migration, vmi, phase, purpose, verdict, reason, message, advice, keys } = explanation;
   const of = [`VMI ${shown(vmi)}`, shown(phase), ...(purpose === undefined ? [] : [`for ${purpose}`])].join(
     ', ',
   );
   return [
     `Migration:  ${namespace}/${migration} (${of})`,
-    `Verdict:    ${paint(VERDICT_STYLE[verdict], verdict)} (${reason})`,
+    `Verdict:    ${paint(VERDICT_STYLE[verdict], reason)}`,
     `            ${message}`,
     ...(advice === '' ? [] : [`To free it: ${advice}`]),
     ...giversOf(explanation),
-    ...(keys.length === 0 ? [] : ['', ...renderKeys(keys, paint)]),
+    ...(keys.length === 0 ? [] : ['', ...renderKeys(keys, sheet, { isWide })]),
   ];
 }
 
@@ -28,25 +29,46 @@ function giversOf({ vmmrqs, keys }: Explanation): string[] {
   return [`VMMRQs:     ${texts.join(', ')}`];
 }
 
-const HEADERS = ['QUOTA', 'KEY', 'HARD', 'USED', 'EARLIER', 'NEEDED', 'MISSING', 'GIVEN', 'BY'] as const;
-
-const renderKeys = (keys: readonly KeyArithmetic[], paint: Paint): string[] =>
-  renderTable(HEADERS, keys.map(rowOf), paint);
-
-function rowOf({ key, missing, given, givenBy, ...amounts }: KeyArithmetic): Cell[] {
-  const text = (amount: bigint): string => formatAmount(key, amount);
-  const style = missing > given ? 'red' : missing > 0n ? 'yellow' : 'green';
-  return [
-    amounts.quota,
-    key,
-    ...[amounts.hard, amounts.used, amounts.earlier, amounts.needed].map(text),
-    { text: text(missing), style },
-    text(given),
-    givenBy
-      .map(({ vmmrq, amount }) => (givenBy.length === 1 ? vmmrq : `${vmmrq} ${text(amount)}`))
-      .join(', '),
-  ];
+/** Whether everything is shown, with exact amounts. */
+interface Wideness {
+  readonly isWide: boolean;
 }
+
+/** The amounts of a key that are always shown. */
+const AMOUNTS = ['hard', 'used', 'needed', 'missing', 'given'] as const;
+
+/** A row for each key. What is the same in each row is left out. */
+function renderKeys(keys: readonly KeyArithmetic[], sheet: Sheet, { isWide }: Wideness): string[] {
+  const hasEarlier = isWide || keys.some(({ earlier }) => earlier > 0n);
+  const hasGivers = isWide || keys.some(({ givenBy }) => givenBy.length > 1);
+  const amounts = AMOUNTS.flatMap((name) =>
+    name === 'needed' && hasEarlier ? (['earlier', name] as const) : [name],
+  );
+  const headers = [
+    'QUOTA',
+    'KEY',
+    ...amounts.map((name) => name.toUpperCase()),
+    ...(hasGivers ? ['BY'] : []),
+  ];
+  const describe = isWide ? formatAmount : describeQuantity;
+  const rows = keys.map((each): Cell[] => {
+    const text = (amount: bigint): string => describe(each.key, amount);
+    const by = each.givenBy.map(({ vmmrq, amount }) =>
+      each.givenBy.length === 1 ? vmmrq : `${vmmrq} ${text(amount)}`,
+    );
+    return [
+      ...[each.quota, each.key],
+      ...amounts.map((name) =>
+        name === 'missing' ? { text: text(each.missing), style: styleOf(each) } : text(each[name]),
+      ),
+      ...(hasGivers ? [by.join(', ')] : []),
+    ];
+  });
+  return renderTable(headers, rows, sheet);
+}
+
+const styleOf = ({ missing, given }: KeyArithmetic): Style =>
+  missing > given ? 'red' : missing > 0n ? 'yellow' : 'green';
 
 /** The explanation for -o, with amounts as quantities. */
 export const plainExplanation = ({ keys, ...explanation }: Explanation): object => ({

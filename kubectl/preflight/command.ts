@@ -98,7 +98,7 @@ async function run(invocation: Invocation): Promise<ExitCode> {
   if (suggest === true)
     return exitCodeOf(await printSuggestion(report, facts, { session, terminal, output }));
   if (output === 'json' || output === 'yaml') terminal.print(structured(output, structure(report)));
-  else terminal.print(table(report, { wide: output === 'wide', paint: terminal.paint }));
+  else terminal.print(table(report, { wide: output === 'wide', sheet: terminal.sheet(output === 'wide') }));
   return exitCodeOf(report);
 }
 
@@ -120,7 +120,7 @@ async function runPlan({
   if (found === undefined) throw new PluginError(`there is no plan ${name} in namespace ${namespace}`);
   const report = planReport(found.object);
   if (output === 'json' || output === 'yaml') terminal.print(structured(output, report));
-  else terminal.print(planTable(report, terminal.paint));
+  else terminal.print(planTable(report, terminal.sheet(output === 'wide')));
   return { Ready: EXIT.ok, Held: EXIT.found, NotReady: EXIT.found, CannotTell: EXIT.unknown }[report.answer];
 }
 

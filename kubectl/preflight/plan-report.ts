@@ -3,7 +3,7 @@ import { has } from '../../functions/domain/live/conditions.ts';
 import type { LiveCondition, Plan } from '../../functions/domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../../functions/domain/live/names.ts';
 import { BLOCKS_VMS } from '../../functions/live/run/state.ts';
-import { renderTable, type Cell, type Paint } from '../terminal/table.ts';
+import { renderTable, type Cell, type Sheet } from '../terminal/table.ts';
 
 /** Ready: a Migration of the plan would start. Held: it would start, but some VMs would not move. */
 export type PlanAnswer = 'Ready' | 'Held' | 'NotReady' | 'CannotTell';
@@ -95,7 +95,7 @@ function findingOf({
 }
 
 /** Renders a row for each finding, then the result, for people; pure. */
-export function planTable(report: PlanReport, paint: Paint): string[] {
+export function planTable(report: PlanReport, sheet: Sheet): string[] {
   const { findings, namespace, name, message } = report;
   const rows = findings.map(({ weight, condition, about, ...texts }): Cell[] => [
     { text: weight, style: weight === 'stops' ? 'red' : 'yellow' },
@@ -104,6 +104,6 @@ export function planTable(report: PlanReport, paint: Paint): string[] {
     [texts.message, texts.suggestion].filter((text) => text !== '').join(' '),
   ]);
   const table =
-    rows.length === 0 ? [] : [...renderTable(['WEIGHT', 'CONDITION', 'ABOUT', 'WHY'], rows, paint), ''];
+    rows.length === 0 ? [] : [...renderTable(['WEIGHT', 'CONDITION', 'ABOUT', 'WHY'], rows, sheet), ''];
   return [...table, `plan ${namespace}/${name}: ${message}`];
 }

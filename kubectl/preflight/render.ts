@@ -1,7 +1,7 @@
 import { describeShortfalls, shortfallTexts } from '../../functions/domain/quota/charged.ts';
 import { describeQuantity, formatAmount } from '../../functions/domain/quantity.ts';
 import { UPGRADE_OVERHEAD } from '../../functions/domain/sizing/growth.ts';
-import { renderTable, type Cell, type Paint, type Style } from '../terminal/table.ts';
+import { renderTable, type Cell, type Sheet, type Style } from '../terminal/table.ts';
 import { isGiveable, OUTCOMES, type OutcomeName, type VmOutcome } from './outcome.ts';
 import type { Report } from './preflight.ts';
 import { describeTask } from './task.ts';
@@ -18,14 +18,14 @@ const LOOK: Readonly<Record<OutcomeName, { readonly text: string; readonly style
 /** Renders a row for each VM, then the summary, for people; pure. */
 export function table(
   report: Report,
-  { wide, paint }: { readonly wide: boolean; readonly paint: Paint },
+  { wide, sheet }: { readonly wide: boolean; readonly sheet: Sheet },
 ): string[] {
   const headers = ['NAMESPACE', 'VM', 'NODE', 'OUTCOME', ...(wide ? ['REASON'] : []), 'WHY'];
   const rows = report.vms.map((vm): Cell[] => [
     ...[vm.namespace, vm.name, vm.node, LOOK[vm.outcome]],
     ...(wide ? [vm.reason, vm.message] : [whyOf(vm)]),
   ]);
-  const lines = rows.length === 0 ? [] : [...renderTable(headers, rows, paint), ''];
+  const lines = rows.length === 0 ? [] : [...renderTable(headers, rows, sheet), ''];
   return [...lines, ...summary(report)];
 }
 

@@ -1,11 +1,11 @@
 import { describeAmountText } from '../../functions/domain/quantity.ts';
 import { formatAge } from '../terminal/age.ts';
-import { renderTable, type Cell, type Paint } from '../terminal/table.ts';
+import { renderTable, type Cell, type Sheet } from '../terminal/table.ts';
 import { VERDICT_STYLE } from '../terminal/verdict-style.ts';
 import type { LockStatus, NamespaceStatus, RaisedStatus, StatusReport, WaitingStatus } from './report.ts';
 
 export interface StatusView {
-  readonly paint: Paint;
+  readonly sheet: Sheet;
   /** Whether to show whole tokens, amounts of raised keys and messages too. */
   readonly isWide: boolean;
   /** The time, in milliseconds. */
@@ -29,7 +29,7 @@ export function renderStatus({ clusterWide, namespaces }: StatusReport, view: St
       namespaces.map((each) => namespaceRow(each, view)),
     ],
     [
-      ['NAMESPACE', 'MIGRATION', 'VERDICT', 'REASON', 'LACKS', ...(view.isWide ? ['WHY'] : [])],
+      ['NAMESPACE', 'MIGRATION', 'VERDICT', 'LACKS', ...(view.isWide ? ['WHY'] : [])],
       waiting.map((each) => waitingRow(each, view)),
     ],
   ];
@@ -37,7 +37,7 @@ export function renderStatus({ clusterWide, namespaces }: StatusReport, view: St
     .filter(([, rows]) => rows.length > 0)
     .flatMap(([headers, rows], index) => [
       ...(index > 0 ? [''] : []),
-      ...renderTable(headers, rows, view.paint),
+      ...renderTable(headers, rows, view.sheet),
     ]);
 }
 
@@ -90,8 +90,7 @@ function waitingRow(
   return [
     namespace,
     migration,
-    { text: verdict, style: VERDICT_STYLE[verdict] },
-    reason,
+    { text: reason, style: VERDICT_STYLE[verdict] },
     listOf(lacks),
     ...(isWide ? [[message, advice].filter((text) => text !== '').join('. ')] : []),
   ];

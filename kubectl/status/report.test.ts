@@ -25,8 +25,8 @@ const input = ({ state, ...different }: Different = {}): StatusInput => ({
   ...different,
 });
 const textOf = (different: Different, isWide = false): string[] =>
-  renderStatus(reportOf(input(different)), { paint: (_, text) => text, isWide, now: NOW }).map((line) =>
-    line.replaceAll(/ {3,}/g, ' | '),
+  renderStatus(reportOf(input(different)), { sheet: { paint: (_, text) => text }, isWide, now: NOW }).map(
+    (line) => line.replaceAll(/ {3,}/g, ' | '),
   );
 
 const TOKEN = '0123456789abcdef';
@@ -91,10 +91,12 @@ describe('a namespace', () => {
       'NAMESPACE | VMMRQS | LOCK | RAISED | WAITING',
       'tenant | vmmrq | <none> | <none> | 1',
       '',
-      'NAMESPACE | MIGRATION | VERDICT | REASON | LACKS',
-      `tenant | mig0 | NoFit | ${REASON.notEnough} | quota:requests.cpu=605m,quota:requests.memory=748Mi`,
+      'NAMESPACE | MIGRATION | VERDICT | LACKS',
+      `tenant | mig0 | ${REASON.notEnough} | quota:requests.cpu=605m,quota:requests.memory=748Mi`,
     ]);
-    expect(textOf({ verdicts }, true).at(-1)).toMatch(/ \| ResourceQuota quota lacks .* Give more in /);
+    expect(textOf({ verdicts }, true).at(-1)).toMatch(
+      / \| ResourceQuota quota lacks .* Ask the VMMRQ's admin /,
+    );
   });
 });
 

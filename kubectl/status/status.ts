@@ -54,7 +54,7 @@ async function run(invocation: Invocation): Promise<ExitCode> {
     const text = lines.join('\n');
     if (text === shown) return;
     if (watch === true && (terminal.isTerminal || shown !== undefined)) terminal.clear();
-    if (text === '') terminal.warn(NOTHING);
+    if (text === '') terminal.warn(namespace === undefined ? NOTHING : nothingIn(namespace));
     else terminal.print(lines);
     shown = text;
   };
@@ -64,6 +64,8 @@ async function run(invocation: Invocation): Promise<ExitCode> {
 }
 
 const NOTHING = 'No VMMRQs, locks, raised quotas or waiting migrations found.';
+const nothingIn = (namespace: string): string =>
+  `No VMMRQs, locks, raised quotas or waiting migrations found in namespace ${namespace}: -A shows all namespaces.`;
 
 async function linesOf(
   { session, terminal }: Invocation,
@@ -73,5 +75,5 @@ async function linesOf(
   const report = reportOf(input);
   if (output === 'json' || output === 'yaml') return structured(output, report);
   const { now } = input.state;
-  return renderStatus(report, { paint: terminal.paint, isWide: output === 'wide', now });
+  return renderStatus(report, { sheet: terminal.sheet(output === 'wide'), isWide: output === 'wide', now });
 }

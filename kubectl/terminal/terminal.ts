@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline/promises';
 import { styleText } from 'node:util';
 import { visible } from '../../functions/domain/foreign-text.ts';
-import type { Paint, Style } from './table.ts';
+import type { Paint, Sheet, Style } from './table.ts';
 
 const ESCAPE = '\u001b';
 /** ANSI: cursor to the top left, then erase to the end of the screen. */
@@ -32,6 +32,11 @@ export class Terminal {
   /** Characters in a line. A terminal of unknown size says 0. */
   get columns(): number {
     return (this.isTerminal && this.#streams.stdout.columns) || 80;
+  }
+
+  /** Returns the place for tables: as wide as the terminal; without a limit in a pipe, and where everything is asked for. */
+  sheet(isWide: boolean): Sheet {
+    return { paint: this.paint, columns: this.isTerminal && !isWide ? this.columns : undefined };
   }
 
   /** Prints a line, or several, to stdout. A line feed within a line begins no new one. */

@@ -1,10 +1,11 @@
 import { Command } from 'commander';
 import { named } from '../../functions/cluster/listed.ts';
-import { LABEL } from '../../functions/domain/names.ts';
+import { CLUSTER_PREFIX, LABEL } from '../../functions/domain/names.ts';
 import type { Namespace } from '../../functions/domain/objects.ts';
 import type { ApiServer } from '../../functions/kubernetes/cluster.ts';
 import { isConflict } from '../../functions/kubernetes/errors.ts';
 import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
+import { PluginError } from '../cluster/plugin-error.ts';
 import { requireRights, type Right } from '../cluster/rights.ts';
 import { examples, isConfirmed, yesFlag } from '../flags.ts';
 import { EXIT, namesOf, type ExitCode, type Invocation, type Subcommand } from '../subcommand.ts';
@@ -36,6 +37,11 @@ export const unlockSubcommand: Subcommand = {
   run,
 };
 
+const BREAK_GLASS = `${CLUSTER_PREFIX}break-glass`;
+
+/** The name after kubectl's `ns/`. */
+const nameIn = (argument: string): string => argument.slice(argument.lastIndexOf('/') + 1);
+
 const rightsFor = (name: string): readonly Right[] => [
   { verb: 'get', type: NAMESPACES, name },
   { verb: 'patch', type: NAMESPACES, name },
@@ -44,7 +50,9 @@ const rightsFor = (name: string): readonly Right[] => [
 
 async function run({ session: { cluster }, terminal, args, flags }: Invocation): Promise<ExitCode> {
   const [name = ''] = args;
-  await requireRights(cluster, rightsFor(name));
+  if (name.includes('/'))
+    throw new PluginError(`unlock takes the name of a namespace alone: ${nameIn(name)}`);
+  await requireRights(cluster, rightsFor(name), BREAK_GLASS);
   const read = await cluster.get(NAMESPACES, { name });
   const shown = describeLock(read.object, read.date.getTime());
   if (shown === undefined) {

@@ -43,7 +43,13 @@ const namespaceNow = async (name: string): Promise<Namespace> =>
 test('lists the right that break-glass takes, and does nothing', async () => {
   const { code, stdout, stderr } = await plugin('unlock', LOCKED, '--yes');
   expect([code, stdout]).toEqual([2, '']);
-  expect(stderr).toBe(`error: you lack these rights:\n  override locks.mtq.kubevirt.io/${LOCKED}\n`);
+  expect(stderr.split('\n')).toEqual([
+    'error: you lack these rights:',
+    `  override locks.mtq.kubevirt.io/${LOCKED}`,
+    `a cluster-admin gives them by the ClusterRole ${BREAK_GLASS}:`,
+    `  kubectl create clusterrolebinding ${BREAK_GLASS} --clusterrole=${BREAK_GLASS} --user=USER`,
+    '',
+  ]);
   expect(lockOf(await namespaceNow(LOCKED)).kind).toBe('held');
 });
 
