@@ -6,7 +6,6 @@ import type { ApiServer, Selection } from '../../functions/kubernetes/cluster.ts
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import { mapAtMost } from '../cluster/map-at-most.ts';
 import { readNamespace } from '../cluster/namespace.ts';
-import { PluginError } from '../cluster/plugin-error.ts';
 import { readState } from '../cluster/state.ts';
 import { waitingNamespaces, type StatusInput } from './report.ts';
 
@@ -28,8 +27,6 @@ export async function readStatus(cluster: ApiServer, namespace?: string): Promis
     cluster.list(LISTED_NAMESPACES, {}),
     cluster.list(RESOURCE_QUOTAS, { ...where, labelSelector: LABEL.raised }),
   ]);
-  if (namespace !== undefined && !namespaces.items.some(({ metadata }) => metadata.name === namespace))
-    throw new PluginError(`there is no namespace ${namespace}`);
   const waiting = [...waitingNamespaces(state)].filter(
     (name) => namespace === undefined || name === namespace,
   );

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { snapshotRights } from '../cluster/namespace.ts';
+import { PluginError } from '../cluster/plugin-error.ts';
 import { requireRights } from '../cluster/rights.ts';
 import { STATE_RIGHTS } from '../cluster/state.ts';
 import { allNamespacesFlag, examples, outputFlag, type Output } from '../flags.ts';
@@ -7,7 +8,7 @@ import { EXIT, type ExitCode, type Invocation, type Subcommand } from '../subcom
 import { structured } from '../terminal/structured.ts';
 import { readStatus } from './read.ts';
 import { renderStatus } from './render.ts';
-import { reportOf } from './report.ts';
+import { reportOf, type StatusInput } from './report.ts';
 import { WATCH_RIGHTS, whileWatching } from './watch.ts';
 
 const HELP = `
@@ -50,7 +51,11 @@ async function run(invocation: Invocation): Promise<ExitCode> {
   ]);
   let shown: string | undefined;
   const look = async (): Promise<void> => {
-    const lines = await linesOf(invocation, { namespace, output });
+    const input = await readStatus(session.cluster, namespace);
+    // With --watch it may be created.
+    if (watch !== true && isUnknown(namespace, input))
+      throw new PluginError(`there is no namespace ${namespace}`);
+    const lines = linesOf(input, { terminal, output });
     const text = lines.join('\n');
     if (text === shown) return;
     if (watch === true && (terminal.isTerminal || shown !== undefined)) terminal.clear();
@@ -67,13 +72,15 @@ const NOTHING = 'No VMMRQs, locks, raised quotas or waiting migrations found.';
 const nothingIn = (namespace: string): string =>
   `No VMMRQs, locks, raised quotas or waiting migrations found in namespace ${namespace}: -A shows all namespaces.`;
 
-async function linesOf(
-  { session, terminal }: Invocation,
-  { namespace, output }: { readonly namespace: string | undefined; readonly output: Output | undefined },
-): Promise<string[]> {
-  const input = await readStatus(session.cluster, namespace);
+const isUnknown = (namespace: string | undefined, { namespaces }: StatusInput): namespace is string =>
+  namespace !== undefined && !namespaces.some(({ metadata }) => metadata.name === namespace);
+
+function linesOf(
+  input: StatusInput,
+  { terminal, output }: Pick<Invocation, 'terminal'> & { readonly output: Output | undefined },
+): string[] {
   const report = reportOf(input);
   if (output === 'json' || output === 'yaml') return structured(output, report);
-  const { now } = input.state;
-  return renderStatus(report, { sheet: terminal.sheet(output === 'wide'), isWide: output === 'wide', now });
+  const isWide = output === 'wide';
+  return renderStatus(report, { sheet: terminal.sheet(isWide), isWide, now: input.state.now });
 }

@@ -81,7 +81,7 @@ test('a pod larger than expected, with too little allowance: lowers, reports the
   );
   const missing = Math.max(...requested(history)) - BYTES;
   const more = new RegExp(
-    `that is requests\\.memory=${describeQuantity('requests.memory', amount(missing))} more`,
+    `: requests\\.memory=${describeQuantity('requests.memory', amount(missing))} too little`,
   );
   expect(conditionOf(history, 'NotEnough')?.message).toMatch(more);
   expect(conditionOf(history, 'RaisedButNotAdmitted')?.message).toMatch(/\nmig0: .*exceeded quota: quota, /);

@@ -183,7 +183,7 @@ test('a migration that no raise helps is not locked, and its shortfall is report
   const tenant = await newTenant(environment, { name: 'cannot-fit', gives });
   const { history } = tenant;
   await tenant.migrate();
-  for (const kind of ['VirtualMachineInstanceMigration', 'VirtualMachineMigrationResourceQuota']) {
+  for (const kind of ['VirtualMachineInstanceMigration', 'VirtualMachineInstance']) {
     await history.until(`it is reported on the ${kind}`, () =>
       reasonsOn(history, kind).has(EVENT_REASON.quotaNotEnough),
     );

@@ -171,7 +171,7 @@ test.each<[what: string, resources: readonly string[]]>([
     const tenant = await newTenant(environment, { name });
     const end = await refuseOurs(name, resources);
     await tenant.migrate();
-    await untilRefusalReported(tenant, 'more');
+    await untilRefusalReported(tenant, 'mig0');
     await environment.cluster.eventing.broker.idle();
     await end();
     expect(tenant.history.locks()).toEqual([]);

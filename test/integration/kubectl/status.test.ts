@@ -102,10 +102,9 @@ test('of all namespaces shows what each waits for, and counts those of a cluster
     { waiting },
   ]);
   const { stdout } = await plugin('status', '-n', one);
-  expect(stdout.split('\n').map((line) => line.split(/ {3,}/).slice(0, 4))).toContainEqual([
+  expect(stdout.split('\n').map((line) => line.split(/ {3,}/).slice(0, 3))).toContainEqual([
     one,
     'mig0',
-    'NoFit',
     'PurposeNotServed',
   ]);
   await environment.admin.delete(CLUSTER_VMMRQS, { name: 'drains' });
@@ -115,8 +114,51 @@ test('says when a namespace has nothing to show', async () => {
   expect(await plugin('status')).toEqual({
     code: 0,
     stdout: '',
-    stderr: 'No VMMRQs, locks, raised quotas or waiting migrations found.\n',
+    stderr:
+      'No VMMRQs, locks, raised quotas or waiting migrations found in namespace default: -A shows all namespaces.\n',
   });
+});
+
+test('says that there is no namespace of that name', async () => {
+  expect(await plugin('status', '-n', 'nowhere')).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: 'error: there is no namespace nowhere\n',
+  });
+});
+
+test.each<[what: string, flags: string[], error: string | RegExp]>([
+  ['a context that is not there', ['--context', 'nope'], /kubeconfig: it has no context nope/],
+  ['a cluster that is not there', ['--cluster', 'nope'], /kubeconfig: it has no cluster nope/],
+  ['a user that is not there', ['--user', 'nope'], /kubeconfig: it has no user nope/],
+  ['a user to impersonate without the right', ['--as', 'theo'], /cannot impersonate/],
+  ['a server that does not answer', ['--server', 'https://127.0.0.1:1'], /no answer from the API server/],
+  ['a time that is none', ['--request-timeout', 'soon'], /must be a whole number with s, m or h/],
+])('kubectl’s flags: %s is an error that says so', async (_what, flags, error) => {
+  const { code, stdout, stderr } = await plugin('status', ...flags);
+  expect([code, stdout]).toEqual([2, '']);
+  expect(stderr).toMatch(error);
+});
+
+test('kubectl’s flags: an admin acts as another user, in groups, with a time limit and another name of the server', async () => {
+  const { adminKubeconfig } = environment.cluster.controlPlane;
+  const { stdout: whole } = await runWith(adminKubeconfig)('status', '-A', '-o', 'json');
+  const viewer = ['--as', 'tina', '--as-group', 'viewers', '--as-group', 'others'];
+  const same = await runWith(adminKubeconfig)(
+    'status',
+    '-A',
+    '-o',
+    'json',
+    ...viewer,
+    '--request-timeout',
+    '30s',
+  );
+  expect(same).toEqual({ code: 0, stdout: whole, stderr: '' });
+  const rightless = await runWith(adminKubeconfig)('status', '-A', '--as', 'theo', '--as-group', 'others');
+  expect([rightless.code, rightless.stdout]).toEqual([2, '']);
+  expect(rightless.stderr).toMatch(
+    /^error: you lack these rights:\n {2}list namespaces[^]*ClusterRole managed-tenant-quota-plugin-view:/,
+  );
 });
 
 test('without the rights lists them, and exits with 2', async () => {

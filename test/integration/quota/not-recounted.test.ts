@@ -31,7 +31,7 @@ test('the quota controller hangs, and each migration adds to what is used: that 
     history.latest(VMMRQS)?.status?.conditions?.find((each) => each.type === type);
   await history.until('it is named', () => found(CONDITION.blocking)?.reason === REASON.notRecounted);
   expect(found(CONDITION.blocking)?.message).toMatch(
-    /requests\.cpu .*3015m.*2010m.*check kube-controller-manager/,
+    /requests\.cpu .* is 1005m more than .*check kube-controller-manager/,
   );
   expect(found(CONDITION.notEnough)?.status).toBe('False');
   const explained = await plugin('explain', 'mig1', '-n', name, '-o', 'json');
