@@ -182,10 +182,7 @@ describe('Events', () => {
     [
       'not enough: on the VMI too, and not on VMMRQs, which have conditions',
       { vmmrqs: [...TOO_LITTLE, aVmmrq(named('more'), giving({}))] },
-      [
-        `Warning QuotaNotEnough on ${MIGRATION}`,
-        'Warning QuotaNotEnough on VirtualMachineInstance vm0',
-      ],
+      [`Warning QuotaNotEnough on ${MIGRATION}`, 'Warning QuotaNotEnough on VirtualMachineInstance vm0'],
     ],
     ['there is headroom: it is nudged, without a report', { quotas: [aQuota(WITH_HEADROOM)] }, []],
     ['it is in hand: the lock', { namespace: aNamespace(lockedBy(aLock())) }, []],

@@ -6,12 +6,7 @@ import { grantOf } from '../domain/quota/grant.ts';
 import { liveLock, lockOf } from '../domain/lock.ts';
 import { ANNOTATION, EVENT, EVENT_REASON, REASON, type Reason } from '../domain/names.ts';
 import type { Migration, VirtualMachineInstance, Vmmrq, VmmrqStatus } from '../domain/objects.ts';
-import {
-  involvedMigration,
-  involvedVmi,
-  statusReport,
-  type EventReport,
-} from '../domain/verdict/report.ts';
+import { involvedMigration, involvedVmi, statusReport, type EventReport } from '../domain/verdict/report.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import { incumbentIn } from '../domain/verdict/namespace-precondition.ts';
 import { raiseRefusals } from '../domain/verdict/raise-refusal.ts';

@@ -116,11 +116,7 @@ describe('an evacuation of a node that is not drained any more, for which too li
 
   test.each<[string, Partial<NamespaceSnapshot>, RegExp]>([
     ['no VMMRQ', { vmmrqs: [] }, /^the namespace has no Virtual/],
-    [
-      'one that gives too little',
-      { vmmrqs: SMALL },
-      /^ResourceQuota quota lacks .* too little/,
-    ],
+    ['one that gives too little', { vmmrqs: SMALL }, /^ResourceQuota quota lacks .* too little/],
   ])('%s: its message says so too', (_, different, begins) => {
     for (const [state, canceled] of [
       [{ draining: new Set<string>() }, CANCEL],

@@ -71,7 +71,11 @@ test('no VMMRQ: an Event on the migration and the VMI says what to create (F45)'
   await tenant.migrate();
   await untilVerdict(tenant, 'NoFit', 'NoVirtualMachineMigrationResourceQuota');
   for (const about of ['mig0', 'vm0']) {
-    await untilReported(tenant, about, "Ask the cluster's admin for a VirtualMachineMigrationResourceQuota in this namespace");
+    await untilReported(
+      tenant,
+      about,
+      "Ask the cluster's admin for a VirtualMachineMigrationResourceQuota in this namespace",
+    );
   }
   await expectLeftAlone(tenant);
 });
