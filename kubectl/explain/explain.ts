@@ -20,7 +20,7 @@ import { requireRights } from '../cluster/rights.ts';
 import { readState, STATE_RIGHTS } from '../cluster/state.ts';
 import { examples, outputFlag, type Output } from '../flags.ts';
 import { EXIT, namesOf, type ExitCode, type Invocation, type Subcommand } from '../subcommand.ts';
-import { structured } from '../terminal/structured.ts';
+import { reportObject, structured } from '../terminal/structured.ts';
 import { explain } from './explanation.ts';
 import { plainExplanation, renderExplanation } from './render.ts';
 
@@ -81,7 +81,7 @@ async function run({ session, terminal, args, flags }: Invocation): Promise<Exit
   terminal.print(
     output === undefined || isWide
       ? renderExplanation(explanation, terminal.sheet(isWide), { isWide })
-      : structured(output, plainExplanation(explanation)),
+      : structured(output, reportObject('Explanation', plainExplanation(explanation))),
   );
   return THROUGH.includes(explanation.verdict) ? EXIT.ok : EXIT.found;
 }

@@ -137,6 +137,7 @@ describe('preflight exits with', () => {
 
 describe('preflight prints', () => {
   const SEEN = {
+    ...{ apiVersion: 'plugin.mtq.kubevirt.io/v1alpha1', kind: 'Preflight' },
     task: { kind: 'node', nodes: ['node1'] },
     counts: { Stuck: 2 },
     vms: [
@@ -171,8 +172,16 @@ describe('preflight prints', () => {
       '',
       'drain of node1: 2 stuck.',
       'At most 2 at once: KubeVirt migrates 5, and 2 from one node.',
+      'Next: kubectl vmmrq preflight node node1 --suggest',
       '',
     ]);
+  });
+
+  test('a table for people: where all pass, the drain comes next', async () => {
+    const { stdout } = await preflightNode({});
+    expect(stdout.trimEnd().split('\n').at(-1)).toBe(
+      'Next: kubectl drain node1 --ignore-daemonsets --delete-emptydir-data, and kubectl vmmrq progress node1',
+    );
   });
 
   test('-o wide: the reason too, and the message', async () => {

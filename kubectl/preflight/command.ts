@@ -15,7 +15,7 @@ import {
   type Invocation,
   type Subcommand,
 } from '../subcommand.ts';
-import { structured } from '../terminal/structured.ts';
+import { reportObject, structured } from '../terminal/structured.ts';
 import { planReport, planTable } from './plan-report.ts';
 import { withDryRuns } from './dry-run.ts';
 import { preflight, type Report } from './preflight.ts';
@@ -97,7 +97,8 @@ async function run(invocation: Invocation): Promise<ExitCode> {
   const report = await withDryRuns(known, { task, facts, session });
   if (suggest === true)
     return exitCodeOf(await printSuggestion(report, facts, { session, terminal, output }));
-  if (output === 'json' || output === 'yaml') terminal.print(structured(output, structure(report)));
+  if (output === 'json' || output === 'yaml')
+    terminal.print(structured(output, reportObject('Preflight', structure(report))));
   else terminal.print(table(report, { wide: output === 'wide', sheet: terminal.sheet(output === 'wide') }));
   return exitCodeOf(report);
 }
@@ -119,7 +120,8 @@ async function runPlan({
   const found = await ignoreNotFound(cluster.get(PLANS, { namespace, name }));
   if (found === undefined) throw new PluginError(`there is no plan ${name} in namespace ${namespace}`);
   const report = planReport(found.object);
-  if (output === 'json' || output === 'yaml') terminal.print(structured(output, report));
+  if (output === 'json' || output === 'yaml')
+    terminal.print(structured(output, reportObject('PlanPreflight', report)));
   else terminal.print(planTable(report, terminal.sheet(output === 'wide')));
   return { Ready: EXIT.ok, Held: EXIT.found, NotReady: EXIT.found, CannotTell: EXIT.unknown }[report.answer];
 }

@@ -4,7 +4,7 @@ import { UPGRADE_OVERHEAD } from '../../functions/domain/sizing/growth.ts';
 import { renderTable, type Cell, type Sheet, type Style } from '../terminal/table.ts';
 import { isGiveable, OUTCOMES, type OutcomeName, type VmOutcome } from './outcome.ts';
 import type { Report } from './preflight.ts';
-import { describeTask } from './task.ts';
+import { argumentsOf, describeTask } from './task.ts';
 
 const LOOK: Readonly<Record<OutcomeName, { readonly text: string; readonly style: Style }>> = {
   Passes: { text: 'passes', style: 'green' },
@@ -15,7 +15,7 @@ const LOOK: Readonly<Record<OutcomeName, { readonly text: string; readonly style
   CannotTell: { text: 'cannot tell', style: 'yellow' },
 };
 
-/** Renders a row for each VM, then the summary, for people; pure. */
+/** Renders a row for each VM, then the summary and the next command, for people; pure. */
 export function table(
   report: Report,
   { wide, sheet }: { readonly wide: boolean; readonly sheet: Sheet },
@@ -26,8 +26,21 @@ export function table(
     ...(wide ? [vm.reason, vm.message] : [whyOf(vm)]),
   ]);
   const lines = rows.length === 0 ? [] : [...renderTable(headers, rows, sheet), ''];
-  return [...lines, ...summary(report)];
+  return [...lines, ...summary(report), ...nextCommand(report)];
 }
+
+/** The command that comes next; none where what is in the way is no quota. */
+function nextCommand({ task, vms }: Report): string[] {
+  if (vms.some(isGiveable)) return [`Next: kubectl vmmrq preflight ${argumentsOf(task)} --suggest`];
+  const passes = vms.length > 0 && vms.every(({ outcome }) => PASSES.includes(outcome));
+  if (!passes || task.kind !== 'node') return [];
+  const [node = ''] = task.nodes;
+  return [
+    `Next: kubectl drain ${node} --ignore-daemonsets --delete-emptydir-data, and kubectl vmmrq progress ${node}`,
+  ];
+}
+
+const PASSES: readonly OutcomeName[] = ['Passes', 'PassesInTurn', 'Restarted'];
 
 /** The reason in few words: the VMMRQs by which the VM passes, the missing amounts, or the reason of the verdict. */
 function whyOf(vm: VmOutcome): string {

@@ -40,3 +40,15 @@ export function describeTask(task: Task): string {
       return `migration of every VM of namespace ${task.namespace}`;
   }
 }
+
+/** The arguments of `kubectl vmmrq preflight` for it. */
+export function argumentsOf(task: Task): string {
+  switch (task.kind) {
+    case 'node':
+      return `node ${task.nodes.join(' ')}`;
+    case 'upgrade':
+      return 'upgrade';
+    case 'namespace':
+      return `namespace ${task.namespace}`;
+  }
+}

@@ -5,7 +5,7 @@ import { requireRights } from '../cluster/rights.ts';
 import { STATE_RIGHTS } from '../cluster/state.ts';
 import { allNamespacesFlag, examples, outputFlag, type Output } from '../flags.ts';
 import { EXIT, type ExitCode, type Invocation, type Subcommand } from '../subcommand.ts';
-import { structured } from '../terminal/structured.ts';
+import { reportObject, structured } from '../terminal/structured.ts';
 import { readStatus } from './read.ts';
 import { renderStatus } from './render.ts';
 import { reportOf, type StatusInput } from './report.ts';
@@ -80,7 +80,7 @@ function linesOf(
   { terminal, output }: Pick<Invocation, 'terminal'> & { readonly output: Output | undefined },
 ): string[] {
   const report = reportOf(input);
-  if (output === 'json' || output === 'yaml') return structured(output, report);
+  if (output === 'json' || output === 'yaml') return structured(output, reportObject('Status', report));
   const isWide = output === 'wide';
   return renderStatus(report, { sheet: terminal.sheet(isWide), isWide, now: input.state.now });
 }

@@ -1,4 +1,5 @@
 import { Document, visit } from 'yaml';
+import { GROUP } from '../../functions/domain/names.ts';
 import { UNSHOWN } from '../../functions/domain/foreign-text.ts';
 
 /** `-o json` and `-o yaml`, as kubectl writes them: the lines. A character that does not show is escaped, and read as itself. */
@@ -6,6 +7,13 @@ export const structured = (format: 'json' | 'yaml', value: object): string[] =>
   (format === 'json' ? JSON.stringify(value, undefined, 4) : yamlOf(value))
     .split('\n')
     .map((line) => escaped(format, line));
+
+/** A report of the plugin as an object: programs find its shape by apiVersion and kind. */
+export const reportObject = (kind: string, report: object): object => ({
+  apiVersion: `plugin.${GROUP}/v1alpha1`,
+  kind,
+  ...report,
+});
 
 /** kubectl reads YAML 1.1, where a plain `no` is false. Escapes are read between double quotes only. */
 function yamlOf(value: object): string {
