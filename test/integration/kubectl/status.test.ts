@@ -39,7 +39,9 @@ interface Shown {
 const shown = async (...args: string[]): Promise<Shown> => {
   const { code, stdout, stderr } = await plugin('status', ...args, '-o', 'json');
   expect([code, stderr]).toEqual([0, '']);
-  return JSON.parse(stdout) as Shown;
+  const report = JSON.parse(stdout) as Shown;
+  expect(report).toMatchObject({ apiVersion: 'plugin.mtq.kubevirt.io/v1alpha1', kind: 'Status' });
+  return report;
 };
 
 /** Locked, and not raised before the test ends. */
