@@ -10,8 +10,7 @@ export function ofQuota({ before, after }: Versions<ResourceQuota>): EventDetail
   const [was, is] = [grantOf(before), grantOf(after)];
   const { name } = after.metadata;
   const replaced = replacedBy(before);
-  const changes = changesOf(before, after);
-  const named = changes === '' ? name : `${name}: ${changes}`;
+  const named = [name, ...changesOf(before, after)].join(': ');
   if (was.kind === 'none' && is.kind === 'none') return [];
   if (was.kind === 'none') {
     return [{ what: 'raised', text: `raises ${named}`, replaced, by: 'raise' }];
@@ -33,11 +32,12 @@ const replacedBy = ({
   resourceVersion,
 });
 
-/** "requests.cpu 1500m → 2500m, pods 1 → 2", from status.hard. */
-function changesOf(before: ResourceQuota, after: ResourceQuota): string {
+/** ["requests.cpu 1500m → 2500m, pods 1 → 2"], from status.hard; empty where nothing changes. */
+function changesOf(before: ResourceQuota, after: ResourceQuota): string[] {
   const [was, is] = [before.status?.hard ?? {}, after.status?.hard ?? {}];
   const changed = Object.keys({ ...was, ...is }).filter((key) => was[key] !== is[key]);
-  return changed.map((key) => `${key} ${amount(key, was)} → ${amount(key, is)}`).join(', ');
+  const texts = changed.map((key) => `${key} ${amount(key, was)} → ${amount(key, is)}`);
+  return texts.length === 0 ? [] : [texts.join(', ')];
 }
 
 function amount(key: string, list: ResourceList): string {
