@@ -56,13 +56,15 @@ function load({ kubeconfig }: Pick<ConnectionFlags, 'kubeconfig'>): KubeConfig {
  */
 export function connect(flags: ConnectionFlags, silenceMs: number = SILENCE_MS): Session {
   const { config, namespace } = chosen(flags);
+  // Another user has its own groups.
+  const { asGroup, ...own } = flags;
   const options = {
     silenceMs: flags.requestTimeout === undefined ? silenceMs : millisecondsOf(flags.requestTimeout),
-    headers: flags.asGroup === undefined ? {} : { 'Impersonate-Group': [...flags.asGroup] },
+    headers: asGroup === undefined ? {} : { 'Impersonate-Group': [...asGroup] },
   };
   return {
     cluster: connectBy(config, AGENT, options),
-    as: (user) => connect({ ...flags, as: user }, silenceMs).cluster,
+    as: (user) => connect({ ...own, as: user }, silenceMs).cluster,
     namespace: flags.namespace ?? namespace ?? 'default',
   };
 }
