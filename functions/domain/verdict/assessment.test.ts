@@ -265,6 +265,16 @@ const CASES: Readonly<Record<string, Case>> = {
     },
     want: [['NoFit', REASON.notEnough, 'requests.cpu=10m too little']],
   },
+  'several quotas and a percentage: what is given for the quota that lacks most beyond it': {
+    with: {
+      quotas: [
+        aQuota(hard({ 'requests.cpu': '1' }), used({ 'requests.cpu': '1005m' })),
+        aQuota(named('other'), hard({ 'requests.cpu': '2' }), used({ 'requests.cpu': '2200m' })),
+      ],
+      vmmrqs: [aVmmrq((vmmrq) => ({ ...vmmrq, spec: { additionalMigrationPercentage: '50%' } }))],
+    },
+    want: [['NoFit', REASON.notEnough, 'VMMRQ vmmrq gives requests.cpu=500m: requests.cpu=510m too little']],
+  },
 
   // As KubeVirt sees it, by labels, whatever its owner is. A lock would count it as admitted, and record no failure.
   'a pod that the VM does not own has all the labels of its target': {

@@ -253,21 +253,13 @@ function notEnough(
   const both = pods.length > 1 ? ' for it and the pod that attaches its hotplugged volumes' : '';
   const lacks = `${describeBlocking(isNoFit ? alone : blocking, 'lacks')}${both}`;
   if (!isNoFit) return afterOthers(lacks);
-  const message = `${lacks}; ${describeGiven(alone, beyond, givers)}${describeLeftOver(leftOver)}`;
+  const message = `${lacks}; ${describeGiven(beyond, givers)}${describeLeftOver(leftOver)}`;
   return verdictResult('NoFit', REASON.notEnough, message);
 }
 
 /** "VMMRQ migrations gives requests.memory=256Mi: requests.memory=391Mi too little", for the keys of which it is too little. */
-function describeGiven(
-  alone: readonly Blocking[],
-  beyond: readonly Shortfall[],
-  givers: readonly Vmmrq[],
-): string {
-  const lacking = alone.flatMap(({ shortfalls }) => shortfalls);
-  const given = beyond.map(({ key, missing }): Shortfall => {
-    const most = lacking.filter((each) => each.key === key).map((each) => each.missing);
-    return { key, missing: most.reduce((one, other) => (one > other ? one : other), missing) - missing };
-  });
+function describeGiven(beyond: readonly Beyond[], givers: readonly Vmmrq[]): string {
+  const given = beyond.map(({ key, given: missing }): Shortfall => ({ key, missing }));
   const names = givers.map(vmmrqName).join(', ');
   const give = givers.length === 1 ? `VMMRQ ${names} gives` : `VMMRQs ${names} give`;
   return `${give} ${describeShortfalls(given)}: ${describeShortfalls(beyond)} too little`;
@@ -305,20 +297,25 @@ const beyondTotal = (
     ? afterOthers(what)
     : verdictResult('NoFit', REASON.beyondTotal, message);
 
+interface Beyond extends Shortfall {
+  /** What the VMMRQs give of the key for that quota. */
+  readonly given: Amount;
+}
+
 /** The shortfall beyond the allowance, the largest of any quota for each key. */
 export function beyondGiven(
   blocking: readonly Blocking[],
   givers: readonly Vmmrq[],
   { quotas }: Pick<NamespaceSnapshot, 'quotas'>,
-): Shortfall[] {
+): Beyond[] {
   const allowance = allowanceFrom(givers);
-  const largest = new Map<string, Shortfall>();
+  const largest = new Map<string, Beyond>();
   for (const { quota: of, shortfalls } of blocking) {
     const quota = quotas.find(({ metadata }) => metadata.uid === of.uid);
     for (const { key, missing } of shortfalls) {
-      const beyond = missing - (quota === undefined ? 0n : allowance(quota, key).max);
+      const given = quota === undefined ? 0n : allowance(quota, key).max;
       const known = largest.get(key)?.missing ?? 0n;
-      if (beyond > known) largest.set(key, { key, missing: beyond });
+      if (missing - given > known) largest.set(key, { key, missing: missing - given, given });
     }
   }
   return [...largest.values()];
