@@ -103,38 +103,30 @@ const apiError = (text: string): ApiError =>
 const OUTPUTS: Readonly<Record<string, Print>> = {
   'explain: a refusal': (terminal, text) =>
     terminal.print(
-      renderExplanation(explained({ events: [aFailure(forbidden(`x ${text}`))] }), terminal.sheet(false), {
-        isWide: false,
-      }),
+      renderExplanation(explained({ events: [aFailure(forbidden(`x ${text}`))] }), terminal.sheet(undefined)),
     ),
   'explain: a quota of the cluster': (terminal, text) =>
     terminal.print(
       renderExplanation(
         explained({ events: [aFailure(exceeded(`q${text}`, 'pods=1'))], limitRanges: [] }),
-        terminal.sheet(false),
-        { isWide: false },
+        terminal.sheet(undefined),
       ),
     ),
   'explain: every text': (terminal, text) =>
-    terminal.print(
-      renderExplanation(withTexts(explained({}), text, OURS), terminal.sheet(true), { isWide: true }),
-    ),
+    terminal.print(renderExplanation(withTexts(explained({}), text, OURS), terminal.sheet('wide'))),
   'explain -o json': (terminal, text) =>
     terminal.print(structured('json', withTexts(plainExplanation(explained({})), text))),
   'explain -o yaml': (terminal, text) =>
     terminal.print(structured('yaml', withTexts(plainExplanation(explained({})), text))),
   'status -o wide': (terminal, text) =>
-    terminal.print(
-      renderStatus(withTexts(STATUS, text, OURS), { sheet: terminal.sheet(true), isWide: true, now: NOW }),
-    ),
+    terminal.print(renderStatus(withTexts(STATUS, text, OURS), { sheet: terminal.sheet('wide'), now: NOW })),
   'status -o yaml': (terminal, text) => terminal.print(structured('yaml', withTexts(STATUS, text))),
-  'preflight node': (terminal, text) =>
-    terminal.print(table(preflighted(text), { wide: false, sheet: terminal.sheet(false) })),
+  'preflight node': (terminal, text) => terminal.print(table(preflighted(text), terminal.sheet(undefined))),
   'preflight node -o wide': (terminal, text) =>
-    terminal.print(table(preflighted(text), { wide: true, sheet: terminal.sheet(true) })),
+    terminal.print(table(preflighted(text), terminal.sheet('wide'))),
   'preflight node -o json': (terminal, text) =>
     terminal.print(structured('json', structure(preflighted(text)))),
-  'preflight plan': (terminal, text) => terminal.print(planTable(planWith(text), terminal.sheet(true))),
+  'preflight plan': (terminal, text) => terminal.print(planTable(planWith(text), terminal.sheet('wide'))),
   'preflight plan -o yaml': (terminal, text) => terminal.print(structured('yaml', planWith(text))),
   'progress on a terminal': (terminal, text) =>
     terminal.redraw(

@@ -151,6 +151,10 @@ function roundedUp(amount: Amount, [suffix, unit]: Unit): string {
 export const describeAmountText = (key: string, text: string): string =>
   isHardQuantity(text) ? describeQuantity(key, parseQuantity(text)) : text;
 
+/** Describes written amounts to people: ["requests.cpu=600m", "requests.memory=647Mi"]. */
+export const describeAmounts = (amounts: Readonly<Record<string, string>>): string[] =>
+  Object.entries(amounts).map(([key, text]) => `${key}=${describeAmountText(key, text)}`);
+
 /** Rounds an amount of a key up to what a person would write: whole Mi, tens of m. */
 export function roundForPeople(key: string, amount: Amount): Amount {
   const units = unitsOf(key);

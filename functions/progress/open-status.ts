@@ -1,6 +1,6 @@
 import { withAdvice } from '../domain/advice.ts';
 import { REASON } from '../domain/names.ts';
-import { describeAmountText } from '../domain/quantity.ts';
+import { describeAmounts } from '../domain/quantity.ts';
 import { BLOCKED_BY, MAINTENANCE_REASON, type BlockedReason } from '../domain/progress/names.ts';
 import type { Counts } from './counts.ts';
 import type { Maintenance } from '../domain/progress/maintenance.ts';
@@ -118,10 +118,7 @@ function advised(
 /** Describes a VM and what it waits for, to people. */
 export function describeEntry({ namespace, name, reason, message, quotas = [] }: BucketEntry): string {
   const lacks = quotas.map(({ name: quota, missing }) => {
-    const amounts = Object.entries(missing).map(
-      ([key, amount]) => `${key}=${describeAmountText(key, amount)}`,
-    );
-    return `ResourceQuota ${quota} lacks ${amounts.join(', ')}`;
+    return `ResourceQuota ${quota} lacks ${describeAmounts(missing).join(', ')}`;
   });
   const why = lacks.length === 0 ? message : lacks.join('; ');
   return `${namespace}/${name} (${[reason, why].filter(Boolean).join(': ')})`;

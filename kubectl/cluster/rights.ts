@@ -26,27 +26,28 @@ export interface Right {
   readonly name?: string;
 }
 
-/** The ClusterRole of what the plugin reads (config/rbac). */
-const VIEWER = `${CLUSTER_PREFIX}plugin-view`;
+/** The ClusterRole of what status, explain, preflight and progress read (config/rbac). */
+export const VIEWER = `${CLUSTER_PREFIX}plugin-view`;
 
 /**
  * Rejects with a PluginError that lists every right that the user lacks, and how to get them; one review for each, at once. `role`: the
- * ClusterRole that has them.
+ * ClusterRole that has them; left out: none has.
  */
 export async function requireRights(
   cluster: ApiServer,
   rights: readonly Right[],
-  role: string = VIEWER,
+  role?: string,
 ): Promise<void> {
   const isAllowed = await Promise.all(rights.map((right) => hasRight(cluster, right)));
   const missing = rights.filter((_, index) => isAllowed[index] !== true);
   if (missing.length === 0) return;
-  const bind = `kubectl create clusterrolebinding ${role} --clusterrole=${role} --user=USER`;
-  throw new PluginError(
-    ['you lack these rights:', ...missing.map(describe)].join('\n  ') +
-      `\na cluster-admin gives them by the ClusterRole ${role}:\n  ${bind}`,
-  );
+  const lacked = ['you lack these rights:', ...missing.map(describe)].join('\n  ');
+  throw new PluginError(role === undefined ? lacked : `${lacked}\n${howToBind(role)}`);
 }
+
+const howToBind = (role: string): string =>
+  `a cluster-admin gives them by the ClusterRole ${role}:\n` +
+  `  kubectl create clusterrolebinding ${role} --clusterrole=${role} --user=USER`;
 
 /** Whether the user has the right, by a SelfSubjectAccessReview. */
 export async function hasRight(cluster: ApiServer, { verb, type, namespace, name }: Right): Promise<boolean> {

@@ -16,7 +16,7 @@ import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
 import { MIGRATIONS, NODES } from '../../functions/kubernetes/resources.ts';
 import { readNamespace, snapshotRights } from '../cluster/namespace.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
-import { requireRights } from '../cluster/rights.ts';
+import { requireRights, VIEWER } from '../cluster/rights.ts';
 import { readState, STATE_RIGHTS } from '../cluster/state.ts';
 import { examples, outputFlag, type Output } from '../flags.ts';
 import { EXIT, namesOf, type ExitCode, type Invocation, type Subcommand } from '../subcommand.ts';
@@ -62,11 +62,11 @@ const KINDS = /^(vmims?|virtualmachineinstancemigrations?)(\.kubevirt\.io)?$/i;
 async function run({ session, terminal, args, flags }: Invocation): Promise<ExitCode> {
   const { cluster, namespace } = session;
   const name = nameOf(args[0] ?? '');
-  await requireRights(cluster, [
-    { verb: 'get', type: MIGRATIONS, namespace },
-    ...STATE_RIGHTS,
-    ...snapshotRights(namespace),
-  ]);
+  await requireRights(
+    cluster,
+    [{ verb: 'get', type: MIGRATIONS, namespace }, ...STATE_RIGHTS, ...snapshotRights(namespace)],
+    VIEWER,
+  );
   const [{ object: migration }, state] = await Promise.all([
     cluster.get(MIGRATIONS, { namespace, name }),
     readState(cluster),
@@ -77,10 +77,9 @@ async function run({ session, terminal, args, flags }: Invocation): Promise<Exit
   const whole = { ...snapshot, ...(await readClaims(cluster, migration, snapshot)), undrained };
   const explanation = explain(migration, whole, state.rules);
   const { output } = flags as { readonly output?: Output };
-  const isWide = output === 'wide';
   terminal.print(
-    output === undefined || isWide
-      ? renderExplanation(explanation, terminal.sheet(isWide), { isWide })
+    output === undefined || output === 'wide'
+      ? renderExplanation(explanation, terminal.sheet(output))
       : structured(output, reportObject('Explanation', plainExplanation(explanation))),
   );
   return THROUGH.includes(explanation.verdict) ? EXIT.ok : EXIT.found;

@@ -29,7 +29,7 @@ const explained = (different: Partial<NamespaceSnapshot> = {}, migration = aMigr
 /** The figures as with -o json. */
 const keysOf = (explanation: Explanation): object => (plainExplanation(explanation) as { keys: object }).keys;
 const textOf = (explanation: Explanation, isWide = false): string =>
-  renderExplanation(explanation, { paint: (_, text) => text }, { isWide }).join('\n');
+  renderExplanation(explanation, { paint: (_, text) => text, isWide }).join('\n');
 
 /** Two VMs with migrations; the quota has headroom for half of one. */
 const two = (different: Partial<NamespaceSnapshot> = {}): Partial<NamespaceSnapshot> => ({

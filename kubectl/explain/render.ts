@@ -6,7 +6,7 @@ import type { KeyArithmetic } from './arithmetic.ts';
 import type { Explanation } from './explanation.ts';
 
 /** Renders the verdict, the advice, and the arithmetic for people: the lines. */
-export function renderExplanation(explanation: Explanation, sheet: Sheet, { isWide }: Wideness): string[] {
+export function renderExplanation(explanation: Explanation, sheet: Sheet): string[] {
   const { paint } = sheet;
   const { namespace, migration, vmi, phase, purpose, verdict, reason, message, advice, keys } = explanation;
   const of = [`VMI ${shown(vmi)}`, shown(phase), ...(purpose === undefined ? [] : [`for ${purpose}`])].join(
@@ -18,7 +18,7 @@ export function renderExplanation(explanation: Explanation, sheet: Sheet, { isWi
     `            ${message}`,
     ...(advice === '' ? [] : [`To free it: ${advice}`]),
     ...giversOf(explanation),
-    ...(keys.length === 0 ? [] : ['', ...renderKeys(keys, sheet, { isWide })]),
+    ...(keys.length === 0 ? [] : ['', ...renderKeys(keys, sheet)]),
   ];
 }
 
@@ -29,16 +29,12 @@ function giversOf({ vmmrqs, keys }: Explanation): string[] {
   return [`VMMRQs:     ${texts.join(', ')}`];
 }
 
-/** Whether everything is shown, with exact amounts. */
-interface Wideness {
-  readonly isWide: boolean;
-}
-
 /** The amounts of a key that are always shown. */
 const AMOUNTS = ['hard', 'used', 'needed', 'missing', 'given'] as const;
 
-/** A row for each key. What is the same in each row is left out. */
-function renderKeys(keys: readonly KeyArithmetic[], sheet: Sheet, { isWide }: Wideness): string[] {
+/** A row for each key. With -o wide the amounts are exact; else what is the same in each row is left out. */
+function renderKeys(keys: readonly KeyArithmetic[], sheet: Sheet): string[] {
+  const { isWide } = sheet;
   const hasEarlier = isWide || keys.some(({ earlier }) => earlier > 0n);
   const hasGivers = isWide || keys.some(({ givenBy }) => givenBy.length > 1);
   const amounts = AMOUNTS.flatMap((name) =>

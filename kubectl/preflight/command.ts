@@ -5,7 +5,7 @@ import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
 import { PLANS } from '../../functions/kubernetes/live-resources.ts';
 import { NAMESPACES, NODES } from '../../functions/kubernetes/resources.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
-import { requireRights } from '../cluster/rights.ts';
+import { requireRights, VIEWER } from '../cluster/rights.ts';
 import { examples, outputFlag, type Output } from '../flags.ts';
 import {
   EXIT,
@@ -89,7 +89,7 @@ async function run(invocation: Invocation): Promise<ExitCode> {
     throw new PluginError('--all and --overhead are for an upgrade only');
   if (args[0] === 'plan') return runPlan(invocation);
   const task = taskOf(args, own, session.namespace);
-  await requireRights(session.cluster, rightsFor(task));
+  await requireRights(session.cluster, rightsFor(task), VIEWER);
   const read = await readFacts(session.cluster, task);
   const first = preflight(task, read);
   const facts = await withUncharged(session.cluster, read, first);
@@ -99,7 +99,7 @@ async function run(invocation: Invocation): Promise<ExitCode> {
     return exitCodeOf(await printSuggestion(report, facts, { session, terminal, output }));
   if (output === 'json' || output === 'yaml')
     terminal.print(structured(output, reportObject('Preflight', structure(report))));
-  else terminal.print(table(report, { wide: output === 'wide', sheet: terminal.sheet(output === 'wide') }));
+  else terminal.print(table(report, terminal.sheet(output)));
   return exitCodeOf(report);
 }
 
@@ -116,13 +116,13 @@ async function runPlan({
   if (suggest === true)
     throw new PluginError('--suggest: the conditions of a plan say themselves what to do');
   const { cluster, namespace } = session;
-  await requireRights(cluster, [{ verb: 'get', type: PLANS, namespace }]);
+  await requireRights(cluster, [{ verb: 'get', type: PLANS, namespace }], VIEWER);
   const found = await ignoreNotFound(cluster.get(PLANS, { namespace, name }));
   if (found === undefined) throw new PluginError(`there is no plan ${name} in namespace ${namespace}`);
   const report = planReport(found.object);
   if (output === 'json' || output === 'yaml')
     terminal.print(structured(output, reportObject('PlanPreflight', report)));
-  else terminal.print(planTable(report, terminal.sheet(output === 'wide')));
+  else terminal.print(planTable(report, terminal.sheet(output)));
   return { Ready: EXIT.ok, Held: EXIT.found, NotReady: EXIT.found, CannotTell: EXIT.unknown }[report.answer];
 }
 

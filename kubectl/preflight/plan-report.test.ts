@@ -77,7 +77,7 @@ describe('the answer', () => {
 });
 
 test('the table has a row for each finding, and says what to do', () => {
-  const text = planTable(planReport(looked([MISSING])), { paint: (_, plain) => plain });
+  const text = planTable(planReport(looked([MISSING])), { paint: (_, plain) => plain, isWide: false });
   expect(text).toContain('stops    VMNotFound   vms/web   The VM is not there. Correct spec.vms.');
   expect(text.at(-1)).toMatch(/^plan tenant\/\S+: no Migration of it starts\.$/);
 });

@@ -16,14 +16,12 @@ const LOOK: Readonly<Record<OutcomeName, { readonly text: string; readonly style
 };
 
 /** Renders a row for each VM, then the summary and the next command, for people; pure. */
-export function table(
-  report: Report,
-  { wide, sheet }: { readonly wide: boolean; readonly sheet: Sheet },
-): string[] {
-  const headers = ['NAMESPACE', 'VM', 'NODE', 'OUTCOME', ...(wide ? ['REASON'] : []), 'WHY'];
+export function table(report: Report, sheet: Sheet): string[] {
+  const { isWide } = sheet;
+  const headers = ['NAMESPACE', 'VM', 'NODE', 'OUTCOME', ...(isWide ? ['REASON'] : []), 'WHY'];
   const rows = report.vms.map((vm): Cell[] => [
     ...[vm.namespace, vm.name, vm.node, LOOK[vm.outcome]],
-    ...(wide ? [vm.reason, vm.message] : [whyOf(vm)]),
+    ...(isWide ? [vm.reason, vm.message] : [whyOf(vm)]),
   ]);
   const lines = rows.length === 0 ? [] : [...renderTable(headers, rows, sheet), ''];
   return [...lines, ...summary(report), ...nextCommand(report)];

@@ -3,7 +3,7 @@ import { PROGRESSES } from '../../functions/kubernetes/resources.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
 import type { ApiServer } from '../../functions/kubernetes/cluster.ts';
 import { pause, systemClock, type Clock } from '../../functions/runtime/clock.ts';
-import { requireRights, type Right } from '../cluster/rights.ts';
+import { requireRights, VIEWER, type Right } from '../cluster/rights.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { EXIT, type ExitCode, type Invocation } from '../subcommand.ts';
 import { chosen, endedAbout } from './choose.ts';
@@ -36,7 +36,7 @@ export async function followMaintenance(
   { session: { cluster }, terminal }: Pick<Invocation, 'session' | 'terminal'>,
   clock: Clock = systemClock,
 ): Promise<ExitCode> {
-  await requireRights(cluster, MAINTENANCE_RIGHTS);
+  await requireRights(cluster, MAINTENANCE_RIGHTS, VIEWER);
   const followed = await begun(name, { cluster, terminal, clock });
   const end = await untilEnded(followed, MAINTENANCE, { cluster, terminal });
   return end === 'completed' ? EXIT.ok : EXIT.found;

@@ -4,7 +4,7 @@ import { LIVE_CONDITION } from '../../functions/domain/live/names.ts';
 import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
 import { PLAN_MIGRATIONS, PLANS } from '../../functions/kubernetes/live-resources.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
-import { requireRights, type Right } from '../cluster/rights.ts';
+import { requireRights, VIEWER, type Right } from '../cluster/rights.ts';
 import { EXIT, type ExitCode, type Invocation } from '../subcommand.ts';
 import type { FollowedKind } from './kind.ts';
 import { migrationOf } from './migration.ts';
@@ -34,7 +34,7 @@ export async function followPlan(
   name: string,
   { session: { cluster, namespace }, terminal }: Pick<Invocation, 'session' | 'terminal'>,
 ): Promise<ExitCode> {
-  await requireRights(cluster, planRights(namespace));
+  await requireRights(cluster, planRights(namespace), VIEWER);
   const plan = await ignoreNotFound(cluster.get(PLANS, { namespace, name }));
   if (plan === undefined) throw new PluginError(`there is no plan ${name} in namespace ${namespace}`);
   const { items } = await cluster.list(PLAN_MIGRATIONS, { namespace });

@@ -1,13 +1,12 @@
-import { describeAmountText } from '../../functions/domain/quantity.ts';
+import { describeAmounts, describeAmountText } from '../../functions/domain/quantity.ts';
 import { formatAge } from '../terminal/age.ts';
 import { renderTable, type Cell, type Sheet } from '../terminal/table.ts';
 import { VERDICT_STYLE } from '../terminal/verdict-style.ts';
 import type { LockStatus, NamespaceStatus, RaisedStatus, StatusReport, WaitingStatus } from './report.ts';
 
 export interface StatusView {
+  /** -o wide shows whole tokens, amounts of raised keys and messages too. */
   readonly sheet: Sheet;
-  /** Whether to show whole tokens, amounts of raised keys and messages too. */
-  readonly isWide: boolean;
   /** The time, in milliseconds. */
   readonly now: number;
 }
@@ -29,7 +28,7 @@ export function renderStatus({ clusterWide, namespaces }: StatusReport, view: St
       namespaces.map((each) => namespaceRow(each, view)),
     ],
     [
-      ['NAMESPACE', 'MIGRATION', 'VERDICT', 'LACKS', ...(view.isWide ? ['WHY'] : [])],
+      ['NAMESPACE', 'MIGRATION', 'VERDICT', 'LACKS', ...(view.sheet.isWide ? ['WHY'] : [])],
       waiting.map((each) => waitingRow(each, view)),
     ],
   ];
@@ -64,7 +63,7 @@ const needsPerson = ({ verdict }: WaitingStatus): boolean => VERDICT_STYLE[verdi
 /** A token is a UUID: its first part identifies it for people. */
 const SHORT = 8;
 
-function lockCell(lock: LockStatus | undefined, { isWide, now }: StatusView): Cell {
+function lockCell(lock: LockStatus | undefined, { sheet: { isWide }, now }: StatusView): Cell {
   if (lock === undefined) return NONE;
   if ('problem' in lock) return { text: 'unreadable', style: 'red' };
   const token = isWide ? lock.token : lock.token.slice(0, SHORT);
@@ -75,14 +74,14 @@ function lockCell(lock: LockStatus | undefined, { isWide, now }: StatusView): Ce
     : { text: `${token} for ${age}, ${left} left`, style: 'yellow' };
 }
 
-function raisedText({ quota, keys }: RaisedStatus, { isWide }: StatusView): string {
-  const amounts = Object.entries(keys).map(([key, amount]) => `${key}=${describeAmountText(key, amount)}`);
+function raisedText({ quota, keys }: RaisedStatus, { sheet: { isWide } }: StatusView): string {
+  const amounts = describeAmounts(keys);
   return isWide && amounts.length > 0 ? `${quota}(${amounts.join(',')})` : quota;
 }
 
 function waitingRow(
   { namespace, migration, verdict, reason, blocking, message, advice }: WaitingStatus & { namespace: string },
-  { isWide }: StatusView,
+  { sheet: { isWide } }: StatusView,
 ): Cell[] {
   const lacks = blocking.map(
     ({ quota, key, missing }) => `${quota}:${key}=${describeAmountText(key, missing)}`,

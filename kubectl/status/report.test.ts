@@ -25,7 +25,7 @@ const input = ({ state, ...different }: Different = {}): StatusInput => ({
   ...different,
 });
 const textOf = (different: Different, isWide = false): string[] =>
-  renderStatus(reportOf(input(different)), { sheet: { paint: (_, text) => text }, isWide, now: NOW }).map(
+  renderStatus(reportOf(input(different)), { sheet: { paint: (_, text) => text, isWide }, now: NOW }).map(
     (line) => line.replaceAll(/ {3,}/g, ' | '),
   );
 

@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import { snapshotRights } from '../cluster/namespace.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
-import { requireRights } from '../cluster/rights.ts';
+import { requireRights, VIEWER } from '../cluster/rights.ts';
 import { STATE_RIGHTS } from '../cluster/state.ts';
 import { allNamespacesFlag, examples, outputFlag, type Output } from '../flags.ts';
 import { EXIT, type ExitCode, type Invocation, type Subcommand } from '../subcommand.ts';
@@ -44,11 +44,11 @@ async function run(invocation: Invocation): Promise<ExitCode> {
   const { session, terminal } = invocation;
   const { allNamespaces, watch, output } = invocation.flags as StatusFlags;
   const namespace = allNamespaces === true ? undefined : session.namespace;
-  await requireRights(session.cluster, [
-    ...STATE_RIGHTS,
-    ...snapshotRights(namespace),
-    ...(watch === true ? WATCH_RIGHTS : []),
-  ]);
+  await requireRights(
+    session.cluster,
+    [...STATE_RIGHTS, ...snapshotRights(namespace), ...(watch === true ? WATCH_RIGHTS : [])],
+    VIEWER,
+  );
   let shown: string | undefined;
   const look = async (): Promise<void> => {
     const input = await readStatus(session.cluster, namespace);
@@ -59,7 +59,7 @@ async function run(invocation: Invocation): Promise<ExitCode> {
     const text = lines.join('\n');
     if (text === shown) return;
     if (watch === true && (terminal.isTerminal || shown !== undefined)) terminal.clear();
-    if (text === '') terminal.warn(namespace === undefined ? NOTHING : nothingIn(namespace));
+    if (text === '') terminal.warn(nothingIn(namespace));
     else terminal.print(lines);
     shown = text;
   };
@@ -68,9 +68,10 @@ async function run(invocation: Invocation): Promise<ExitCode> {
   return EXIT.ok;
 }
 
-const NOTHING = 'No VMMRQs, locks, raised quotas or waiting migrations found.';
-const nothingIn = (namespace: string): string =>
-  `No VMMRQs, locks, raised quotas or waiting migrations found in namespace ${namespace}: -A shows all namespaces.`;
+const nothingIn = (namespace: string | undefined): string => {
+  const where = namespace === undefined ? '.' : ` in namespace ${namespace}: -A shows all namespaces.`;
+  return `No VMMRQs, locks, raised quotas or waiting migrations found${where}`;
+};
 
 const isUnknown = (namespace: string | undefined, { namespaces }: StatusInput): namespace is string =>
   namespace !== undefined && !namespaces.some(({ metadata }) => metadata.name === namespace);
@@ -81,6 +82,5 @@ function linesOf(
 ): string[] {
   const report = reportOf(input);
   if (output === 'json' || output === 'yaml') return structured(output, reportObject('Status', report));
-  const isWide = output === 'wide';
-  return renderStatus(report, { sheet: terminal.sheet(isWide), isWide, now: input.state.now });
+  return renderStatus(report, { sheet: terminal.sheet(output), now: input.state.now });
 }

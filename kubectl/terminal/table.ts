@@ -13,6 +13,8 @@ export interface Sheet {
   readonly paint: Paint;
   /** Columns of the terminal, which no line exceeds. Left out: each row is one line, however long; for pipes and -o wide. */
   readonly columns?: number | undefined;
+  /** Whether everything is asked for: -o wide. */
+  readonly isWide: boolean;
 }
 
 const GAP = '   ';
@@ -26,7 +28,7 @@ const MIN_WIDTH = { cut: 8, wrapped: 30 } as const;
 export function renderTable(
   headers: readonly string[],
   rows: readonly (readonly Cell[])[],
-  { paint, columns = Infinity }: Sheet,
+  { paint, columns = Infinity }: Omit<Sheet, 'isWide'>,
 ): string[] {
   const cells = [headers, ...rows].map((row) => row.map(safe));
   const widths = headers.map((_, column) =>

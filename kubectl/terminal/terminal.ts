@@ -34,9 +34,10 @@ export class Terminal {
     return (this.isTerminal && this.#streams.stdout.columns) || 80;
   }
 
-  /** Returns the place for tables: as wide as the terminal; without a limit in a pipe, and where everything is asked for. */
-  sheet(isWide: boolean): Sheet {
-    return { paint: this.paint, columns: this.isTerminal && !isWide ? this.columns : undefined };
+  /** Returns the place for tables, by the value of -o: as wide as the terminal; without a limit in a pipe, and for `wide`. */
+  sheet(output: string | undefined): Sheet {
+    const isWide = output === 'wide';
+    return { paint: this.paint, columns: this.isTerminal && !isWide ? this.columns : undefined, isWide };
   }
 
   /** Prints a line, or several, to stdout. A line feed within a line begins no new one. */
