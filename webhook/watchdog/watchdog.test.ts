@@ -23,7 +23,7 @@ import {
 import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { systemClock } from '../../functions/runtime/clock.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
-import type { Lock } from '../../functions/domain/lock.ts';
+import { LOCK_VERSION, type Lock } from '../../functions/domain/lock.ts';
 import { MAX_LOCK_SECONDS } from '../../functions/runtime/limits.ts';
 import { ANNOTATION, EVENT, LABEL, REASON } from '../../functions/domain/names.ts';
 import type { ResourceQuota } from '../../functions/domain/objects.ts';
@@ -425,6 +425,17 @@ describe('the event of the step that a lock waits for', () => {
         expect(fixture.stations).toHaveLength(stations);
       },
     );
+
+    test('a lock of another version is not ended before its time, though a function is silent', async () => {
+      fixture.isAnySilent = true;
+      fixture.cluster.put(
+        NAMESPACES,
+        aNamespace(lockedBy(aLock({ v: LOCK_VERSION + 1, expiresAt: seconds(10) }))),
+      );
+      fixture.cluster.put(RESOURCE_QUOTAS, raised);
+      expect(await repairsIn(14_000)).toEqual([]);
+      expect(await repairsIn(7_000)).toContain('repair tenant token-1');
+    });
 
     test.each([
       [5, 0],

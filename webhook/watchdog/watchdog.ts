@@ -16,7 +16,7 @@ import {
   expiredEvent,
   identityOf,
   isStanding,
-  lateAfterMs,
+  isLate,
   lockKey,
   migrationEndedEvent,
   quotaKey,
@@ -231,8 +231,8 @@ export class Watchdog {
     if (event?.type === EVENT.namespaceLocked && isHalfRaised(seen)) {
       this.#locks.set(namespace, { ...known, partialRaiseRetries: known.partialRaiseRetries + 1 });
     }
-    const isLate = this.#options.clock.elapsed() - known.since >= lateAfterMs(lock);
-    const isEnded = isLate && (await this.#takeOver(seen, event));
+    const watchedMs = this.#options.clock.elapsed() - known.since;
+    const isEnded = isLate(lock, watchedMs) && (await this.#takeOver(seen, event));
     if (event !== undefined && !isEnded) await this.#post(event);
   }
 

@@ -1,6 +1,6 @@
 import type { OurEvent } from '../../functions/domain/events.ts';
 import { fingerprint } from '../../functions/domain/fingerprint.ts';
-import type { Lock, LockState } from '../../functions/domain/lock.ts';
+import { LOCK_VERSION, type Lock, type LockState } from '../../functions/domain/lock.ts';
 import { EVENT } from '../../functions/domain/names.ts';
 import type { ResourceQuota } from '../../functions/domain/objects.ts';
 import { grantBy, grantOf } from '../../functions/domain/quota/grant.ts';
@@ -81,8 +81,12 @@ export function dueInMs(state: Exclude<LockState, { kind: 'none' }>, watchedMs: 
 /** When a lock is late: its missing event was sent twice, and nearly half of its life is over, 7 s by default. */
 const LATE = { ms: 6_900, share: 0.46 } as const;
 
-/** Milliseconds after which the watchdog does not wait for the functions any more: where locks live longer, they may be slower. */
-export const lateAfterMs = (lock: Lock): number => Math.max(LATE.ms, LATE.share * lifetimeOf(lock));
+/**
+ * Whether the watchdog does not wait for the functions any more: where locks live longer, they may be slower. What a lock of another
+ * version needs is not known here.
+ */
+export const isLate = (lock: Lock, watchedMs: number): boolean =>
+  lock.v === LOCK_VERSION && watchedMs >= Math.max(LATE.ms, LATE.share * lifetimeOf(lock));
 
 export const expiredEvent = (namespace: string, token: string | undefined, cause: string): OurEvent => ({
   type: EVENT.lockExpired,

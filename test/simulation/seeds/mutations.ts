@@ -491,8 +491,8 @@ export const MUTATIONS: readonly Mutation[] = [
       },
       {
         file: 'webhook/watchdog/watchdog.ts',
-        find: '    const isEnded = isLate && (await this.#takeOver(seen, event));',
-        replace: '    const isEnded = isLate && false;',
+        find: '    const isEnded = isLate(lock, watchedMs) && (await this.#takeOver(seen, event));',
+        replace: '    const isEnded = isLate(lock, watchedMs) && false;',
       },
     ],
   },
