@@ -24,7 +24,8 @@ test.each([1, 2])(
       `${String(migrations)} migrations: ${String(crashPoints)} crash points, ${String(eventPoints)} events lost or doubled, ${String(runs)} runs\n`,
     );
     expect(violations).toEqual([]);
-    expect(crashPoints).toBeGreaterThan(20 * migrations);
+    // A cycle writes no more often.
+    expect(crashPoints).toBeGreaterThan(15 * migrations);
     expect(eventPoints).toBeGreaterThan(20 * migrations);
   },
 );

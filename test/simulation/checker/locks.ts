@@ -1,3 +1,4 @@
+import { isSilent } from '../../../functions/domain/controller-lease.ts';
 import { grantOf } from '../../../functions/domain/quota/grant.ts';
 import { lockOf, type Lock, type LockState } from '../../../functions/domain/lock.ts';
 import { lastAttemptOf } from '../../../functions/domain/verdict/attempt.ts';
@@ -40,8 +41,8 @@ export class Locks {
   isCalm = false;
   #state: LockState = { kind: 'none' };
   #isRaised = false;
-  /** For how long after the raise each has been there, milliseconds; and whether KubeVirt is there. */
-  #present = { kubevirtMs: 0, guardMs: 0, isKubeVirtBack: true };
+  /** For how long after the raise each has been there, and when KubeVirt was there last, milliseconds. */
+  #present = { kubevirtMs: 0, guardMs: 0, kubevirtAt: 0 };
   /** The last lock, if it failed, was not charged for it, or charged after one that was not. */
   #wasSpared = false;
   /** By the namespace's record. */
@@ -113,16 +114,17 @@ export class Locks {
 
   /** KubeVirt, or a guard, has been there for the last `ms` milliseconds. */
   notePresence({ kubevirt, guard }: { kubevirt: boolean; guard: boolean }, ms: number): void {
-    this.#present.isKubeVirtBack = kubevirt;
+    if (kubevirt) this.#present.kubevirtAt = this.#time.now;
     if (!this.#isRaised) return;
     if (kubevirt) this.#present.kubevirtMs += ms;
     if (guard) this.#present.guardMs += ms;
   }
 
-  /** A virt-controller that is just back looks alive: only the one that leads now is seen (docs/development.md). */
+  /** A virt-controller looks alive until its Lease is seen not to be renewed, also one that is just back, or was for a moment. */
   get #couldTry(): boolean {
-    const { kubevirtMs, guardMs, isKubeVirtBack } = this.#present;
-    return guardMs >= FAIR_MS && (isKubeVirtBack || kubevirtMs >= FAIR_MS);
+    const { kubevirtMs, guardMs, kubevirtAt } = this.#present;
+    const looksAlive = !isSilent(kubevirtAt, this.#time.now);
+    return guardMs >= FAIR_MS && (looksAlive || kubevirtMs >= FAIR_MS);
   }
 
   #observe(lock: Lock): void {
