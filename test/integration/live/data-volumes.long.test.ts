@@ -68,7 +68,7 @@ test('a quota with room for a disk, and not for the second claim while CDI fills
     const said = conditions.find(({ type }) => type === LIVE_CONDITION.overQuota);
     expect(said?.items).toEqual([
       expect.stringMatching(
-        /web: ResourceQuota quota lacks requests\.storage=\d+ while CDI fills its volumes$/,
+        /web: ResourceQuota quota lacks requests\.storage=[\d.]+Gi while CDI fills its volumes$/,
       ),
     ]);
 
