@@ -200,6 +200,8 @@ export const EVENT_REASON = {
   drainBlocked: 'DrainBlocked',
   /** KubeVirt object: its upgrade is blocked. */
   upgradeBlocked: 'UpgradeBlocked',
+  /** Namespace: a user removed its lock by break-glass; says who. */
+  lockRemoved: 'LockRemoved',
   /** ForkliftController: Forklift runs the plans. */
   leftToForklift: 'LeftToForklift',
 } as const;

@@ -5,8 +5,7 @@ import { writeVmmrqStatus, type Reporter } from '../cluster/report.ts';
 import { giversOf, type RaiseSnapshot } from './decide.ts';
 
 /**
- * Enters what the lock raised in the status of each cluster-wide VMMRQ that gave to it, by one PUT where no other namespace writes
- * there. `written`: by this round; a quota of an earlier round has its grant in the snapshot.
+ * Enters what it gave to the lock in the status of each cluster-wide VMMRQ, by one PUT where no other namespace writes there. `written`: by this round; a quota of an earlier round has its grant in the snapshot.
  */
 export async function report(
   snapshot: RaiseSnapshot,
@@ -14,9 +13,10 @@ export async function report(
   reporter: Reporter,
 ): Promise<void> {
   const raised = new Map([...snapshot.quotas, ...written].map((quota) => [quota.metadata.uid, quota]));
-  const given = givenBy(snapshot.token, [...raised.values()]);
-  const givers = giversOf(snapshot).filter(isClusterWide);
-  await Promise.all(
-    givers.map((vmmrq) => writeVmmrqStatus(reporter, vmmrq, (newest) => withGiven(newest, given))),
-  );
+  const givers = giversOf(snapshot);
+  const writes = givers.filter(isClusterWide).map(async (vmmrq) => {
+    const given = givenBy(snapshot.token, [...raised.values()], { vmmrq, givers });
+    if (given.length > 0) await writeVmmrqStatus(reporter, vmmrq, (newest) => withGiven(newest, given));
+  });
+  await Promise.all(writes);
 }

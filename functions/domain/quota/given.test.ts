@@ -9,7 +9,7 @@ import {
   aVmmrq,
   withTotal,
 } from '../../../test/support/builders/snapshot.ts';
-import type { ClusterVmmrq, Given } from '../objects.ts';
+import type { ClusterVmmrq, Given, Vmmrq } from '../objects.ts';
 import { givenBy, MAX_GIVEN, MAX_GIVEN_TO, withGiven } from './given.ts';
 
 const aGiven = (different: Partial<Given> = {}): Given => ({
@@ -28,10 +28,12 @@ describe('what a lock was given', () => {
     vmi: 'vmi',
   }));
   const lock = aLock({ migrations });
-  const raised = raisedFor(lock, aVmmrq(giving({ 'requests.cpu': '1', pods: 2 })))(aQuota());
+  const vmmrq = aVmmrq(giving({ 'requests.cpu': '1', pods: 2 }));
+  const raised = raisedFor(lock, vmmrq)(aQuota());
+  const alone = { vmmrq, givers: [vmmrq] };
 
   test('is one entry for each of its raised quotas: by how much, and for the first migrations', () => {
-    expect(givenBy(lock.token, [raised, aQuota(named('other'))])).toEqual([
+    expect(givenBy(lock.token, [raised, aQuota(named('other'))], alone)).toEqual([
       {
         at: seconds(0),
         namespace: 'tenant',
@@ -42,8 +44,23 @@ describe('what a lock was given', () => {
     ]);
   });
 
+  test('is by each VMMRQ what those before it did not give', () => {
+    const cpu = aVmmrq(named('cpu'), giving({ 'requests.cpu': '400m' }));
+    const more = aVmmrq(named('more'), giving({ 'requests.cpu': '2', pods: 2 }));
+    const rest = aVmmrq(named('rest'), giving({ pods: 9 }));
+    const of = (giver: Vmmrq): unknown[] =>
+      givenBy(lock.token, [raised], { vmmrq: giver, givers: [cpu, more, rest] }).map(
+        ({ amounts }) => amounts,
+      );
+    expect([of(cpu), of(more), of(rest)]).toEqual([
+      [{ 'requests.cpu': '400m' }],
+      [{ 'requests.cpu': '600m', pods: '2' }],
+      [],
+    ]);
+  });
+
   test('is nothing where another lock raised the quota', () => {
-    expect(givenBy('token-9', [raised])).toEqual([]);
+    expect(givenBy('token-9', [raised], alone)).toEqual([]);
   });
 });
 

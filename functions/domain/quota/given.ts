@@ -1,5 +1,6 @@
 import type { ClusterVmmrq, Given, ResourceQuota, Vmmrq } from '../objects.ts';
-import { formatQuantity, parseQuantity } from '../quantity.ts';
+import { formatQuantity, parseQuantity, type Amount } from '../quantity.ts';
+import { allowanceFrom } from './allowance.ts';
 import { grantBy } from './grant.ts';
 
 /*
@@ -11,19 +12,37 @@ export const MAX_GIVEN = 20;
 /** Maximum number of migrations in an entry, as in the CRD: a tenant chooses their number and names. */
 export const MAX_GIVEN_TO = 5;
 
-/** Entries for the quotas that are raised for this lock, one each. */
-export const givenBy = (token: string, quotas: readonly ResourceQuota[]): Given[] =>
+/** A VMMRQ among all that gave to a lock, in their order: each gives what those before it did not. */
+export interface Giver {
+  readonly vmmrq: Vmmrq;
+  readonly givers: readonly Vmmrq[];
+}
+
+/** Entries for the quotas that are raised for this lock, one for each that the giver gave to. */
+export const givenBy = (token: string, quotas: readonly ResourceQuota[], giver: Giver): Given[] =>
   quotas.flatMap((quota) => {
     const grant = grantBy(quota, token);
     if (grant === undefined) return [];
     const { name, namespace = '' } = quota.metadata;
-    const amounts = Object.entries(grant.raised).map(([key, to]) => {
+    const amounts = Object.entries(grant.raised).flatMap(([key, to]) => {
       const more = parseQuantity(to) - parseQuantity(quota.spec.hard?.[key] ?? '0');
-      return [key, formatQuantity(more)] as const;
+      const share = shareOf(giver, more, (givers) => allowanceFrom(givers)(quota, key).max);
+      return share > 0n ? [[key, formatQuantity(share)] as const] : [];
     });
+    if (amounts.length === 0) return [];
     const migrations = grant.migrations.slice(0, MAX_GIVEN_TO).map((migration) => migration.name);
     return [{ at: grant.raisedAt, namespace, quota: name, amounts: Object.fromEntries(amounts), migrations }];
   });
+
+/** The giver's part of a raise by `more`; `most`: what so many of the givers may give together. */
+function shareOf({ vmmrq, givers }: Giver, more: Amount, most: (givers: readonly Vmmrq[]) => Amount): Amount {
+  const upTo = (index: number): Amount => {
+    const together = most(givers.slice(0, index));
+    return together < more ? together : more;
+  };
+  const index = givers.indexOf(vmmrq);
+  return upTo(index + 1) - upTo(index);
+}
 
 /** The VMMRQ's status with these entries, newest first. A quota that is raised again after a recount keeps its one entry. */
 export function withGiven(vmmrq: Vmmrq, given: readonly Given[]): NonNullable<ClusterVmmrq['status']> {
