@@ -1,4 +1,4 @@
-import { Option } from 'commander';
+import { Option, type AddHelpTextContext } from 'commander';
 import { PluginError } from './cluster/plugin-error.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
@@ -24,6 +24,17 @@ export async function isConfirmed(
   return answer;
 }
 
-/** The part of the help after the flags. */
-export const examples = (...lines: readonly string[]): string =>
-  ['', 'Examples:', ...lines.map((line) => `  ${line}`)].join('\n');
+/** Columns of a help that goes to no terminal. */
+const HELP_WIDTH = 80;
+
+/** The part of the help after the flags: paragraphs, each wrapped to the terminal as commander wraps the flags, and examples. */
+export const details =
+  (paragraphs: readonly string[], examples: readonly string[] = []) =>
+  ({ command }: AddHelpTextContext): string => {
+    const width = command.configureOutput().getOutHelpWidth?.() ?? HELP_WIDTH;
+    const help = command.createHelp();
+    return [
+      ...paragraphs.flatMap((text) => ['', help.boxWrap(text, width)]),
+      ...(examples.length === 0 ? [] : ['', 'Examples:', ...examples.map((line) => `  ${line}`)]),
+    ].join('\n');
+  };

@@ -1,7 +1,9 @@
 import { PassThrough } from 'node:stream';
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { runProgram } from './program.ts';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { runProgram, SUBCOMMANDS } from './program.ts';
 import { Terminal } from './terminal/terminal.ts';
+
+const COLUMNS = 80;
 
 let said: string;
 
@@ -29,4 +31,30 @@ test.each<[string, string[], RegExp]>([
   expect(await runProgram(args, terminal)).toBe(2);
   expect(stdout.read()).toBeNull();
   expect(said + String(stderr.read() ?? '')).toMatch(message);
+});
+
+describe('--help', () => {
+  test.each([[], ...SUBCOMMANDS.map((subcommand) => [subcommand.declare().name()])].map((args) => [args]))(
+    'of %j is wrapped once, to 80 columns where there is no terminal',
+    async (args) => {
+      let help = '';
+      jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
+        help += String(text);
+        return true;
+      });
+      const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
+      expect(await runProgram([...args, '--help'], new Terminal(streams as unknown as NodeJS.Process))).toBe(
+        0,
+      );
+      const [text = ''] = help.split('\nExamples:\n');
+      const lines = text.split('\n');
+      expect(lines.filter((line) => line.length > COLUMNS && !line.startsWith('Usage:'))).toEqual([]);
+      // A line of prose ends where the first word of the next one had no room.
+      const early = lines.filter((line, index) => {
+        const [word = ''] = /^\S+/.exec(lines[index + 1] ?? '') ?? [];
+        return /^[^\s].*[\w,]$/.test(line) && word !== '' && line.length + 1 + word.length <= COLUMNS;
+      });
+      expect(early).toEqual([]);
+    },
+  );
 });

@@ -6,6 +6,7 @@ import { PluginError } from './cluster/plugin-error.ts';
 import { complete } from './completion/complete.ts';
 import { connect, type ConnectionFlags, type Session } from './cluster/session.ts';
 import { explainSubcommand } from './explain/explain.ts';
+import { details } from './flags.ts';
 import { preflightSubcommand } from './preflight/command.ts';
 import { progressSubcommand } from './progress/progress.ts';
 import { EXIT, type ExitCode, type Subcommand } from './subcommand.ts';
@@ -24,9 +25,10 @@ export const SUBCOMMANDS: readonly Subcommand[] = [
   trustSubcommand,
 ];
 
-const HELP = `
-Flags follow the name: kubectl vmmrq -n NS explain MIGRATION.
-Exit codes: 0 nothing is in the way, 1 something is, 2 no answer (flags, rights, API server).`;
+const HELP = [
+  'Flags follow the name: kubectl vmmrq -n NS explain MIGRATION.',
+  'Exit codes: 0 nothing is in the way, 1 something is, 2 no answer (flags, rights, API server).',
+];
 
 /** The program with its flags and subcommands. `run` gets the subcommand, and its declaration with the parsed flags. */
 export function newProgram(run: (subcommand: Subcommand, declared: Command) => Promise<void>): Command {
@@ -44,8 +46,8 @@ export function newProgram(run: (subcommand: Subcommand, declared: Command) => P
     .option('--as-group <group>', 'group to impersonate; may be repeated', withGroup)
     .option('--request-timeout <time>', 'how long the API server may be silent, such as 30s; 0 for ever')
     .option('--insecure-skip-tls-verify', 'do not check the certificate of the API server')
-    .configureHelp({ showGlobalOptions: true })
-    .addHelpText('after', HELP)
+    .configureHelp({ showGlobalOptions: true, minWidthToWrap: 20 })
+    .addHelpText('after', details(HELP))
     .exitOverride();
   for (const subcommand of SUBCOMMANDS) {
     const declared = subcommand.declare().copyInheritedSettings(program);

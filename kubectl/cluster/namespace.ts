@@ -4,7 +4,7 @@ import type { NamespaceSnapshot } from '../../functions/domain/snapshot.ts';
 import { assess } from '../../functions/domain/verdict/assessment.ts';
 import type { View } from '../../functions/domain/view.ts';
 import { viewOf } from '../../functions/domain/view/view-of.ts';
-import type { ApiServer, ResourceType } from '../../functions/kubernetes/cluster.ts';
+import type { Reader, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import {
   CLAIMS,
   EVENTS,
@@ -40,7 +40,7 @@ const NAMESPACED: readonly Pick<ResourceType, 'apiVersion' | 'plural'>[] = [
 
 /** The namespace as feasibility and lock read it, with the view that the guard would give; undefined: it is gone. */
 export async function readNamespace(
-  cluster: ApiServer,
+  cluster: Reader,
   state: State,
   name: string,
 ): Promise<NamespaceSnapshot | undefined> {

@@ -29,20 +29,26 @@ export interface Right {
 /** The ClusterRole of what status, explain, preflight and progress read (config/rbac). */
 export const VIEWER = `${CLUSTER_PREFIX}plugin-view`;
 
-/**
- * Rejects with a PluginError that lists every right that the user lacks, and how to get them; one review for each, at once. `role`: the
- * ClusterRole that has them; left out: none has.
- */
+/** Rejects with what lackOf says, where the user lacks one of these rights; one review for each, at once. */
 export async function requireRights(
   cluster: ApiServer,
   rights: readonly Right[],
   role?: string,
 ): Promise<void> {
+  const missing = await missingAmong(cluster, rights);
+  if (missing.length > 0) throw lackOf(missing, role);
+}
+
+/** Returns the rights that the user lacks; one review for each, at once. */
+export async function missingAmong(cluster: ApiServer, rights: readonly Right[]): Promise<Right[]> {
   const isAllowed = await Promise.all(rights.map((right) => hasRight(cluster, right)));
-  const missing = rights.filter((_, index) => isAllowed[index] !== true);
-  if (missing.length === 0) return;
-  const lacked = ['you lack these rights:', ...missing.map(describe)].join('\n  ');
-  throw new PluginError(role === undefined ? lacked : `${lacked}\n${howToBind(role)}`);
+  return rights.filter((_, index) => isAllowed[index] !== true);
+}
+
+/** The error that lists the missing rights, and how to get them. `role`: the ClusterRole that has them; left out: none has. */
+export function lackOf(missing: readonly Right[], role?: string): PluginError {
+  const lacked = ['you lack these rights:', ...new Set(missing.map(describe))].join('\n  ');
+  return new PluginError(role === undefined ? lacked : `${lacked}\n${howToBind(role)}`);
 }
 
 const howToBind = (role: string): string =>

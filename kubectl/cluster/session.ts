@@ -37,11 +37,14 @@ export interface Session {
   readonly namespace: string;
 }
 
-/** The names of a kubeconfig's contexts. */
-export const contextsOf = (flags: Pick<ConnectionFlags, 'kubeconfig'>): string[] =>
-  load(flags)
-    .getContexts()
-    .map(({ name }) => name);
+type KubeconfigFlag = Pick<ConnectionFlags, 'kubeconfig'>;
+
+/** The names of a kubeconfig's contexts, clusters and users. */
+export const contextsOf = (flags: KubeconfigFlag): string[] => namesOf(load(flags).getContexts());
+export const clustersOf = (flags: KubeconfigFlag): string[] => namesOf(load(flags).getClusters());
+export const usersOf = (flags: KubeconfigFlag): string[] => namesOf(load(flags).getUsers());
+
+const namesOf = (all: readonly { readonly name: string }[]): string[] => all.map(({ name }) => name);
 
 function load({ kubeconfig }: Pick<ConnectionFlags, 'kubeconfig'>): KubeConfig {
   const config = new KubeConfig();

@@ -5,7 +5,7 @@ import { LABEL } from '../../functions/domain/names.ts';
 import type { KubernetesObject, KubeVirt, Migration, Namespace } from '../../functions/domain/objects.ts';
 import type { Rules } from '../../functions/domain/snapshot.ts';
 import { heldBy, type ViewInput } from '../../functions/domain/view/view-of.ts';
-import type { ApiServer, ListedType, ResourceType } from '../../functions/kubernetes/cluster.ts';
+import type { ListedType, Reader, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import {
   CLUSTER_VMMRQS,
   KUBEVIRTS,
@@ -38,7 +38,7 @@ export const STATE_RIGHTS: readonly Right[] = [
 ];
 
 /** Reads the state. Rejects as the verbs of Cluster do, and with a PluginError where this project is not installed. */
-export async function readState(cluster: ApiServer): Promise<State> {
+export async function readState(cluster: Reader): Promise<State> {
   const list = async <T extends KubernetesObject>(
     type: ResourceType<T> | ListedType<T>,
   ): Promise<T[] | undefined> => (await ignoreNotFound(cluster.list(type, {})))?.items;
@@ -84,7 +84,7 @@ const rulesFor = (kubevirt: KubeVirt | undefined): Rules => ({
 
 /** Reads the nodes that migrations with a slot or a lock leave: KubeVirt's limits bound their number. */
 async function readNodes(
-  cluster: ApiServer,
+  cluster: Reader,
   { migrations, held }: Pick<State, 'migrations' | 'held'>,
 ): Promise<Map<string, string>> {
   const awaited = new Set(held.flatMap(({ launchers }) => launchers));
@@ -97,7 +97,7 @@ async function readNodes(
 }
 
 async function readNode(
-  cluster: ApiServer,
+  cluster: Reader,
   { metadata: { namespace = '' }, spec: { vmiName = '' } }: Migration,
 ): Promise<string> {
   if (vmiName === '') return '';

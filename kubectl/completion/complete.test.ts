@@ -53,6 +53,8 @@ const completed = (...words: string[]): Promise<string[]> => {
   const program = new Command('vmmrq')
     .option('--kubeconfig <file>', 'a file')
     .option('--context <name>', 'a context')
+    .option('--cluster <name>', 'a cluster')
+    .option('--user <name>', 'a user')
     .option('-n, --namespace <namespace>', 'a namespace');
   for (const { declare } of SUBCOMMANDS) program.addCommand(declare());
   return complete(program, SUBCOMMANDS, words);
@@ -60,7 +62,10 @@ const completed = (...words: string[]): Promise<string[]> => {
 
 describe('completion', () => {
   const AT = ['--kubeconfig', file];
-  const FLAGS = ['--kubeconfig\ta file', '--context\ta context', '--namespace\ta namespace', ':4'];
+  const FLAGS = [
+    ...['--kubeconfig\ta file', '--context\ta context', '--cluster\ta cluster', '--user\ta user'],
+    ...['--namespace\ta namespace', ':4'],
+  ];
 
   test.each<[string, string[], string[]]>([
     ['a subcommand', [''], ['explain\tsays why', 'preflight', 'failing', ':4']],
@@ -76,6 +81,8 @@ describe('completion', () => {
     ['one of many arguments', [...AT, 'preflight', 'node', 'vm0', ''], ['after-node+vm0', 'vm1', ':4']],
     ['nothing after the last argument', [...AT, 'explain', 'vm0', ''], [':4']],
     ['a context', [...AT, '--context', ''], ['one', 'two', ':4']],
+    ['a cluster', [...AT, '--cluster', ''], ['none', ':4']],
+    ['a user', [...AT, '--user', ''], ['nobody', ':4']],
     ['a file', ['--kubeconfig', ''], [':0']],
     ['nothing where the API server does not answer', [...AT, 'failing', ''], [':1']],
     ['a subcommand after a word that is none', ['unknown', 'ex'], ['explain\tsays why', ':4']],

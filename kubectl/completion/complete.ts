@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { named } from '../../functions/cluster/listed.ts';
 import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
-import { connect, contextsOf, type ConnectionFlags } from '../cluster/session.ts';
+import { clustersOf, connect, contextsOf, usersOf, type ConnectionFlags } from '../cluster/session.ts';
 import { namesOf, type Completer, type Subcommand } from '../subcommand.ts';
 import { parseLine, type Line } from './words.ts';
 
@@ -74,6 +74,8 @@ async function candidatesFor(line: Line, subcommands: readonly Subcommand[]): Pr
 /** Completers for the content of the kubeconfig, and for flags of the program itself. */
 const COMPLETERS: Readonly<Record<string, (flags: ConnectionFlags) => Promise<readonly string[]>>> = {
   '--context': (flags) => Promise.resolve(contextsOf(flags)),
+  '--cluster': (flags) => Promise.resolve(clustersOf(flags)),
+  '--user': (flags) => Promise.resolve(usersOf(flags)),
   'other-context': (flags) => Promise.resolve(contextsOf(flags)),
   '--namespace': async (flags) => {
     const { items } = await connect(flags, SILENCE_MS).cluster.list(named(NAMESPACES), {});

@@ -5,9 +5,11 @@ import {
   LISTED_VMIS,
   LISTED_WHOLE_LIMIT_RANGES,
 } from '../../functions/cluster/listed.ts';
+import { LISTED_OWN_EVENTS, OWN_EVENTS } from '../../functions/cluster/listed-events.ts';
+import { shown } from '../../functions/domain/foreign-text.ts';
 import { isUnexplained } from '../../functions/domain/migration.ts';
 import { KUBEVIRT } from '../../functions/domain/names.ts';
-import type { Migration } from '../../functions/domain/objects.ts';
+import type { KubernetesEvent, Migration } from '../../functions/domain/objects.ts';
 import { isDraining } from '../../functions/domain/policy/purpose.ts';
 import { keepsState } from '../../functions/domain/sizing/claims.ts';
 import type { NamespaceSnapshot } from '../../functions/domain/snapshot.ts';
@@ -16,24 +18,24 @@ import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
 import { MIGRATIONS, NODES } from '../../functions/kubernetes/resources.ts';
 import { readNamespace, snapshotRights } from '../cluster/namespace.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
-import { requireRights, VIEWER } from '../cluster/rights.ts';
+import { sightOf, unseenLines, withUnseen } from '../cluster/sight.ts';
 import { readState, STATE_RIGHTS } from '../cluster/state.ts';
-import { examples, outputFlag, type Output } from '../flags.ts';
+import { details, outputFlag, type Output } from '../flags.ts';
 import { EXIT, namesOf, type ExitCode, type Invocation, type Subcommand } from '../subcommand.ts';
 import { reportObject, structured } from '../terminal/structured.ts';
 import { explain } from './explanation.ts';
 import { plainExplanation, renderExplanation } from './render.ts';
 
-const HELP = `
-Reads the namespace as the functions do, and gives their verdict: what each quota has, what the
-migration's target pod needs, what is missing, and which VMMRQs give it; with -o wide exactly.
+const HELP = [
+  'Reads the namespace as the functions do, and gives their verdict: what each quota has, what the ' +
+    "migration's target pod needs, what is missing, and which VMMRQs give it; with -o wide exactly.",
+  'Exit codes: 0 no quota is in its way, or it gets through by a raise; 1 it waits; 2 no answer.',
+];
 
-Exit codes: 0 no quota is in its way, or it gets through by a raise; 1 it waits; 2 no answer.`;
-
-const EXAMPLES = examples(
+const EXAMPLES = [
   'kubectl vmmrq explain kubevirt-evacuation-x7v2p -n tenant-a',
   'kubectl vmmrq explain kubevirt-evacuation-x7v2p -n tenant-a -o yaml',
-);
+];
 
 export const explainSubcommand: Subcommand = {
   declare: () =>
@@ -41,7 +43,7 @@ export const explainSubcommand: Subcommand = {
       .description('say why a migration waits for a quota, and what would free it')
       .argument('<migration>', 'name of a VirtualMachineInstanceMigration, or vmim/NAME')
       .addOption(outputFlag('json', 'yaml', 'wide'))
-      .addHelpText('after', HELP + EXAMPLES),
+      .addHelpText('after', details(HELP, EXAMPLES)),
   completers: {
     migration: async ({ session: { cluster, namespace } }) =>
       namesOf((await cluster.list(LISTED_MIGRATIONS_TO_COME, { namespace })).items),
@@ -62,27 +64,45 @@ const KINDS = /^(vmims?|virtualmachineinstancemigrations?)(\.kubevirt\.io)?$/i;
 async function run({ session, terminal, args, flags }: Invocation): Promise<ExitCode> {
   const { cluster, namespace } = session;
   const name = nameOf(args[0] ?? '');
-  await requireRights(
+  const { reader, unseen } = await sightOf(
     cluster,
     [{ verb: 'get', type: MIGRATIONS, namespace }, ...STATE_RIGHTS, ...snapshotRights(namespace)],
-    VIEWER,
+    namespace,
   );
   const [{ object: migration }, state] = await Promise.all([
-    cluster.get(MIGRATIONS, { namespace, name }),
-    readState(cluster),
+    reader.get(MIGRATIONS, { namespace, name }),
+    readState(reader),
   ]);
-  const snapshot = await readNamespace(cluster, state, namespace);
+  const snapshot = await readNamespace(reader, state, namespace);
   if (snapshot === undefined) throw new PluginError(`namespace ${namespace} is gone`);
-  const undrained = await readUndrained(cluster, migration, snapshot.view?.kubevirt.drainTaint);
-  const whole = { ...snapshot, ...(await readClaims(cluster, migration, snapshot)), undrained };
+  const undrained = await readUndrained(reader, migration, snapshot.view?.kubevirt.drainTaint);
+  const whole = { ...snapshot, ...(await readClaims(reader, migration, snapshot)), undrained };
   const explanation = explain(migration, whole, state.rules);
+  const said = unseen.length === 0 ? undefined : await readSaid(reader, migration);
   const { output } = flags as { readonly output?: Output };
   terminal.print(
     output === undefined || output === 'wide'
-      ? renderExplanation(explanation, terminal.sheet(output))
-      : structured(output, reportObject('Explanation', plainExplanation(explanation))),
+      ? [
+          ...renderExplanation(explanation, terminal.sheet(output)),
+          ...(said === undefined ? [] : [`mtq said:   ${said}`]),
+          ...unseenLines(unseen),
+        ]
+      : structured(
+          output,
+          reportObject('Explanation', withUnseen({ ...plainExplanation(explanation), said }, unseen)),
+        ),
   );
   return THROUGH.includes(explanation.verdict) ? EXIT.ok : EXIT.found;
+}
+
+/** What the functions, which see everything, said of the migration last: the message of their newest Event. */
+async function readSaid(cluster: Reader, { metadata }: Migration): Promise<string | undefined> {
+  const { namespace = '', uid } = metadata;
+  const fieldSelector = `${OWN_EVENTS.fieldSelector},involvedObject.uid=${uid}`;
+  const { items } = await cluster.list(LISTED_OWN_EVENTS, { namespace, fieldSelector });
+  const timeOf = ({ lastTimestamp }: KubernetesEvent): number => Date.parse(lastTimestamp ?? '') || 0;
+  const [newest] = items.toSorted((one, other) => timeOf(other) - timeOf(one));
+  return newest?.message === undefined ? undefined : shown(newest.message);
 }
 
 /** The node that the migration evacuates, unless it is drained. */

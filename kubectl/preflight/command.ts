@@ -6,7 +6,8 @@ import { PLANS } from '../../functions/kubernetes/live-resources.ts';
 import { NAMESPACES, NODES } from '../../functions/kubernetes/resources.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
 import { requireRights, VIEWER } from '../cluster/rights.ts';
-import { examples, outputFlag, type Output } from '../flags.ts';
+import { sightOf, unseenLines, withUnseen } from '../cluster/sight.ts';
+import { details, outputFlag, type Output } from '../flags.ts';
 import {
   EXIT,
   namesOf,
@@ -33,8 +34,17 @@ interface Flags {
 
 const KINDS = ['node', 'upgrade', 'namespace', 'plan'] as const satisfies readonly (Task['kind'] | 'plan')[];
 
-const EXIT_CODES = `
-Exit codes: 0 every VM passes, or would with what --suggest prints; 1 a VM would get stuck; 2 no answer, or not for every VM.`;
+const HELP = [
+  'Exit codes: 0 every VM passes, or would with what --suggest prints; 1 a VM would get stuck; 2 no answer, or not ' +
+    'for every VM.',
+];
+
+const EXAMPLES = [
+  'kubectl vmmrq preflight node worker-1 worker-2',
+  'kubectl vmmrq preflight upgrade --overhead 32Mi -o wide',
+  'kubectl vmmrq preflight node worker-1 --suggest > drain.yaml',
+  'kubectl vmmrq preflight plan move-to-east -n plans',
+];
 
 const declare = (): Command =>
   new Command('preflight')
@@ -43,10 +53,10 @@ const declare = (): Command =>
     )
     .description(
       'Says for each VM whether it would be migrated, by the same decisions as the functions; changes nothing.\n' +
-        'passes: at once; passes in turn: when those before it have finished; stuck: a quota lacks this amount for its pods or\n' +
-        'for its migration itself, and no VMMRQ gives it, or a webhook or policy refuses the raise. VMs are taken to go in the\n' +
-        'order shown. What admission plugins would refuse of the pods is not known, and neither is whether another node has the\n' +
-        'capacity.',
+        'passes: at once; passes in turn: when those before it have finished; stuck: a quota lacks this amount for its ' +
+        'pods or for its migration itself, and no VMMRQ gives it, or a webhook or policy refuses the raise.\n' +
+        'VMs are taken to go in the order shown. What admission plugins would refuse of the pods is not known, and ' +
+        'neither is whether another node has the capacity.',
     )
     .usage('[flags] (node NODE... | upgrade | namespace [NAMESPACE] | plan PLAN)')
     .addArgument(
@@ -64,16 +74,7 @@ const declare = (): Command =>
     )
     .option('--suggest', 'print the VMMRQ that lets the stuck VMs pass, and create nothing')
     .addOption(outputFlag('json', 'yaml', 'wide'))
-    .addHelpText('after', EXIT_CODES)
-    .addHelpText(
-      'after',
-      examples(
-        'kubectl vmmrq preflight node worker-1 worker-2',
-        'kubectl vmmrq preflight upgrade --overhead 32Mi -o wide',
-        'kubectl vmmrq preflight node worker-1 --suggest > drain.yaml',
-        'kubectl vmmrq preflight plan move-to-east -n plans',
-      ),
-    );
+    .addHelpText('after', details(HELP, EXAMPLES));
 
 function quantity(text: string): Amount {
   if (!isHardQuantity(text))
@@ -89,17 +90,20 @@ async function run(invocation: Invocation): Promise<ExitCode> {
     throw new PluginError('--all and --overhead are for an upgrade only');
   if (args[0] === 'plan') return runPlan(invocation);
   const task = taskOf(args, own, session.namespace);
-  await requireRights(session.cluster, rightsFor(task), VIEWER);
-  const read = await readFacts(session.cluster, task);
+  const only = task.kind === 'namespace' ? task.namespace : undefined;
+  const sight = await sightOf(session.cluster, rightsFor(task), only);
+  const read = await readFacts(sight, task);
   const first = preflight(task, read);
-  const facts = await withUncharged(session.cluster, read, first);
+  const facts = await withUncharged(sight.reader, read, first);
   const known = facts === read ? first : preflight(task, facts);
   const report = await withDryRuns(known, { task, facts, session });
   if (suggest === true)
     return exitCodeOf(await printSuggestion(report, facts, { session, terminal, output }));
   if (output === 'json' || output === 'yaml')
-    terminal.print(structured(output, reportObject('Preflight', structure(report))));
-  else terminal.print(table(report, terminal.sheet(output)));
+    terminal.print(
+      structured(output, reportObject('Preflight', withUnseen(structure(report), sight.unseen))),
+    );
+  else terminal.print([...table(report, terminal.sheet(output)), ...unseenLines(sight.unseen)]);
   return exitCodeOf(report);
 }
 

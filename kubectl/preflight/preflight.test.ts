@@ -53,7 +53,7 @@ import { unchargedIn } from '../../functions/domain/sizing/uncharged.ts';
 import type { ClusterFacts, NamespaceFacts } from './facts.ts';
 import type { VmOutcome } from './outcome.ts';
 import { preflight } from './preflight.ts';
-import { summary } from './render.ts';
+import { summary, table } from './render.ts';
 import type { Task } from './task.ts';
 
 const NODE: Task = { kind: 'node', nodes: ['node1'] };
@@ -147,6 +147,15 @@ describe('without a quota in the way', () => {
     const kubevirt = aKubeVirt({}, []);
     const vms = outcomes({}, { task: UPGRADE, state: { kubevirt } });
     expect(said(vms)).toBe('vm0 NotMigratable NotAutomated, vm1 NotMigratable NotAutomated');
+  });
+
+  test('…and is one sentence with the patch, not a row for each VM', () => {
+    const facts = clusterFacts([aTenant({})], { kubevirt: aKubeVirt({}, []) });
+    expect(table(preflight(UPGRADE, facts), { paint: (_, text) => text, isWide: false })).toEqual([
+      'upgrade of KubeVirt: none of 2 VMs. KubeVirt has no workloadUpdateMethods, so it migrates no VM after an upgrade. ' +
+        'To let it: kubectl patch kubevirt kubevirt -n kubevirt --type=merge ' +
+        `-p '{"spec":{"workloadUpdateStrategy":{"workloadUpdateMethods":["LiveMigrate"]}}}'`,
+    ]);
   });
 
   test('an upgrade that evicts VMs restarts those without a strategy, and evacuates the others', () => {

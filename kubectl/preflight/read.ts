@@ -2,11 +2,12 @@ import { readIfDrained } from '../../functions/cluster/snapshot.ts';
 import { KUBEVIRT } from '../../functions/domain/names.ts';
 import { drainTaintOf } from '../../functions/domain/policy/purpose.ts';
 import { readUncharged } from '../../functions/cluster/uncharged.ts';
-import type { ApiServer, Reader } from '../../functions/kubernetes/cluster.ts';
+import type { Reader } from '../../functions/kubernetes/cluster.ts';
 import { mapAtMost } from '../cluster/map-at-most.ts';
 import { snapshotRights } from '../cluster/namespace.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
 import type { Right } from '../cluster/rights.ts';
+import type { Sight } from '../cluster/sight.ts';
 import { readState, STATE_RIGHTS } from '../cluster/state.ts';
 import type { ClusterFacts, NamespaceFacts } from './facts.ts';
 import { isGiveable } from './outcome.ts';
@@ -22,12 +23,12 @@ export const rightsFor = (task: Task): readonly Right[] => [
 ];
 
 /** Reads all facts that the verdicts depend on. Rejects with a PluginError if the node, the namespace or KubeVirt does not exist. */
-export async function readFacts(cluster: ApiServer, task: Task): Promise<ClusterFacts> {
+export async function readFacts({ reader: cluster, unseen }: Sight, task: Task): Promise<ClusterFacts> {
   const listing = readVmis(cluster, task);
   // Without KubeVirt there are no VMIs to list, and that error comes first.
   listing.catch(() => undefined);
   const state = await readState(cluster);
-  if (state.kubevirt === undefined) throw new PluginError('KubeVirt is not installed');
+  if (state.kubevirt === undefined && unseen.length === 0) throw new PluginError('KubeVirt is not installed');
   const { items: vmis, date, onlyOutdated } = await listing;
   const namespaces = await readNamespaces(cluster, { vmis, state });
   const taint = drainTaintOf(state.kubevirt);

@@ -1,6 +1,7 @@
 import { describeShortfalls, shortfallTexts } from '../../functions/domain/quota/charged.ts';
 import { describeQuantity, formatAmount } from '../../functions/domain/quantity.ts';
 import { UPGRADE_OVERHEAD } from '../../functions/domain/sizing/growth.ts';
+import { BLOCKED_BY } from '../../functions/domain/progress/names.ts';
 import { renderTable, type Cell, type Sheet, type Style } from '../terminal/table.ts';
 import { isGiveable, OUTCOMES, type OutcomeName, type VmOutcome } from './outcome.ts';
 import type { Report } from './preflight.ts';
@@ -18,6 +19,8 @@ const LOOK: Readonly<Record<OutcomeName, { readonly text: string; readonly style
 /** Renders a row for each VM, then the summary and the next command, for people; pure. */
 export function table(report: Report, sheet: Sheet): string[] {
   const { isWide } = sheet;
+  const one = oneForAll(report);
+  if (one !== undefined) return [one];
   const headers = ['NAMESPACE', 'VM', 'NODE', 'OUTCOME', ...(isWide ? ['REASON'] : []), 'WHY'];
   const rows = report.vms.map((vm): Cell[] => [
     ...[vm.namespace, vm.name, vm.node, LOOK[vm.outcome]],
@@ -25,6 +28,14 @@ export function table(report: Report, sheet: Sheet): string[] {
   ]);
   const lines = rows.length === 0 ? [] : [...renderTable(headers, rows, sheet), ''];
   return [...lines, ...summary(report), ...nextCommand(report)];
+}
+
+/** The line in place of the table where an upgrade migrates no VM, for one reason. */
+function oneForAll({ task, vms }: Report): string | undefined {
+  const [first] = vms;
+  if (task.kind !== 'upgrade' || vms.some(({ reason }) => reason !== BLOCKED_BY.notAutomated))
+    return undefined;
+  return first && `${describeTask(task)}: none of ${String(vms.length)} VMs. ${first.message}`;
 }
 
 /** The command that comes next; none where what is in the way is no quota. */

@@ -94,7 +94,7 @@ function exemptionOf(
   if (whatIf.task.kind === 'node' && !isProtected(vmi, evictionStrategy)) return STOPPED;
   const { namespace = '', name } = vmi.metadata;
   const left = { namespace, name, vmi: evicted(vmi), isQueued: false, isLocked: false };
-  return exemptionBy(vmStateOf(left, rulesOf(whatIf)));
+  return exemptionBy(vmStateOf(left, rulesOf(whatIf)), whatIf);
 }
 
 /** Whether a migration runs before the upgrade, so that it gets the launcher of now. */
@@ -147,19 +147,21 @@ function rulesOf({ task, kubevirt, now }: WhatIf): Parameters<typeof vmStateOf>[
   };
 }
 
-function exemptionBy({ bucket, reason, message }: VmState): Exempt | undefined {
+function exemptionBy({ bucket, reason, message }: VmState, { kubevirt }: WhatIf): Exempt | undefined {
   if (bucket === 'notMigratable')
     return { outcome: 'NotMigratable', reason, message: message ?? 'KubeVirt cannot migrate it live' };
-  if (bucket === 'notAutomated') return { ...NOT_AUTOMATED, reason };
+  if (bucket === 'notAutomated') return { outcome: 'NotMigratable', reason, message: notAutomated(kubevirt) };
   if (bucket === 'restarted')
     return { outcome: 'Restarted', reason, message: message ?? 'KubeVirt stops it instead of migrating it' };
   return reason === WAITS_FOR.external ? { ...EXTERNAL, reason } : undefined;
 }
 
-const NOT_AUTOMATED = {
-  outcome: 'NotMigratable',
-  message: 'KubeVirt has no workloadUpdateMethods, so it migrates no VM after an upgrade',
-} as const;
+function notAutomated(kubevirt: KubeVirt | undefined): string {
+  const { name = 'kubevirt', namespace = 'kubevirt' } = kubevirt?.metadata ?? {};
+  const strategy = { spec: { workloadUpdateStrategy: { workloadUpdateMethods: ['LiveMigrate'] } } };
+  const patch = `kubectl patch kubevirt ${name} -n ${namespace} --type=merge -p '${JSON.stringify(strategy)}'`;
+  return `KubeVirt has no workloadUpdateMethods, so it migrates no VM after an upgrade. To let it: ${patch}`;
+}
 
 const EXTERNAL = {
   outcome: 'CannotTell',

@@ -3,24 +3,25 @@ import { named } from '../../functions/cluster/listed.ts';
 import { PLANS } from '../../functions/kubernetes/live-resources.ts';
 import { PROGRESSES } from '../../functions/kubernetes/resources.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
-import { examples } from '../flags.ts';
+import { details } from '../flags.ts';
 import { namesOf, type ExitCode, type Invocation, type Subcommand } from '../subcommand.ts';
 import { followMaintenance } from './maintenance.ts';
 import { followPlan } from './plan.ts';
 
-const HELP = `
-Follows MaintenanceProgress objects (mprog) until they end; without a name all that are under way. With a name it waits up to 60 s for a
-drain or upgrade to begin, and shows the last one at once. If none begins, the last one is the answer where it ended within the last ten
-minutes. With plan: the Migration of a plan that runs, or that comes next, else the last one.
+const HELP = [
+  'Follows MaintenanceProgress objects (mprog) until they end; without a name all that are under way. ' +
+    'With a name it waits up to 60 s for a drain or upgrade to begin, and shows the last one at once. If ' +
+    'none begins, the last one is the answer where it ended within the last ten minutes. With plan: the ' +
+    'Migration of a plan that runs, or that comes next, else the last one.',
+  'Exit codes: 0 completed; 1 failed, canceled or superseded; 2 no answer, such as none that has begun.',
+];
 
-Exit codes: 0 completed; 1 failed, canceled or superseded; 2 no answer, such as none that has begun.`;
-
-const EXAMPLES = examples(
+const EXAMPLES = [
   'kubectl vmmrq progress',
   'kubectl vmmrq progress node1',
   'kubectl drain node1 --ignore-daemonsets --delete-emptydir-data & kubectl vmmrq progress node1',
   'kubectl vmmrq progress plan move-to-east -n plans',
-);
+];
 
 const PLAN = 'plan';
 
@@ -31,7 +32,7 @@ export const progressSubcommand: Subcommand = {
       .usage('[flags] ([NAME] | plan PLAN)')
       .argument('[name]', 'a MaintenanceProgress, or the node that is drained')
       .argument('[plan]', 'after "plan": the plan whose VMs move')
-      .addHelpText('after', HELP + EXAMPLES),
+      .addHelpText('after', details(HELP, EXAMPLES)),
   completers: {
     name: async ({ session: { cluster } }) => {
       const { items } = await cluster.list(PROGRESSES, {});

@@ -2,7 +2,7 @@ import { listed, NAMED, OBJECT } from '../../functions/cluster/listed.ts';
 import { LABEL } from '../../functions/domain/names.ts';
 import type { Namespace } from '../../functions/domain/objects.ts';
 import { assess } from '../../functions/domain/verdict/assessment.ts';
-import type { ApiServer, Selection } from '../../functions/kubernetes/cluster.ts';
+import type { Reader, Selection } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES, RESOURCE_QUOTAS } from '../../functions/kubernetes/resources.ts';
 import { mapAtMost } from '../cluster/map-at-most.ts';
 import { readNamespace } from '../cluster/namespace.ts';
@@ -20,7 +20,7 @@ const LISTED_NAMESPACES = listed<Namespace>(NAMESPACES, {
 });
 
 /** Reads everything of one namespace; of all by default. Rejects as the verbs of Cluster do. */
-export async function readStatus(cluster: ApiServer, namespace?: string): Promise<StatusInput> {
+export async function readStatus(cluster: Reader, namespace?: string): Promise<StatusInput> {
   const where: Selection = namespace === undefined ? {} : { namespace };
   const [state, namespaces, raised] = await Promise.all([
     readState(cluster),

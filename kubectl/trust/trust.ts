@@ -9,20 +9,21 @@ import { KUBEVIRTS, NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
 import { requireRights, type Right } from '../cluster/rights.ts';
 import { connect, contextsOf } from '../cluster/session.ts';
-import { examples, isConfirmed, yesFlag } from '../flags.ts';
+import { details, isConfirmed, yesFlag } from '../flags.ts';
 import { EXIT, type ExitCode, type Invocation, type Subcommand } from '../subcommand.ts';
 import { untrusted, type Certificate } from './certificates.ts';
 
-const HELP = `
-Live migration between clusters needs KubeVirts that trust each other's certificates. This writes what the other
-one trusts (its own certificates, and those of clusters that it trusts already) into each one's ConfigMap
-kubevirt-external-ca, from where virt-operator takes them. It shows each certificate, and asks first.
-Run it again when a cluster has renewed its own. Needs your rights on both: list KubeVirts, get namespace kube-system,
-get ConfigMap kubevirt-ca, get and patch that ConfigMap.
+const HELP = [
+  "Live migration between clusters needs KubeVirts that trust each other's certificates. This writes " +
+    'what the other one trusts (its own certificates, and those of clusters that it trusts already) into ' +
+    "each one's ConfigMap kubevirt-external-ca, from where virt-operator takes them. It shows each " +
+    'certificate, and asks first. Run it again when a cluster has renewed its own. Needs your rights on ' +
+    'both: list KubeVirts, get namespace kube-system, get ConfigMap kubevirt-ca, get and patch that ' +
+    'ConfigMap.',
+  'Exit codes: 0 they trust each other; 1 declined, or not within a minute; 2 no answer.',
+];
 
-Exit codes: 0 they trust each other; 1 declined, or not within a minute; 2 no answer.`;
-
-const EXAMPLES = examples('kubectl vmmrq trust east', 'kubectl vmmrq trust --context west east --yes');
+const EXAMPLES = ['kubectl vmmrq trust east', 'kubectl vmmrq trust --context west east --yes'];
 
 /** ConfigMaps of KubeVirt's namespace: the certificates that it trusts, and the place to add others. */
 const TRUSTED = 'kubevirt-ca';
@@ -43,7 +44,7 @@ export const trustSubcommand: Subcommand = {
       .description('make the KubeVirts of two clusters trust each other')
       .argument('<other-context>', 'the context of the other cluster in the kubeconfig')
       .addOption(yesFlag())
-      .addHelpText('after', HELP + EXAMPLES),
+      .addHelpText('after', details(HELP, EXAMPLES)),
   run,
 };
 

@@ -18,7 +18,8 @@ export function describeLock(namespace: Namespace, now: number): string[] | unde
   ];
 }
 
-const tokenOf = ({ metadata }: Namespace): string => breakGlassToken(metadata.annotations);
+/** The lock's token, by which break-glass names it. */
+export const tokenOf = ({ metadata }: Namespace): string => breakGlassToken(metadata.annotations);
 
 /**
  * Merge patches of the metadata, in their order, that remove the lock of this version of the namespace. The patches are two where the

@@ -7,18 +7,19 @@ import { isConflict } from '../../functions/kubernetes/errors.ts';
 import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
 import { requireRights, type Right } from '../cluster/rights.ts';
-import { examples, isConfirmed, yesFlag } from '../flags.ts';
+import { details, isConfirmed, yesFlag } from '../flags.ts';
 import { EXIT, namesOf, type ExitCode, type Invocation, type Subcommand } from '../subcommand.ts';
-import { changeOf, describeLock, unlockPatches } from './plan.ts';
+import { changeOf, describeLock, tokenOf, unlockPatches } from './plan.ts';
+import { recordRemoval } from './record.ts';
 
-const HELP = `
-Removes a lock that neither the functions nor the guard can end: the break-glass write of
-docs/operations.md, for the lock that it shows and no other. It asks first. Who may do it is bound to
-the ClusterRole managed-tenant-quota-break-glass, or is a cluster-admin.
+const HELP = [
+  'Removes a lock that neither the functions nor the guard can end: the break-glass write of ' +
+    'docs/operations.md, for the lock that it shows and no other. It asks first. Who may do it is bound ' +
+    'to the ClusterRole managed-tenant-quota-break-glass, or is a cluster-admin.',
+  'Exit codes: 0 unlocked; 1 declined, or another lock took its place; 2 no answer.',
+];
 
-Exit codes: 0 unlocked; 1 declined, or another lock took its place; 2 no answer.`;
-
-const EXAMPLES = examples('kubectl vmmrq unlock tenant-a', 'kubectl vmmrq unlock tenant-a --yes');
+const EXAMPLES = ['kubectl vmmrq unlock tenant-a', 'kubectl vmmrq unlock tenant-a --yes'];
 
 /** The right that admission asks for (hack/manifests/admission/keys.ts). */
 const LOCKS = { apiVersion: 'mtq.kubevirt.io/v1alpha1', plural: 'locks' };
@@ -29,7 +30,7 @@ export const unlockSubcommand: Subcommand = {
       .description('remove a stuck lock, after showing it')
       .argument('<namespace>', 'the locked namespace')
       .addOption(yesFlag())
-      .addHelpText('after', HELP + EXAMPLES),
+      .addHelpText('after', details(HELP, EXAMPLES)),
   completers: {
     namespace: async ({ session: { cluster } }) =>
       namesOf((await cluster.list(named(NAMESPACES), { labelSelector: LABEL.locked })).items),
@@ -66,6 +67,9 @@ async function run({ session: { cluster }, terminal, args, flags }: Invocation):
   }
   const result = await remove(cluster, read.object);
   terminal.print(`namespace ${name}: ${SAID[result]}`);
+  const problem =
+    result === 'removed' ? await recordRemoval(cluster, read.object, tokenOf(read.object)) : undefined;
+  if (problem !== undefined) terminal.warn(`no Event says that you did it: ${problem}`);
   return result === 'replaced' ? EXIT.found : EXIT.ok;
 }
 

@@ -108,7 +108,6 @@ describe('explain', () => {
       ['explain', 'mig0', '-n', 'explain-none'],
       [
         'get virtualmachineinstancemigrations.kubevirt.io in namespace explain-none',
-        'list kubevirts.kubevirt.io',
         'list pods in namespace explain-none',
       ],
     );

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { lockOf } from '../../../functions/domain/lock.ts';
-import { ANNOTATION, LABEL, userOf } from '../../../functions/domain/names.ts';
+import { ANNOTATION, EVENT_REASON, LABEL, userOf } from '../../../functions/domain/names.ts';
 import type { Namespace } from '../../../functions/domain/objects.ts';
-import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
+import { EVENTS, NAMESPACES } from '../../../functions/kubernetes/resources.ts';
 import { auditLog } from '../../support/environment/audit.ts';
 import { writeByHand } from '../../support/tenant/by-hand.ts';
 import { askUntil } from '../../support/eventually.ts';
@@ -68,6 +68,13 @@ test('without a terminal needs --yes, and then removes the lock that it shows', 
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toContain(`Token:      ${token}\n`);
   expect(stdout.trim().split('\n').at(-1)).toBe(`namespace ${LOCKED}: unlocked`);
+  const { items } = await admin.list(EVENTS, {
+    namespace: LOCKED,
+    fieldSelector: `reason=${EVENT_REASON.lockRemoved}`,
+  });
+  expect(items.map(({ message, involvedObject }) => [involvedObject.kind, message])).toEqual([
+    ['Namespace', `${USER.name} removed the lock ${token} by break-glass`],
+  ]);
   // `lock` may have locked it again by now.
   expect((await namespaceNow(LOCKED)).metadata.annotations?.[ANNOTATION.token]).not.toBe(token);
 });

@@ -88,7 +88,7 @@ export class PreflightScene {
   }
 
   async decide(): Promise<void> {
-    this.#facts = await readFacts(this.#clusters.admin, this.task);
+    this.#facts = await readFacts({ reader: this.#clusters.admin, unseen: [] }, this.task);
     this.report = preflight(this.task, this.#facts);
     this.suggestion = suggest(this.report, this.#facts, 'cvmmrq');
   }
