@@ -20,7 +20,7 @@ const PLUGIN = { entry: 'kubectl/main.ts', completion: 'kubectl/kubectl_complete
 
 /**
  * Bundles each entry point to <outdir>/<its name>.mjs, with THIRD-PARTY-LICENSES beside them, and resolves to the folder, which
- * contains nothing else. The output is the same for every folder, because esbuild's names and maps refer to dist. The bundle keeps
+ * contains no other file. The output is the same for every folder, because esbuild's names and maps refer to dist. The bundle keeps
  * class names: faas-js-runtime recognizes a reply by its class name (facts/knative.md §3.2).
  */
 export async function bundle(
@@ -65,8 +65,10 @@ const BUILTINS_WITHOUT_IMPORT: Plugin = {
 };
 
 async function bundleInto(outdir: string, options: BuildOptions): Promise<void> {
-  await rm(outdir, { recursive: true, force: true });
   await mkdir(outdir, { recursive: true });
+  // Not its folders: that of the plugin may be on somebody's PATH.
+  const old = (await readdir(outdir, { withFileTypes: true })).filter((entry) => entry.isFile());
+  await Promise.all(old.map(({ name }) => rm(join(outdir, name))));
   const { metafile, outputFiles } = await build({
     ...options,
     absWorkingDir: root,

@@ -1,23 +1,33 @@
-/** npm run local: runs a local cluster with a tenant to try, until Ctrl-C. */
-import { bundle } from './build.ts';
+/** npm run local: runs a local cluster with two tenants to try, until Ctrl-C. */
+import { dirname } from 'node:path';
+import { bundle, bundlePlugin } from './build.ts';
 import { startLocalCluster } from '../test/cluster/cluster.ts';
 import { ensureBinaries } from '../test/cluster/controlplane/binaries/ensure.ts';
 import { reportProgress } from '../test/cluster/controlplane/binaries/report.ts';
 import { AuditLog } from './demo/audit.ts';
+import { ONE_API_SERVER } from './demo/demo.ts';
 import { renderLive } from './demo/live.ts';
 import { coloursFor, type Colours } from './demo/colours.ts';
+import { aroundDrain, DRAINED_NODE } from './demo/runners.ts';
 import type { Tenant } from './demo/scenarios.ts';
-import { setUpTenant } from './demo/tenant.ts';
+import { setUpTenant, VMMRQ_NAME } from './demo/tenant.ts';
 import { Traces } from './demo/traces.ts';
 import { Watching } from './demo/watching.ts';
+import { deploy } from '../test/cluster/kubevirt/operator.ts';
+import { RELEASE } from '../test/cluster/kubevirt/objects/release.ts';
 import { runProgram } from '../test/cluster/run-program.ts';
 
-const TENANT: Tenant = {
-  namespace: 'tenant-a',
+const VM = 'vm';
+
+/** A VM, and a quota without headroom for a second launcher pod. */
+const tenant = (namespace: string, memory: string): Tenant => ({
+  namespace,
   quotas: [{ name: 'compute', hard: { 'requests.cpu': '1500m', 'requests.memory': '2Gi', pods: '5' } }],
-  vms: [{ name: 'vm' }],
-  gives: { 'requests.cpu': '1', 'requests.memory': '1Gi' },
-};
+  vms: [{ name: VM }],
+  gives: { 'requests.cpu': '1', 'requests.memory': memory },
+});
+
+const [ENOUGH, TOO_LITTLE] = [tenant('tenant-a', '1Gi'), tenant('tenant-b', '256Mi')];
 const SETTLE_MS = 60_000;
 const WIDTH = 140;
 
@@ -25,19 +35,31 @@ async function main(): Promise<void> {
   const { showProgress, end } = reportProgress();
   const { kubectl } = await ensureBinaries(undefined, showProgress).finally(end);
   await bundle();
+  const plugin = await bundlePlugin();
   const out = process.stdout;
   const colours = coloursFor(out);
   const note = (line: string): unknown => out.write(colours.dim(`· ${line}\n`));
 
   const traces = new Traces();
   const { onHop, onActivity, onLog } = traces;
-  const { admin, controlPlane } = await startLocalCluster({ onHop, onActivity, onLog, onProgress: note });
+  const { admin, controlPlane } = await startLocalCluster({
+    ...{ onHop, onActivity, onLog, onProgress: note },
+    kubevirt: { drains: true },
+    env: ONE_API_SERVER,
+  });
+  await deploy(admin, { workloadUpdateMethods: ['LiveMigrate'] }, RELEASE);
   const watching = new Watching();
   await watching.start(admin);
-  note(`making namespace ${TENANT.namespace}`);
-  await setUpTenant(TENANT, { admin, watching, signal: AbortSignal.timeout(SETTLE_MS) });
+  const signal = AbortSignal.timeout(SETTLE_MS);
+  await aroundDrain(admin, async () => {
+    for (const each of [ENOUGH, TOO_LITTLE]) {
+      note(`making namespace ${each.namespace}`);
+      await setUpTenant(each, { admin, watching, signal });
+    }
+  });
 
-  out.write(instructions({ kubectl, kubeconfig: controlPlane.adminKubeconfig, colours }));
+  const path = [plugin, dirname(kubectl)];
+  out.write(instructions({ path, kubeconfig: controlPlane.adminKubeconfig, colours }));
   // Runs until a signal ends this process; exit.ts then stops the whole cluster.
   renderLive({
     watching,
@@ -49,44 +71,52 @@ async function main(): Promise<void> {
 }
 
 interface Instructions {
-  readonly kubectl: string;
+  /** Folders of kubectl and of its plugin. */
+  readonly path: readonly string[];
   readonly kubeconfig: string;
   readonly colours: Colours;
 }
 
 /** The commands to try, for another terminal. */
-function instructions({ kubectl, kubeconfig, colours }: Instructions): string {
-  const { namespace, vms } = TENANT;
-  const vm = vms[0]?.name ?? '';
-  const isOnPath = (process.env['PATH'] ?? '').split(':').some((folder) => kubectl === `${folder}/kubectl`);
+function instructions({ path, kubeconfig, colours }: Instructions): string {
+  const [a, b] = [ENOUGH.namespace, TOO_LITTLE.namespace];
+  const more = JSON.stringify({ spec: { additionalMigrationResources: ENOUGH.gives } });
   return `
 ${colours.bold('The cluster is up.')} In another terminal:
 
-  export KUBECONFIG=${kubeconfig}
-${isOnPath ? '' : `  alias kubectl=${kubectl}\n`}
-Namespace ${namespace} has a VM and a quota without headroom for a second launcher pod:
+  export KUBECONFIG=${kubeconfig} PATH=${path.join(':')}:$PATH
 
-  kubectl get resourcequota,vmmrq,vmi,pods -n ${namespace}
+Namespaces ${a} and ${b} have a VM each, on ${DRAINED_NODE}, and a quota without headroom for a second launcher pod.
+Each has a VMMRQ; that of ${b} gives too little:
 
-Migrate it. (In a cluster virt-api adds the label and the finalizer.)
+  kubectl get resourcequota,vmmrq,vmi,pods -n ${b}
+  kubectl vmmrq preflight node ${DRAINED_NODE}
+
+A migration that waits, and why. (In a cluster virt-api adds the label and the finalizer.)
 
   kubectl create -f - <<EOF
   apiVersion: kubevirt.io/v1
   kind: VirtualMachineInstanceMigration
   metadata:
-    generateName: migrate-
-    namespace: ${namespace}
-    labels: { kubevirt.io/vmi-name: ${vm} }
+    name: migrate-${VM}
+    namespace: ${b}
+    labels: { kubevirt.io/vmi-name: ${VM} }
     finalizers: [kubevirt.io/migrationJobFinalize]
-  spec: { vmiName: ${vm} }
+  spec: { vmiName: ${VM} }
   EOF
-  kubectl get vmim -n ${namespace}
-  kubectl get events -n ${namespace} --sort-by=.metadata.creationTimestamp
-  kubectl describe vmmrq -n ${namespace}
+  kubectl vmmrq status -A
+  kubectl vmmrq explain migrate-${VM} -n ${b}
 
-Give less, and see what the next migration says:
+Give enough, and see it go through:
 
-  kubectl patch vmmrq migrations -n ${namespace} --type=merge -p '{"spec":{"additionalMigrationResources":{"requests.memory":"256Mi"}}}'
+  kubectl patch vmmrq ${VMMRQ_NAME} -n ${b} --type=merge -p '${more}'
+  kubectl get vmim -n ${b}
+  kubectl get events -n ${b} --sort-by=.metadata.creationTimestamp
+
+Then drain the node, in one terminal, and follow it in another:
+
+  kubectl drain ${DRAINED_NODE} --delete-emptydir-data
+  kubectl vmmrq progress ${DRAINED_NODE}
 
 ${colours.bold('Ctrl-C ends it and leaves nothing behind.')} What happens from here on:
 
