@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import https from 'node:https';
 import { lockOf } from '../../functions/domain/lock.ts';
-import { WEBHOOK } from '../../functions/domain/names.ts';
+import { EVENT, WEBHOOK } from '../../functions/domain/names.ts';
 import { VALIDATING_WEBHOOK_CONFIGURATIONS } from '../../webhook/tls/resources.ts';
 import { FULL_MIGRATIONS, newMigration } from '../../test/cluster/kubevirt/objects/objects.ts';
 import {
@@ -51,9 +51,10 @@ async function timeReviews(environment: Environment, count: number): Promise<num
     const namespace = watching.find('Namespace', NAMESPACE);
     return namespace !== undefined && lockOf(namespace).kind === 'held';
   };
-  // The namespace stays locked until `raise` gets its event.
+  // The namespace stays locked until `raise` gets this event; the one before, for a dry run, must reach it.
   const deliver = cluster.eventing.broker.hold(
-    ({ event, trigger }) => trigger === 'mtq-raise' && event.attributes['subject'] === NAMESPACE,
+    ({ event: { attributes } }) =>
+      attributes['type'] === EVENT.namespaceLocked && attributes['subject'] === NAMESPACE,
   );
   try {
     await admin.create(FULL_MIGRATIONS, newMigration({ ...MIGRATION, vmi: 'vm0' }));
