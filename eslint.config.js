@@ -14,7 +14,7 @@ const onlyIn = (folder, name) => ({
 const CLIENT_NODE = onlyIn('functions/kubernetes', '@kubernetes/client-node');
 const CLOUDEVENTS = onlyIn('functions/eventing', 'cloudevents');
 const EXPRESS = onlyIn('webhook', 'express');
-const COMMANDER = onlyIn('kubectl', 'commander');
+const COMMANDER = onlyIn('kubectl and hack/script.ts', 'commander');
 const PROM_CLIENT = {
   name: 'prom-client',
   allowTypeImports: true,
@@ -57,7 +57,7 @@ export default defineConfig(
     rules: { 'no-restricted-imports': ['error', { paths: [CLOUDEVENTS, COMMANDER, EXPRESS, PROM_CLIENT] }] },
   },
   {
-    files: ['kubectl/**/*.ts'],
+    files: ['kubectl/**/*.ts', 'hack/script.ts'],
     rules: {
       'no-restricted-imports': ['error', { paths: [CLIENT_NODE, CLOUDEVENTS, EXPRESS, PROM_CLIENT] }],
     },

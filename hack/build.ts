@@ -3,6 +3,7 @@ import { chmod, copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:f
 import { isBuiltin } from 'node:module';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { newScript, runScript } from './script.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const DIST = join(root, 'dist');
@@ -113,7 +114,10 @@ async function licenseOf(path: string): Promise<string> {
   return [`==== ${name} ${version} (${license})`, ...texts.map((text) => text.trim()), ''].join('\n\n');
 }
 
-if (import.meta.main) {
+async function main(): Promise<void> {
   await bundle();
   await bundlePlugin();
 }
+
+if (import.meta.main)
+  await runScript(newScript('build', 'Bundles the processes and the kubectl plugin into dist.'), main);

@@ -1,6 +1,7 @@
 /** npm run local: runs a local cluster with two tenants to try, until Ctrl-C. */
 import { dirname } from 'node:path';
 import { bundle, bundlePlugin } from './build.ts';
+import { newScript, runScript } from './script.ts';
 import { startLocalCluster } from '../test/cluster/cluster.ts';
 import { ensureBinaries } from '../test/cluster/controlplane/binaries/ensure.ts';
 import { reportProgress } from '../test/cluster/controlplane/binaries/report.ts';
@@ -15,7 +16,8 @@ import { Traces } from './demo/traces.ts';
 import { Watching } from './demo/watching.ts';
 import { deploy } from '../test/cluster/kubevirt/operator.ts';
 import { RELEASE } from '../test/cluster/kubevirt/objects/release.ts';
-import { runProgram } from '../test/cluster/run-program.ts';
+
+const LOCAL = newScript('local', 'Runs a local cluster with two tenants to try, until Ctrl-C.');
 
 const VM = 'vm';
 
@@ -123,4 +125,4 @@ ${colours.bold('Ctrl-C ends it and leaves nothing behind.')} What happens from h
 `;
 }
 
-await runProgram(main);
+await runScript(LOCAL, main);

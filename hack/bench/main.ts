@@ -1,11 +1,10 @@
-/** npm run bench: see USAGE. */
+/** npm run bench: measures on this machine, and prints a table of figures. */
 import { writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
-import { parseArgs } from 'node:util';
 import { bundle } from '../build.ts';
+import { newScript, Option, runScript, wholeNumber } from '../script.ts';
 import { ensureBinaries } from '../../test/cluster/controlplane/binaries/ensure.ts';
 import { reportProgress } from '../../test/cluster/controlplane/binaries/report.ts';
-import { runProgram } from '../../test/cluster/run-program.ts';
 import { compare } from './compare.ts';
 import { startEnvironment } from './environment.ts';
 import { summaryOf, type Measurements, type MeasureOptions } from './figures.ts';
@@ -29,17 +28,44 @@ const PARTS = {
 } as const;
 
 const NAMES = Object.keys(PARTS) as (keyof typeof PARTS)[];
-const USAGE =
-  `usage: npm run bench -- [--cycles N] [--json FILE] [--profile] [--only ${NAMES.join('|')}]…\n` +
-  '       npm run bench -- --against REF [--cycles N] [--json FILE]\n' +
-  '       npm run bench -- --scale N[,N…] [--finished N] [--cycles N] [--json FILE]\n' +
-  '       npm run bench -- --preflight VMS [--cycles N] [--json FILE]\n' +
-  '       npm run bench -- --moves [--cycles N] [--json FILE]';
+const positive = wholeNumber(1);
 
-type Arguments = ReturnType<typeof readArguments>;
+const BENCH = newScript('bench', 'Measures on this machine, which must be idle.')
+  .option('--cycles <n>', 'samples of each figure', positive, 20)
+  .option('--json <file>', 'write the conditions and every sample to it')
+  .option('--profile', 'also print where the time goes')
+  .addOption(new Option('--only <part...>', 'only these parts').choices(NAMES).default(NAMES, 'all'))
+  .addOption(
+    new Option('--against <ref>', 'instead: this tree and another commit, in pairs').conflicts([
+      ...['only', 'scale', 'preflight', 'moves'],
+    ]),
+  )
+  .addOption(
+    new Option('--scale <n,...>', 'instead: so many namespaces')
+      .argParser((text) => text.split(',').map(positive))
+      .conflicts(['only', 'preflight', 'moves']),
+  )
+  .option('--finished <n>', 'finished migrations in each of them', positive, 0)
+  .addOption(
+    new Option('--preflight <vms>', "instead: the plugin's preflight of so many VMs")
+      .argParser(positive)
+      .conflicts(['only', 'moves']),
+  )
+  .addOption(new Option('--moves', 'instead: moves between three clusters').conflicts('only'));
 
-async function main(): Promise<void> {
-  const wanted = readArguments();
+interface Flags {
+  readonly cycles: number;
+  readonly json?: string;
+  readonly profile?: boolean;
+  readonly only: readonly string[];
+  readonly against?: string;
+  readonly scale?: readonly number[];
+  readonly finished: number;
+  readonly preflight?: number;
+  readonly moves?: boolean;
+}
+
+async function main(wanted: Flags): Promise<void> {
   const { cycles, json, profile } = wanted;
   const { showProgress, end } = reportProgress();
   await ensureBinaries(
@@ -72,13 +98,13 @@ async function main(): Promise<void> {
 }
 
 async function measure(
-  { only, against, sizes, finished, vms, moves }: Arguments,
+  { only, against, scale, finished, preflight, moves }: Flags,
   options: MeasureOptions,
 ): Promise<Measurements[]> {
   if (against !== undefined) return [await compare(against, options)];
   if (moves) return [await measureMoves(options)];
-  if (vms !== undefined) return [await measurePreflight(vms, options)];
-  if (sizes.length > 0) return [await measureScale(sizes, finished, options)];
+  if (preflight !== undefined) return [await measurePreflight(preflight, options)];
+  if (scale !== undefined) return [await measureScale(scale, finished, options)];
   const environment = await startEnvironment(options);
   try {
     const measurements: Measurements[] = [];
@@ -93,34 +119,4 @@ async function measure(
 /** The machine's load over the last minute. */
 const load = (): string => (loadavg()[0] ?? NaN).toFixed(1);
 
-function readArguments() {
-  const { values } = parseArgs({
-    options: {
-      cycles: { type: 'string', default: '20' },
-      json: { type: 'string' },
-      only: { type: 'string', multiple: true, default: NAMES },
-      profile: { type: 'boolean', default: false },
-      against: { type: 'string' },
-      scale: { type: 'string' },
-      finished: { type: 'string' },
-      preflight: { type: 'string' },
-      moves: { type: 'boolean', default: false },
-    },
-  });
-  const unknown = values.only.find((part) => !NAMES.some((known) => known === part));
-  if (unknown !== undefined) throw new TypeError(`unknown part ${unknown}`);
-  const cycles = positiveInteger('--cycles', values.cycles);
-  const sizes = values.scale?.split(',').map((size) => positiveInteger('--scale', size)) ?? [];
-  const finished = values.finished === undefined ? 0 : positiveInteger('--finished', values.finished);
-  const vms = values.preflight === undefined ? undefined : positiveInteger('--preflight', values.preflight);
-  return { ...values, cycles, sizes, finished, vms };
-}
-
-/** Parses a positive integer; throws TypeError for any other text. */
-function positiveInteger(option: string, text: string): number {
-  const count = Number(text);
-  if (!Number.isInteger(count) || count < 1) throw new TypeError(`${option} must be a number, not ${text}`);
-  return count;
-}
-
-await runProgram(main, USAGE);
+await runScript(BENCH, main);

@@ -1,11 +1,10 @@
-/** npm run demo: see DemoOptions; `--scenario NAME` (more than once), `--clusters`, `--verbose`, and `--picture FOLDER`. */
+/** npm run demo: runs scenarios on this machine, prints their timelines, and checks them on the API server. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { bundle } from '../build.ts';
+import { newScript, Option, runScript } from '../script.ts';
 import { ensureBinaries } from '../../test/cluster/controlplane/binaries/ensure.ts';
 import { reportProgress } from '../../test/cluster/controlplane/binaries/report.ts';
-import { runProgram } from '../../test/cluster/run-program.ts';
 import { runDemo, type DemoOptions } from './demo.ts';
 import { runClustersDemo } from './clusters/run.ts';
 import { coloursFor } from './colours.ts';
@@ -17,10 +16,24 @@ import { THEMES } from './pictures/theme.ts';
 import type { Line } from './timeline.ts';
 
 const NAMES = SCENARIOS.map(({ name }) => name);
-const USAGE = `usage: npm run demo -- [--scenario ${NAMES.join('|')}]… [--clusters] [--verbose] [--picture FOLDER]`;
 
-async function main(): Promise<void> {
-  const options = readArguments();
+const DEMO = newScript(
+  'demo',
+  'Shows migrations past full quotas on a local cluster, and checks the end of each.',
+)
+  .addOption(new Option('--scenario <name...>', 'only these').choices(NAMES).default(NAMES, 'all'))
+  .addOption(new Option('--clusters', 'moves of VMs between two clusters').conflicts(['scenario', 'picture']))
+  .option('--verbose', 'more of each timeline')
+  .option('--picture <folder>', "write the README's pictures to it");
+
+interface Flags {
+  readonly scenario: readonly string[];
+  readonly clusters?: boolean;
+  readonly verbose?: boolean;
+  readonly picture?: string;
+}
+
+async function main(options: Flags): Promise<boolean> {
   const scenarios = scenariosOf(options);
   const { showProgress, end } = reportProgress();
   const kubectl = scenarios.some(({ kind }) => kind === 'drain') ? (['kubectl'] as const) : [];
@@ -36,12 +49,12 @@ async function main(): Promise<void> {
   out.write(
     dim('npm run demo -- --verbose shows more; npm run local keeps a cluster up to try it yourself.\n'),
   );
-  if (!ok) process.exitCode = 1;
+  return ok;
 }
 
 async function runScenarios(
   scenarios: readonly Scenario[],
-  { verbose, picture }: Arguments,
+  { verbose = false, picture }: Flags,
 ): Promise<boolean> {
   const timelines: (readonly Line[])[] = [];
   const ok = await runAll(scenarios, {
@@ -53,7 +66,7 @@ async function runScenarios(
   return ok;
 }
 
-function scenariosOf({ scenario, picture }: Arguments): readonly Scenario[] {
+function scenariosOf({ scenario, picture }: Flags): readonly Scenario[] {
   return picture === undefined ? SCENARIOS.filter(({ name }) => scenario.includes(name)) : pictureScenarios();
 }
 
@@ -87,28 +100,4 @@ async function writePictures(folder: string, lines: readonly Line[]): Promise<vo
   }
 }
 
-interface Arguments {
-  readonly scenario: readonly string[];
-  readonly clusters: boolean;
-  readonly verbose: boolean;
-  readonly picture?: string;
-}
-
-function readArguments(): Arguments {
-  const { values } = parseArgs({
-    options: {
-      scenario: { type: 'string', multiple: true },
-      clusters: { type: 'boolean' },
-      verbose: { type: 'boolean' },
-      picture: { type: 'string' },
-    },
-  });
-  const unknown = values.scenario?.find((name) => !NAMES.includes(name));
-  if (unknown !== undefined) throw new TypeError(`unknown scenario ${unknown}`);
-  const { clusters, scenario, picture } = values;
-  if (clusters === true && (scenario !== undefined || picture !== undefined))
-    throw new TypeError('--clusters goes with neither --scenario nor --picture');
-  return { scenario: NAMES, clusters: false, verbose: false, ...values };
-}
-
-await runProgram(main, USAGE);
+await runScript(DEMO, main);

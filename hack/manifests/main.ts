@@ -2,50 +2,34 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
-import { describeError } from '../../functions/kubernetes/errors.ts';
-import { NoImage, parseImage } from '../../test/cluster/image.ts';
-import { COMPONENTS, OVERLAYS } from '../../test/cluster/overlay.ts';
+import { parseImage } from '../../test/cluster/image.ts';
+import { COMPONENTS, OVERLAYS, type Component, type Overlay } from '../../test/cluster/overlay.ts';
+import { newScript, Option, runScript } from '../script.ts';
 import { writeInstallation } from './write.ts';
-
-const USAGE = `IMAGE=registry.example/mtq:0.1.0 npm run manifests -- [--overlay NAME] [--with NAME]... [--out FOLDER]
-  --overlay  ${OVERLAYS.join(' | ')}; default when left out
-  --with     ${COMPONENTS.join(' | ')}
-  --out      out/manifests when left out`;
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      overlay: { type: 'string', default: 'default' },
-      with: { type: 'string', multiple: true, default: [] },
-      out: { type: 'string', default: join(root, 'out/manifests') },
-    },
-  });
-  const overlay = oneOf(OVERLAYS, values.overlay);
-  const components = values.with.map((name) => oneOf(COMPONENTS, name));
+const MANIFESTS = newScript(
+  'manifests',
+  'Writes the manifests of one overlay as one file and as a Helm chart.',
+)
+  .addOption(new Option('--overlay <name>', 'what to install').choices(OVERLAYS).default('default'))
+  .addOption(new Option('--with <component...>', 'and these').choices(COMPONENTS).default([], 'none'))
+  .addOption(new Option('--out <folder>', 'where to').default(join(root, 'out/manifests'), 'out/manifests'))
+  .addHelpText('after', '\nIMAGE names the pushed image: IMAGE=registry.example/mtq:0.1.0 npm run manifests');
+
+interface Flags {
+  readonly overlay: Overlay;
+  readonly with: readonly Component[];
+  readonly out: string;
+}
+
+async function main({ overlay, with: components, out }: Flags): Promise<void> {
   const image = parseImage(process.env['IMAGE']);
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
 
-  const { file, chart } = await writeInstallation(values.out, { overlay, components, image, version });
+  const { file, chart } = await writeInstallation(out, { overlay, components, image, version });
   process.stdout.write(`${file}\n${chart}\n`);
 }
 
-/** The error for an unknown argument. */
-class Usage extends Error {}
-
-function oneOf<T extends string>(names: readonly T[], name: string): T {
-  const found = names.find((each) => each === name);
-  if (found === undefined) throw new Usage(`unknown name '${name}'`);
-  return found;
-}
-
-try {
-  await main();
-} catch (error) {
-  const isUsage = error instanceof Usage || (error instanceof TypeError && 'code' in error);
-  const text = error instanceof NoImage ? error.message : describeError(error);
-  process.stderr.write(`${text}\n${isUsage ? `${USAGE}\n` : ''}`);
-  process.exitCode = 1;
-}
+await runScript(MANIFESTS, main);

@@ -5,19 +5,29 @@
 import { readFileSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { format, resolveConfig } from 'prettier';
+import { newScript, runScript } from '../script.ts';
 import { eventSchemas } from './event-schemas.ts';
 import { renderReference } from './render.ts';
 
+const REFERENCE = newScript(
+  'reference',
+  'Writes the generated sections of docs/reference.md, and the schemas of docs/events.',
+);
+
 const fileOf = (path: string): URL => new URL(`../../${path}`, import.meta.url);
 
-const names = await readFile(fileOf('functions/domain/names.ts'), 'utf8');
-const reference = fileOf('docs/reference.md');
-await writeFile(reference, renderReference(await readFile(reference, 'utf8'), names));
+async function main(): Promise<void> {
+  const names = await readFile(fileOf('functions/domain/names.ts'), 'utf8');
+  const reference = fileOf('docs/reference.md');
+  await writeFile(reference, renderReference(await readFile(reference, 'utf8'), names));
 
-const events = fileOf('docs/events/');
-await rm(events, { recursive: true, force: true });
-await mkdir(events);
-const style = await resolveConfig(events);
-for (const [name, schema] of eventSchemas((file) => readFileSync(fileOf(file), 'utf8'))) {
-  await writeFile(new URL(name, events), await format(schema, { ...style, parser: 'json' }));
+  const events = fileOf('docs/events/');
+  await rm(events, { recursive: true, force: true });
+  await mkdir(events);
+  const style = await resolveConfig(events);
+  for (const [name, schema] of eventSchemas((file) => readFileSync(fileOf(file), 'utf8'))) {
+    await writeFile(new URL(name, events), await format(schema, { ...style, parser: 'json' }));
+  }
 }
+
+await runScript(REFERENCE, main);

@@ -3,9 +3,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { connect } from '../../functions/kubernetes/client.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
+import { runScript } from '../../hack/script.ts';
 import { untilInstalled } from './installation.ts';
 import { junit, type Case } from './junit.ts';
-import { readOptions, Usage, USAGE, type Options } from './options.ts';
+import { E2E, readOptions, type Flags, type Options } from './options.ts';
 import { runScenario } from './run.ts';
 import { loadScenarios, type Scenario } from './scenario.ts';
 import { RUN_LABEL, type World } from './environment.ts';
@@ -14,8 +15,8 @@ const SUITE = 'managed-tenant-quota';
 
 const print = (line: string): unknown => process.stdout.write(`${line}\n`);
 
-async function main(): Promise<boolean> {
-  const options = readOptions(process.argv.slice(2), process.env);
+async function main(flags: Flags): Promise<boolean> {
+  const options = readOptions(flags, process.env);
   const scenarios = await loadScenarios(options.scenarios);
   const ending = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => ending.abort());
@@ -75,9 +76,4 @@ async function report({ junit: file }: Options, cases: readonly Case[]): Promise
   print(`\n${String(cases.length - failed)} passed, ${String(failed)} failed; ${file}`);
 }
 
-try {
-  if (!(await main())) process.exitCode = 1;
-} catch (error) {
-  process.stderr.write(`${describeError(error)}\n${error instanceof Usage ? `${USAGE}\n` : ''}`);
-  process.exitCode = 2;
-}
+await runScript(E2E, main);

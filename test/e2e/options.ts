@@ -1,18 +1,19 @@
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { z } from 'zod';
+import { InvalidArgumentError, newScript, Option, wholeNumber } from '../../hack/script.ts';
+import { scenarioNames } from './scenario.ts';
 
 /** Components that the cluster may lack. The suite then does their part itself or skips their checks. */
-const STAND_INS = {
-  /** No virt-api: the suite fills in what its webhooks would add to a migration and a VMI. */
-  kubevirt: 'KubeVirt',
-  /** No Knative: no controller reports that a Broker, a Trigger, a source or a Service is ready. */
-  knative: 'Knative',
-  /** No nodes: the guard does not run as a Deployment. */
-  deployments: 'Deployments',
-} as const;
-export type StandIn = keyof typeof STAND_INS;
+const STAND_INS = [
+  // No virt-api: the suite fills in what its webhooks would add to a migration and a VMI.
+  'kubevirt',
+  // No Knative: no controller reports that a Broker, a Trigger, a source or a Service is ready.
+  'knative',
+  // No nodes: the guard does not run as a Deployment.
+  'deployments',
+] as const;
+export type StandIn = (typeof STAND_INS)[number];
 
 /** Timeouts, seconds. */
 const seconds = z.object({
@@ -41,62 +42,49 @@ export interface Options {
   readonly seconds: Seconds;
 }
 
-/** Thrown for unusable options; the message says what is wrong. */
-export class Usage extends Error {
-  override readonly name = 'Usage';
-}
-
 const JUNIT = fileURLToPath(new URL('../../out/e2e/junit.xml', import.meta.url));
 
-export const USAGE = `KUBECONFIG=… npm run test:e2e -- [--stand-in NAME]… [--scenario NAME]… [--parallel N] [--junit FILE] [--keep]
-  --stand-in  ${Object.keys(STAND_INS).join(' | ')}: what is not real there; nothing when left out
-  --scenario  a folder of test/e2e/scenarios; all when left out
-  --parallel  how many at a time; 1 when left out
-  --junit     out/e2e/junit.xml when left out
-  --keep      leave the namespaces
-  ${Object.keys(seconds.shape).join(', ')}: how long may pass`;
+/** `npm run test:e2e` with its flags. */
+export const E2E = newScript('test:e2e', 'Runs the scenarios against the cluster of KUBECONFIG.')
+  .addOption(
+    new Option('--stand-in <name...>', 'what is not real there').choices(STAND_INS).default([], 'nothing'),
+  )
+  .addOption(
+    new Option('--scenario <name...>', 'only these folders of test/e2e/scenarios')
+      .choices(scenarioNames())
+      .default([], 'all'),
+  )
+  .option('--parallel <n>', 'how many at a time', wholeNumber(1, 99), 1)
+  .addOption(
+    new Option('--junit <file>', 'where the report goes')
+      .argParser((file) => resolve(file))
+      .default(JUNIT, 'out/e2e/junit.xml'),
+  )
+  .option('--keep', 'leave the namespaces')
+  .addHelpText('after', `\nSeconds that may pass: ${Object.keys(seconds.shape).join(', ')}.`);
 
-/** Reads the options from the command line and the environment. Throws Usage. */
-export function readOptions(args: readonly string[], env: NodeJS.ProcessEnv): Options {
-  const values = parse(args);
+/** The flags of the command line. */
+export interface Flags extends Pick<Options, 'parallel' | 'junit'> {
+  readonly standIn: readonly StandIn[];
+  readonly scenario: readonly string[];
+  readonly keep?: boolean;
+}
+
+/** Returns the options of the flags and the environment. Throws InvalidArgumentError. */
+export function readOptions(
+  { standIn, scenario, keep = false, ...flags }: Flags,
+  env: NodeJS.ProcessEnv,
+): Options {
   const kubeconfig = env['KUBECONFIG'] ?? '';
-  if (kubeconfig === '') throw new Usage('KUBECONFIG is not set: which cluster?');
+  if (kubeconfig === '') throw new InvalidArgumentError('KUBECONFIG is not set: which cluster?');
   const timeouts = seconds.safeParse(env);
-  if (!timeouts.success) throw new Usage(z.prettifyError(timeouts.error));
+  if (!timeouts.success) throw new InvalidArgumentError(z.prettifyError(timeouts.error));
   return {
+    ...flags,
     kubeconfig,
-    standIns: new Set(values['stand-in'].map(standIn)),
-    scenarios: values.scenario,
-    parallel: atATime(values.parallel),
-    junit: values.junit === '' ? JUNIT : resolve(values.junit),
-    keep: values.keep,
+    standIns: new Set(standIn),
+    scenarios: scenario,
+    keep,
     seconds: timeouts.data,
   };
-}
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        'stand-in': { type: 'string', multiple: true, default: [] },
-        scenario: { type: 'string', multiple: true, default: [] },
-        parallel: { type: 'string', default: '1' },
-        junit: { type: 'string', default: '' },
-        keep: { type: 'boolean', default: false },
-      },
-    }).values;
-  } catch (error) {
-    throw new Usage(error instanceof Error ? error.message : 'these arguments cannot be read');
-  }
-}
-
-function standIn(name: string): StandIn {
-  if (name in STAND_INS) return name as StandIn;
-  throw new Usage(`there is no stand-in '${name}'`);
-}
-
-function atATime(text: string): number {
-  if (/^[1-9]\d?$/.test(text)) return Number(text);
-  throw new Usage(`--parallel is a number from 1 to 99, not '${text}'`);
 }

@@ -1,9 +1,9 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { objectsOf } from '../cluster/controlplane/kustomize.ts';
-import { Usage } from './options.ts';
 
 /** Part of an object that must match. Without a name, some object of that kind must match. */
 export interface Expectation {
@@ -25,13 +25,16 @@ export interface Scenario {
 
 const folder = fileURLToPath(new URL('scenarios/', import.meta.url));
 
-/** All scenarios, or the named ones. Throws Usage for an unknown name. */
-export async function loadScenarios(names: readonly string[] = []): Promise<Scenario[]> {
-  const all = (await readdir(folder)).toSorted();
-  const unknown = names.find((name) => !all.includes(name));
-  if (unknown !== undefined) throw new Usage(`unknown scenario '${unknown}'; there are ${all.join(', ')}`);
-  return Promise.all(all.filter((name) => names.length === 0 || names.includes(name)).map(load));
-}
+/** The names of all scenarios, sorted. */
+export const scenarioNames = (): string[] => readdirSync(folder).toSorted();
+
+/** All scenarios, or those with the names. */
+export const loadScenarios = (names: readonly string[] = []): Promise<Scenario[]> =>
+  Promise.all(
+    scenarioNames()
+      .filter((name) => names.length === 0 || names.includes(name))
+      .map(load),
+  );
 
 async function load(name: string): Promise<Scenario> {
   const [given, then] = await Promise.all(

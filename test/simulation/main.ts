@@ -1,50 +1,54 @@
-import { parseArgs } from 'node:util';
+import { newScript, oneOf, runScript, wholeNumber } from '../../hack/script.ts';
 import { KILLING_SEEDS } from './seeds/killing-seeds.ts';
 import { mutate, mutationNamed } from './seeds/mutate.ts';
+import { MUTATIONS } from './seeds/mutations.ts';
 import { simulate, type Summary } from './seeds/pool.ts';
 import { newProgress } from './seeds/progress.ts';
 import { failureText, hitsTable } from './seeds/report.ts';
 
-const USAGE = 'npm run simulate -- [--runs N] [--seed S] [--mutation NAME] [--trace] | --find-seeds';
+const SIMULATE = newScript(
+  'simulate',
+  'Runs the steps and the guard against a model of the API server, from seeds.',
+)
+  .option('--runs <n>', 'so many seeds, on all cores', wholeNumber(1), 1_000)
+  .option('--seed <n>', 'the first of them', wholeNumber(0), 1)
+  .option('--mutation <name>', 'with a deliberate defect', oneOf(MUTATIONS.map(({ name }) => name)))
+  .option('--trace', 'only the first, line by line')
+  .option('--find-seeds', 'instead: store another seed for each mutation that survives');
+
+interface Flags {
+  readonly runs: number;
+  readonly seed: number;
+  readonly mutation?: string;
+  readonly trace?: boolean;
+  readonly findSeeds?: boolean;
+}
 
 /** Runs the seeds S, S+1, …; prints how often each fault hit each step, and for a failure its seed and a short trace. */
-async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      runs: { type: 'string', default: '1000' },
-      seed: { type: 'string', default: '1' },
-      mutation: { type: 'string' },
-      trace: { type: 'boolean', default: false },
-      'find-seeds': { type: 'boolean', default: false },
-    },
-  });
-  const [count, from] = [Number(values.runs), Number(values.seed)];
-  if (!Number.isSafeInteger(count) || !Number.isSafeInteger(from) || count < 1) throw new Error(USAGE);
-  const { mutation } = values;
-  if (values['find-seeds']) {
+async function main({ runs, seed, mutation, trace, findSeeds }: Flags): Promise<boolean> {
+  if (findSeeds) {
     const found = await KILLING_SEEDS.mend(print);
     KILLING_SEEDS.store(found);
-    return found.missing.length;
+    return found.missing.length === 0;
   }
-  if (mutation !== undefined) mutationNamed(mutation);
-  if (values.trace) return showOne(from, mutation);
+  if (trace) return showOne(seed, mutation);
   const started = performance.now();
-  const onProgress = newProgress(count);
-  const summary = await simulate({ from, count, mutation, onProgress });
+  const onProgress = newProgress(runs);
+  const summary = await simulate({ from: seed, count: runs, mutation, onProgress });
   print(`\n${hitsTable(summary.hits)}\n\n${summaryText(summary, performance.now() - started)}`);
   const [first] = summary.violations;
-  if (first === undefined) return 0;
+  if (first === undefined) return true;
   await explain(first.seed, mutation);
-  return 1;
+  return false;
 }
 
 /** The run of one seed, line by line. */
-async function showOne(seed: number, mutation: string | undefined): Promise<number> {
+async function showOne(seed: number, mutation: string | undefined): Promise<boolean> {
   if (mutation !== undefined) mutate(mutationNamed(mutation));
   const { runSeed } = await import('./world/run.ts');
   const { trace, violation } = await runSeed(seed, { trace: true });
   print(trace.join('\n'));
-  return violation === undefined ? 0 : 1;
+  return violation === undefined;
 }
 
 async function explain(seed: number, mutation: string | undefined): Promise<void> {
@@ -67,4 +71,4 @@ function summaryText(
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
-process.exitCode = await main();
+await runScript(SIMULATE, main);

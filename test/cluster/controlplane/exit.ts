@@ -77,9 +77,12 @@ function listen(): void {
 }
 
 function onSignal(signal: NodeJS.Signals): void {
-  if (leaving) self.exit(128 + constants.signals[signal]);
+  const code = 128 + constants.signals[signal];
+  if (leaving) self.exit(code);
   leaving = true;
-  void killAllAndWait().then(() => self.exit(128 + constants.signals[signal]));
+  // So that hack/script.ts expects what fails from now on.
+  self.exitCode = code;
+  void killAllAndWait().then(() => self.exit(code));
 }
 
 /** Waits for all of them, so that no port and no process remains. */

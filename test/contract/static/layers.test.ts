@@ -103,7 +103,8 @@ describe.each(Object.entries(LAYERS))('%s', (folder, layers) => {
 });
 
 /**
- * The folders from which a folder imports, beside itself: the guard and the plugin import the functions; the local cluster imports no tool. Only
+ * The folders from which a folder imports, beside itself: the guard and the plugin import the functions; the local cluster imports no tool but
+ * the frame of npm scripts. Only
  * test/contract and test/integration import from every folder.
  */
 const BELOW = {
@@ -113,11 +114,11 @@ const BELOW = {
   // Its image has no other folder of the functions.
   examples: ['functions/server'],
   hack: ['functions', 'webhook', 'kubectl', 'test/cluster', 'test/support'],
-  'test/cluster': ['functions', 'webhook'],
+  'test/cluster': ['functions', 'webhook', 'hack/script.ts'],
   'test/support': ['functions', 'webhook', 'kubectl', 'test/cluster'],
   'test/rights': ['functions', 'test/cluster', 'test/support'],
-  'test/simulation': ['functions', 'webhook', 'test/cluster', 'test/support'],
-  'test/e2e': ['functions', 'test/cluster', 'test/support'],
+  'test/simulation': ['functions', 'webhook', 'test/cluster', 'test/support', 'hack/script.ts'],
+  'test/e2e': ['functions', 'test/cluster', 'test/support', 'hack/script.ts'],
   'test/adversary': ['functions', 'test/cluster', 'test/support'],
 };
 /** Tests that are beside their code import these too. */

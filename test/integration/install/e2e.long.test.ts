@@ -107,15 +107,3 @@ test('without Knative the installation check fails, unless a stand-in is named',
   expect([code, output]).toEqual([1, expect.stringContaining('FAIL installation')]);
   expect(await leftOver()).toEqual([]);
 });
-
-test.each([
-  ['no cluster', [], { KUBECONFIG: '' }],
-  ['no such stand-in', ['--stand-in', 'nothing'], {}],
-  ['no such scenario', ['--scenario', 'nothing'], {}],
-  ['no such option', ['--nothing'], {}],
-  ['no such number', ['--parallel', '0'], {}],
-  ['no such time', [], { E2E_THEN_SECONDS: 'soon' }],
-])('%s: it prints its usage', async (_what, args, env) => {
-  const { code, output } = await run(args, env);
-  expect([code, output]).toEqual([2, expect.stringContaining('--stand-in')]);
-});

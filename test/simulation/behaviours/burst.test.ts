@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { LIMITS, runBurst, type BurstFigures } from '../burst/burst.ts';
 
-/** Ten migrations in one namespace, in virtual time: what they may cost (`node test/simulation/burst/main.ts` prints all of it). */
+/** Ten migrations in one namespace, in virtual time: what they may cost (`npm run simulate:burst` prints all of it). */
 
 const TEN = 10;
 const SEED = 100;

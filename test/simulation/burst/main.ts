@@ -1,44 +1,53 @@
-import { parseArgs } from 'node:util';
+import { newScript, Option, runScript, wholeNumber } from '../../../hack/script.ts';
 import { LIMITS, runBurst, type Burst, type BurstFigures } from './burst.ts';
 
-const USAGE =
-  'node test/simulation/burst/main.ts [--runs N] [--detail] [--trace] [--given N] [--limits raised|default]';
 const TEN = 10;
 
+const BURST = newScript(
+  'simulate:burst',
+  'Prints what ten migrations at once in one namespace cost, in virtual time.',
+)
+  .option('--runs <n>', 'so many seeds', wholeNumber(1), 5)
+  .option('--seed <n>', 'the first of them', wholeNumber(0), 1)
+  .option('--given <n>', 'give for so many at once (default: for ten, and for one)', wholeNumber(1))
+  .addOption(
+    new Option('--limits <limits>', "KubeVirt's parallel migrations")
+      .choices(Object.keys(LIMITS))
+      .default('raised'),
+  )
+  .option('--detail', 'also the requests and the locks')
+  .option('--trace', 'only the first, line by line');
+
+interface Flags {
+  readonly runs: number;
+  readonly seed: number;
+  readonly given?: number;
+  readonly limits: keyof typeof LIMITS;
+  readonly detail?: boolean;
+  readonly trace?: boolean;
+}
+
 /** Runs ten migrations in one namespace, in virtual time, and prints what they cost. */
-async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      runs: { type: 'string', default: '5' },
-      given: { type: 'string' },
-      limits: { type: 'string', default: 'raised' },
-      seed: { type: 'string', default: '1' },
-      detail: { type: 'boolean', default: false },
-      trace: { type: 'boolean', default: false },
-    },
-  });
-  const limits = LIMITS[values.limits as keyof typeof LIMITS] as Burst['limits'] | undefined;
-  if (limits === undefined) throw new Error(USAGE);
+async function main(flags: Flags): Promise<void> {
   const of = (given: number | undefined, index: number): Burst => ({
-    seed: Number(values.seed) + index,
+    seed: flags.seed + index,
     migrations: TEN,
-    ...{ given, limits },
+    ...{ given, limits: LIMITS[flags.limits] },
   });
-  if (values.trace) {
-    const { trace } = await runBurst(of(Number(values.given ?? TEN), 0));
+  if (flags.trace) {
+    const { trace } = await runBurst(of(flags.given ?? TEN, 0));
     print(trace.join('\n'));
-    return 0;
+    return;
   }
-  const all = values.given === undefined ? [undefined, TEN, 1] : [undefined, Number(values.given)];
+  const all = flags.given === undefined ? [undefined, TEN, 1] : [undefined, flags.given];
   let unblockedMs = 0;
   for (const given of all) {
     const runs: BurstFigures[] = [];
-    for (let index = 0; index < Number(values.runs); index += 1) runs.push(await runBurst(of(given, index)));
+    for (let index = 0; index < flags.runs; index += 1) runs.push(await runBurst(of(given, index)));
     unblockedMs ||= median(runs.map(({ ms }) => ms));
     print(lineOf(given, runs, unblockedMs));
-    if (values.detail) print(detailOf(runs));
+    if (flags.detail) print(detailOf(runs));
   }
-  return 0;
 }
 
 const sumOf = (counts: Iterable<number>): number => [...counts].reduce((sum, each) => sum + each, 0);
@@ -85,4 +94,4 @@ function detailOf(runs: readonly BurstFigures[]): string {
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
-process.exitCode = await main();
+await runScript(BURST, main);

@@ -1,53 +1,54 @@
-import { parseArgs } from 'node:util';
+import { newScript, oneOf, runScript, wholeNumber } from '../../../hack/script.ts';
 import { mutate } from '../seeds/mutate.ts';
 import { newProgress } from '../seeds/progress.ts';
 import { LIVE_KILLING_SEEDS } from './seeds/killing-seeds.ts';
-import { mutationNamed } from './seeds/mutations.ts';
+import { mutationNamed, MUTATIONS } from './seeds/mutations.ts';
 import { simulateLive, type LiveSummary } from './seeds/pool.ts';
 
-const USAGE =
-  'npm run simulate:live -- [--runs N] [--seed S] [--workers W] [--mutation NAME] [--trace] | --find-seeds';
+const SIMULATE = newScript('simulate:live', 'Moves VMs between two simulated clusters, from seeds.')
+  .option('--runs <n>', 'so many seeds', wholeNumber(1), 1_000)
+  .option('--seed <n>', 'the first of them', wholeNumber(0), 1)
+  .option('--workers <n>', 'on so many threads', wholeNumber(1), 1)
+  .option('--mutation <name>', 'with a deliberate defect', oneOf(MUTATIONS.map(({ name }) => name)))
+  .option('--trace', 'only the first, line by line')
+  .option('--find-seeds', 'instead: store another seed for each mutation that survives');
+
+interface Flags {
+  readonly runs: number;
+  readonly seed: number;
+  readonly workers: number;
+  readonly mutation?: string;
+  readonly trace?: boolean;
+  readonly findSeeds?: boolean;
+}
 
 /** Runs the seeds S, S+1, …; prints how often each disturbance happened and how the runs ended, and the seeds that broke a rule. */
-async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      runs: { type: 'string', default: '1000' },
-      seed: { type: 'string', default: '1' },
-      workers: { type: 'string', default: '1' },
-      mutation: { type: 'string' },
-      trace: { type: 'boolean', default: false },
-      'find-seeds': { type: 'boolean', default: false },
-    },
-  });
-  const [count, from, workers] = [Number(values.runs), Number(values.seed), Number(values.workers)];
-  if (![count, from, workers].every(Number.isSafeInteger) || count < 1) throw new Error(USAGE);
-  if (values['find-seeds']) {
+async function main({ runs, seed, workers, mutation, trace, findSeeds }: Flags): Promise<boolean> {
+  if (findSeeds) {
     const found = await LIVE_KILLING_SEEDS.mend(print);
     LIVE_KILLING_SEEDS.store(found);
-    return found.missing.length;
+    return found.missing.length === 0;
   }
-  const { mutation } = values;
-  if (values.trace) return showOne(from, mutation);
+  if (trace) return showOne(seed, mutation);
   const started = performance.now();
   const summary = await simulateLive({
-    from,
-    count,
+    from: seed,
+    count: runs,
     workers,
     mutation,
-    onProgress: newProgress(count),
+    onProgress: newProgress(runs),
   });
   print(textOf(summary, performance.now() - started));
-  return summary.violations.length === 0 ? 0 : 1;
+  return summary.violations.length === 0;
 }
 
 /** The run of one seed, line by line. */
-async function showOne(seed: number, mutation: string | undefined): Promise<number> {
+async function showOne(seed: number, mutation: string | undefined): Promise<boolean> {
   if (mutation !== undefined) mutate(mutationNamed(mutation));
   const { runSeed } = await import('./world/run.ts');
   const { trace, violation } = await runSeed(seed);
   print(trace.join('\n'));
-  return violation === undefined ? 0 : 1;
+  return violation === undefined;
 }
 
 function textOf({ runs, moved, hits, violations }: LiveSummary, ms: number): string {
@@ -60,4 +61,4 @@ function textOf({ runs, moved, hits, violations }: LiveSummary, ms: number): str
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
-process.exitCode = await main();
+await runScript(SIMULATE, main);

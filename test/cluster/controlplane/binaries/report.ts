@@ -11,21 +11,28 @@ export interface Terminal {
 
 /**
  * Reports the current build and its duration: one rewritten line on a terminal, a line every 15 s
- * in a log. It does not mention existing parts. Pass `hear` to ensureBinaries; call `end` after it.
+ * in a log. It does not mention existing parts. Pass `showProgress` to ensureBinaries; call `end` after it, which also ends
+ * the line.
  */
 export function reportProgress(terminal: Terminal = process.stderr): {
   showProgress: (progress: Progress) => void;
   end: () => void;
 } {
   let timer: NodeJS.Timeout | undefined;
+  /** Whether the terminal's last line has no end yet. */
+  let isOpen = false;
   const print = (text: string, last: boolean): void => {
+    isOpen = terminal.isTTY === true && !last;
     if (terminal.isTTY === true) terminal.write(`\r\u001B[K${text}${last ? '\n' : ''}`);
     else terminal.write(`${text}\n`);
   };
-  const end = (): void => clearInterval(timer);
+  const end = (): void => {
+    clearInterval(timer);
+    if (isOpen) terminal.write('\n');
+  };
   let since = 0;
   const showProgress = (progress: Progress): void => {
-    end();
+    clearInterval(timer);
     if (progress.state === 'found') return;
     if (progress.state === 'building') since = Date.now();
     const tell = (): void => print(sentence(progress, Date.now() - since), progress.state === 'built');
