@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { temporaryFolder } from '../../test/cluster/controlplane/exit.ts';
 import { bundlePlugin } from '../build.ts';
 import type { Figure, Measurements, MeasureOptions } from './figures.ts';
 import { serveManyVms } from './many-vms.ts';
@@ -29,11 +29,11 @@ export async function measurePreflight(
 ): Promise<Measurements> {
   const count = Math.ceil(vms / VMS_PER_NODE);
   const server = await serveManyVms({ vms, nodes: count, namespaces: count });
-  const folder = await mkdtemp(join(tmpdir(), 'preflight-'));
+  const folder = temporaryFolder('mtq-preflight-');
   try {
-    const kubeconfig = join(folder, 'kubeconfig');
+    const kubeconfig = join(folder.path, 'kubeconfig');
     await writeFile(kubeconfig, server.kubeconfig);
-    const plugin = join(await bundlePlugin(join(folder, 'plugin')), 'kubectl-vmmrq');
+    const plugin = join(await bundlePlugin(join(folder.path, 'plugin')), 'kubectl-vmmrq');
     const figures: Figure[] = [];
     const nodes = Array.from({ length: Math.min(20, count) }, (_, index) => `node-${String(index)}`);
     for (const task of [['upgrade'], ['node', ...nodes]]) {
@@ -47,7 +47,7 @@ export async function measurePreflight(
     return { figures };
   } finally {
     await server.stop();
-    await rm(folder, { recursive: true });
+    folder.remove();
   }
 }
 

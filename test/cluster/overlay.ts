@@ -1,8 +1,8 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { temporaryFolder } from './controlplane/exit.ts';
 import { renderText } from './controlplane/kustomize.ts';
 import { PLACEHOLDER, type Image } from './image.ts';
 
@@ -43,8 +43,8 @@ export async function renderInstallation({
   image,
   tree = here,
 }: Installation): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'mtq-overlay-'));
-  const from = (path: string): string => relative(folder, join(tree, 'config', path));
+  const folder = temporaryFolder('mtq-overlay-');
+  const from = (path: string): string => relative(folder.path, join(tree, 'config', path));
   const admissionMode = overlay === 'default' ? [] : [overlay];
   const kustomization = {
     apiVersion: 'kustomize.config.k8s.io/v1beta1',
@@ -57,10 +57,10 @@ export async function renderInstallation({
     images: image === undefined ? [] : [{ name: PLACEHOLDER, ...image }],
   };
   try {
-    await writeFile(join(folder, 'kustomization.yaml'), stringify(kustomization));
-    return await renderText(folder);
+    await writeFile(join(folder.path, 'kustomization.yaml'), stringify(kustomization));
+    return await renderText(folder.path);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    folder.remove();
   }
 }
 

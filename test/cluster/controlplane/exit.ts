@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
-import { resolve } from 'node:path';
+import { join } from 'node:path';
 import { runInThisContext } from 'node:vm';
+import { writingTo, type Place } from './unwritable.ts';
 
 /**
  * Everything that this process must clean up, however it ends: one registry for the demo, the tests and `npm run local`.
@@ -47,11 +48,14 @@ export function killAtExit(child: ChildHandle): () => void {
 }
 
 /**
- * A new folder under os.tmpdir(), or elsewhere by an absolute prefix. It is removed by `remove` or when this process ends,
- * after all mortals.
+ * A new folder in `place`. It is removed by `remove` or when this process ends, after all mortals. Throws an Error with the variable to
+ * set where nothing can be written.
  */
-export function temporaryFolder(prefix: string): TemporaryFolder {
-  const path = mkdtempSync(resolve(tmpdir(), prefix));
+export function temporaryFolder(
+  prefix: string,
+  place: Place = { folder: tmpdir(), variable: 'TMPDIR' },
+): TemporaryFolder {
+  const path = writingTo(place, () => mkdtempSync(join(place.folder, prefix)));
   folders.add(path);
   listen();
   return {

@@ -2,7 +2,8 @@ import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { startChild } from '../children.ts';
 import { temporaryFolder } from '../exit.ts';
-import { cacheFolder, moduleFolder, pinnedVersion } from './cache.ts';
+import { writingTo } from '../unwritable.ts';
+import { CACHE_VARIABLE, cacheFolder, moduleFolder, pinnedVersion } from './cache.ts';
 import { requireGo } from './go.ts';
 import { PARTS, type BinaryName } from './parts.ts';
 import { probeVersion } from './probe.ts';
@@ -16,9 +17,10 @@ export async function buildBinary(name: BinaryName, env: NodeJS.ProcessEnv = pro
   const cwd = moduleFolder(part.module);
   requireGo(cwd, env);
   const folder = cacheFolder(part.module, env);
-  mkdirSync(folder, { recursive: true });
+  const cache = { folder, variable: CACHE_VARIABLE };
+  writingTo(cache, () => mkdirSync(folder, { recursive: true }));
   // In the cache folder, because a rename works only within one file system.
-  const scratch = temporaryFolder(join(folder, `.${name}-`));
+  const scratch = temporaryFolder(`.${name}-`, cache);
   try {
     const output = join(scratch.path, name);
     const go = await startChild({

@@ -9,14 +9,17 @@ import type { Part } from './parts.ts';
 export const moduleFolder = (module: Part['module']): string =>
   fileURLToPath(new URL(module, import.meta.url));
 
+/** The environment variable of the folder that the cache is in. */
+export const CACHE_VARIABLE = 'XDG_CACHE_HOME';
+
 /**
  * The cache folder for the binaries of one module: a separate one for each set of pinned versions and each
  * platform, so that an upgrade never finds old binaries, and two clones share them.
  */
 export function cacheFolder(module: Part['module'], env: NodeJS.ProcessEnv = process.env): string {
   // An empty variable means unset, and a relative one must be ignored (XDG base directory specification).
-  const base =
-    env['XDG_CACHE_HOME']?.startsWith('/') === true ? env['XDG_CACHE_HOME'] : join(homedir(), '.cache');
+  const given = env[CACHE_VARIABLE] ?? '';
+  const base = given.startsWith('/') ? given : join(homedir(), '.cache');
   const key = createHash('sha256').update(`${process.platform} ${process.arch}\n`);
   for (const file of ['go.mod', 'go.sum']) key.update(readFileSync(join(moduleFolder(module), file)));
   return join(base, 'managed-tenant-quota', `${module}-${key.digest('hex').slice(0, 16)}`);
