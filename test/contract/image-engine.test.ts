@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -20,7 +20,7 @@ describe('npm run image', () => {
   });
   afterEach(() => engines.remove());
 
-  /** `fails`: a shell pattern; the engine fails for arguments that match it. */
+  /** `fails`: shell patterns; the engine fails for arguments that match one. */
   const engine = (name: string, fails = 'never'): void =>
     writeFileSync(
       join(engines.path, name),
@@ -103,11 +103,37 @@ describe('npm run image', () => {
     engine('podman', 'build*');
     const { status, stderr, called } = image('--tag', TAG, '--push');
     expect([status, stderr]).toEqual([1, 'podman cannot\npodman build failed\n']);
-    expect(called).toHaveLength(2);
+    expect(called.filter((call) => call.includes(' push '))).toEqual([]);
+  });
+
+  test.each<[string, string, string[], string]>([
+    ['the base', 'pull\\ gcr.io/*', [], 'gcr.io/distroless/nodejs24-debian13:nonroot … BASE'],
+    ['the image that builds', 'pull\\ docker.io/*', [], 'docker.io/library/node:24-slim … BUILDER'],
+    [
+      'a base of ours',
+      'pull\\ my.example/*',
+      ['--build-arg', 'BASE=my.example/node'],
+      'my.example/node … BASE',
+    ],
+  ])('says that it cannot reach %s, and what replaces it', (_, pull, options, want) => {
+    engine('podman', `build*|${pull}`);
+    const { status, stderr } = image('--tag', TAG, '--', ...options);
+    const [reached = '', argument = ''] = want.split(' … ');
+    expect([status, stderr]).toEqual([
+      1,
+      'podman cannot\npodman cannot\npodman build failed\n' +
+        `  cannot reach ${reached}: name another one by -- --build-arg=${argument}=IMAGE\n`,
+    ]);
+  });
+
+  test('does not ask for a base that the engine has', () => {
+    engine('podman', 'build*|pull*');
+    appendFileSync(join(engines.path, 'podman'), 'case "$1" in images) echo 0123456789ab;; esac\n');
+    expect(image('--tag', TAG).stderr).toBe('podman cannot\npodman build failed\n');
   });
 
   test('without a tag prints its usage, and calls no engine', () => {
     engine('docker');
-    expect(image()).toMatchObject({ status: 1, stderr: expect.stringContaining('--tag'), called: [] });
+    expect(image()).toMatchObject({ status: 2, stderr: expect.stringContaining('--tag'), called: [] });
   });
 });
