@@ -1,9 +1,32 @@
-/**
- * `npm version` runs it: the section Unreleased of CHANGELOG.md becomes the entry of package.json's new version. First it runs with
- * `--check`, which only checks that the section has an entry.
- */
+/** `npm version` runs it, first with `--check`. */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
 
+const USAGE = `Usage: node hack/changelog.mjs [--check]
+
+Makes the section Unreleased of CHANGELOG.md the entry of package.json's version.
+
+  --check     only check that the section has an entry
+  -h, --help  display this
+`;
+
+function readFlags() {
+  try {
+    const { values } = parseArgs({
+      options: { check: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+    });
+    return values;
+  } catch (error) {
+    process.stderr.write(`error: ${error.message}\n\n${USAGE}`);
+    return process.exit(2);
+  }
+}
+
+const { check, help } = readFlags();
+if (help) {
+  process.stdout.write(USAGE);
+  process.exit(0);
+}
 const HEADING = '## Unreleased\n';
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
 const changelog = readFileSync('CHANGELOG.md', 'utf8');
@@ -14,6 +37,6 @@ if (after.split(/^## /m)[0].trim() === '') {
   );
   process.exit(1);
 }
-if (process.argv[2] === '--check') process.exit(0);
+if (check) process.exit(0);
 const today = new Date().toISOString().slice(0, 10);
 writeFileSync('CHANGELOG.md', changelog.replace(HEADING, `${HEADING}\n## ${version} (${today})\n`));

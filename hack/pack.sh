@@ -1,7 +1,29 @@
 #!/usr/bin/env bash
-# npm run pack: writes the files of a release to out/release or to the given folder. IMAGE is the pushed image
-# (docs/development.md), preferably by digest. PLUGIN_URL is where the archive of the kubectl plugin will be, for its krew manifest.
+# npm run pack: writes the files of a release (docs/development.md).
 set -euo pipefail
+
+usage() {
+  cat <<END
+Usage: npm run pack -- [FOLDER]
+
+Writes the files of a release to FOLDER (default: out/release), which must be empty.
+
+  IMAGE       the pushed image, preferably by digest
+  PLUGIN_URL  where the archive of the kubectl plugin will be, for its krew manifest
+  -h, --help  display this
+END
+}
+
+refuse() {
+  { printf 'error: %s\n\n' "$1" && usage; } >&2
+  exit 2
+}
+
+case ${1-} in
+  -h | --help) usage && exit ;;
+  -*) refuse "unknown option '$1'" ;;
+esac
+(($# <= 1)) || refuse 'too many arguments'
 cd "$(dirname "$0")/.."
 out=${1:-out/release}
 mkdir -p "$out"

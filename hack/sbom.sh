@@ -2,8 +2,32 @@
 # npm run sbom: prints CycloneDX of the packages that package-lock.json installs without devDependencies. `npm sbom --omit dev` also
 # omits packages that a devDependency shares (npm/cli#7909), so npm gets a tree without devDependencies. Needs no network.
 set -euo pipefail
+
+usage() {
+  cat <<END
+Usage: npm run sbom
+
+Prints CycloneDX of the packages of package-lock.json without devDependencies.
+
+  -h, --help  display this
+END
+}
+
+refuse() {
+  { printf 'error: %s\n\n' "$1" && usage; } >&2
+  exit 2
+}
+
+case ${1-} in
+  -h | --help) usage && exit ;;
+  -*) refuse "unknown option '$1'" ;;
+esac
+(($# == 0)) || refuse 'too many arguments'
 cd "$(dirname "$0")/.."
-temporary=$(mktemp -d)
+temporary=$(mktemp -d) || {
+  echo 'error: set TMPDIR to the absolute path of another folder' >&2
+  exit 1
+}
 trap 'rm -rf "$temporary"' EXIT
 # npm names the document's component after the folder.
 tree=$temporary/managed-tenant-quota-knative

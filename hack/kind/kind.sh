@@ -13,7 +13,10 @@ export KUBECONFIG=$OUT/kubeconfig
 
 usage() {
   cat <<END
-npm run kind -- [STEP]...   all steps but delete when none is named; each can run again
+Usage: npm run kind -- [STEP]...
+
+Runs the steps, all but delete when none is named. Each can run again.
+
   cluster   makes the cluster: one control plane, two workers
   knative   installs Knative Serving, Kourier and Knative Eventing
   kubevirt  installs KubeVirt with software emulation
@@ -21,7 +24,14 @@ npm run kind -- [STEP]...   all steps but delete when none is named; each can ru
   install   installs managed-tenant-quota with that image
   e2e       runs the end-to-end suite
   delete    deletes the cluster
+
+  -h, --help  display this
 END
+}
+
+refuse() {
+  { printf 'error: %s\n\n' "$1" && usage; } >&2
+  exit 2
 }
 
 die() {
@@ -147,7 +157,7 @@ step_delete() {
 (($#)) || set -- cluster knative kubevirt image install e2e
 for step in "$@"; do
   [[ $step != *help && $step != -h ]] || { usage && exit; }
-  [[ $(type -t "step_$step") == function ]] || { usage >&2 && die "unknown step '$step'"; }
+  [[ $(type -t "step_$step") == function ]] || refuse "unknown step '$step'"
 done
 tools
 mkdir -p "$OUT"

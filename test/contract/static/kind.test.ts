@@ -36,7 +36,7 @@ describe('npm run kind', () => {
 
   test('refuses an unknown step before it does anything', () => {
     const { status, stderr } = bash(SCRIPT, 'cluster', 'clutser');
-    expect([status, stderr]).toEqual([1, expect.stringContaining("unknown step 'clutser'")]);
+    expect([status, stderr]).toEqual([2, expect.stringContaining("unknown step 'clutser'")]);
   });
 
   test('uses each version of versions.env, and states no version itself', () => {
