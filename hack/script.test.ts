@@ -23,6 +23,12 @@ test.each<[what: string, main: string, status: number, stderr: RegExp]>([
     1,
     /^error: no API server \(refused\)\n$/,
   ],
+  [
+    '1 for a failure of some kind, with the kind',
+    "throw Object.assign(new Error('KUBECONFIG'), { name: 'NoApiServer' })",
+    1,
+    /^error: NoApiServer: KUBECONFIG\n$/,
+  ],
   ['1 for a defect, with its stack', 'undefined.x', 1, /^TypeError: Cannot read .*\n +at /],
   [
     '2 for what its flags lack, with the usage',

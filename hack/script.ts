@@ -1,6 +1,5 @@
 /**
- * The frame of every npm script of ours: it answers --help, and refuses unknown flags, wrong values and arguments with its usage and exit
- * code 2.
+ * The frame of our npm scripts: each answers --help, and refuses unknown flags, wrong values and arguments with its usage and exit code 2.
  */
 import { inspect } from 'node:util';
 import { Command, InvalidArgumentError } from 'commander';
@@ -39,11 +38,12 @@ export async function runScript<Flags extends object>(
   }
 }
 
-/** Returns the message of an expected failure and of its cause; of a defect all there is. */
+/** Returns the kind, the message and the cause of an expected failure; of a defect all there is. */
 function textOf(error: unknown): string {
   if (!(error instanceof Error) || DEFECTS.some((defect) => error instanceof defect)) return inspect(error);
+  const kind = error.name === 'Error' ? '' : `${error.name}: `;
   const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';
-  return `error: ${error.message}${cause}`;
+  return `error: ${kind}${error.message}${cause}`;
 }
 
 /** Returns the parser of a whole number from `min` to `max`, for commander. It throws InvalidArgumentError. */

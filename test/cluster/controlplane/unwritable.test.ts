@@ -10,10 +10,12 @@ const failing = (code: string) => (): never => {
 describe('writingTo', () => {
   test.each([
     ['EACCES', 'may not be written'],
+    ['EPERM', 'may not be written'],
     ['EROFS', 'is read-only'],
     ['ENOSPC', 'is full'],
     ['EDQUOT', 'is full'],
     ['ENOENT', 'does not exist'],
+    ['ENOTDIR', 'is no folder'],
   ])('%s: names the folder and the variable', (code, why) => {
     expect(() => writingTo(place, failing(code))).toThrow(`/some/folder ${why}: set TMPDIR to `);
   });

@@ -6,10 +6,12 @@ export interface Place {
 
 const UNWRITABLE: Readonly<Record<string, string>> = {
   EACCES: 'may not be written',
+  EPERM: 'may not be written',
   EROFS: 'is read-only',
   ENOSPC: 'is full',
   EDQUOT: 'is full',
   ENOENT: 'does not exist',
+  ENOTDIR: 'is no folder',
 };
 
 /** Returns what `write` returns. Throws an Error with the variable to set where nothing can be written to the folder. */
