@@ -1,22 +1,14 @@
 /** Posts events about drains and upgrades to a chat. WEBHOOK_URL: takes `{"text": …}`, as Slack and Mattermost do. */
-import { readdirSync, readFileSync } from 'node:fs';
-import * as z from 'zod';
 import { serve } from '../serve.ts';
-import { textOf, type Schemas } from './notify.ts';
+import { schemasIn, textOf } from './notify.ts';
 
-const SCHEMAS = new URL('../../docs/events/', import.meta.url);
 /** An event may come more than once, always with the same id: this process sends it once. */
 const MAX_SENT = 1_000;
 
 const { WEBHOOK_URL, PORT = '8080' } = process.env;
 if (WEBHOOK_URL === undefined) throw new Error('WEBHOOK_URL is not set');
 
-const schemas: Schemas = new Map(
-  readdirSync(SCHEMAS).map((file) => {
-    const schema = JSON.parse(readFileSync(new URL(file, SCHEMAS), 'utf8')) as z.core.JSONSchema.JSONSchema;
-    return [file.replace(/\.json$/, ''), z.fromJSONSchema(schema)];
-  }),
-);
+const schemas = schemasIn(new URL('../../docs/events/', import.meta.url));
 const sent = new Set<string>();
 
 await serve(async (event) => {

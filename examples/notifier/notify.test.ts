@@ -1,18 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { CloudEvent } from 'cloudevents';
-import * as z from 'zod';
 import { ATTACKS, HIDING } from '../../test/support/foreign-attacks.ts';
-import { textOf } from './notify.ts';
+import { schemasIn, textOf } from './notify.ts';
 
-const EVENTS = 'docs/events';
-/** The schemas as main.ts reads them. */
-const schemas = new Map(
-  readdirSync(EVENTS).map((file) => {
-    const text = readFileSync(`${EVENTS}/${file}`, 'utf8');
-    return [file.replace('.json', ''), z.fromJSONSchema(JSON.parse(text) as z.core.JSONSchema.JSONSchema)];
-  }),
-);
+const schemas = schemasIn(new URL('../../docs/events/', import.meta.url));
 
 const DATA = {
   name: 'drain-12345678-1',

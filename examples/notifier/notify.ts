@@ -1,9 +1,24 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import type { CloudEvent } from 'cloudevents';
 import * as z from 'zod';
 import { BadEvent } from '../serve.ts';
 
 /** Schemas by event type, as in docs/events. */
 export type Schemas = ReadonlyMap<string, z.ZodType>;
+
+/** Files about drains and upgrades: the folder has other events too, and a document about all of them. */
+const FOLLOWED = /^(io\.kubevirt\.mtq\.(?:drain|upgrade)\..+)\.json$/;
+
+/** Reads the schemas of docs/events. */
+export const schemasIn = (folder: URL): Schemas =>
+  new Map(
+    readdirSync(folder).flatMap((file) => {
+      const type = FOLLOWED.exec(file)?.[1];
+      if (type === undefined) return [];
+      const schema = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as z.core.JSONSchema.JSONSchema;
+      return [[type, z.fromJSONSchema(schema)] as const];
+    }),
+  );
 
 /** What the text needs of the data. The name is part of a command that people copy. */
 const summary = z.object({

@@ -20,7 +20,10 @@ export const textRecord = (
     `must be at most ${String(MAX_ENTRIES)} texts, each of them valid`,
   );
 
-/** A list of at most MAX_ENTRIES; a longer one is one issue, and its entries are not validated. */
+/**
+ * A list of at most MAX_ENTRIES; a longer one is one issue, and its entries are not validated. The array says it once more for the JSON
+ * Schema of it (docs/events).
+ */
 export const shortList = <T extends z.ZodMiniType>(
   entry: T,
 ): z.ZodMiniPipe<z.ZodMiniCustom<z.input<T>[], z.input<T>[]>, z.ZodMiniArray<T>> =>
@@ -29,7 +32,7 @@ export const shortList = <T extends z.ZodMiniType>(
       (value) => Array.isArray(value) && value.length <= MAX_ENTRIES,
       `must be a list of at most ${String(MAX_ENTRIES)} entries`,
     ),
-    z.array(entry),
+    z.array(entry).check(z.maxLength(MAX_ENTRIES)),
   );
 
 /** Parses JSON and never throws; returns undefined for any other text. */

@@ -9,7 +9,7 @@ import * as z from '../runtime/zod.ts';
 
 const filled = z.string().check(z.minLength(1));
 
-const token = filled.check(z.maxLength(64));
+const token = filled.check(z.maxLength(64), z.describe("The lock's token."));
 /** `feasibility` keeps the last ones it saw, and any client may post an event. Those of Kubernetes have 36 characters. */
 export const uid = filled.check(z.maxLength(64));
 const reference = z.object({ name: dnsSubdomain, uid });
@@ -21,11 +21,13 @@ const base = z.object({
   namespace: dnsLabel,
   token: z.optional(token),
   migrations: z.optional(shortList(reference)),
-  /** Names of the ResourceQuotas and VMMRQs of a lock, to be read again. */
-  quotas: z.optional(shortList(dnsSubdomain)),
-  vmmrqs: z.optional(shortList(anyVmmrqName)),
-  /** Names of the migrations' VMIs, so that `lock` reads them in its first round. */
-  vmis: z.optional(shortList(dnsSubdomain)),
+  quotas: z
+    .optional(shortList(dnsSubdomain))
+    .check(z.describe('Names of the ResourceQuotas of a lock, to be read again.')),
+  vmmrqs: z.optional(shortList(anyVmmrqName)).check(z.describe('Names of the VMMRQs of a lock.')),
+  vmis: z
+    .optional(shortList(dnsSubdomain))
+    .check(z.describe("Names of the migrations' VMIs, so that `lock` reads them in its first round.")),
   reason: z.optional(z.string().check(z.maxLength(MAX_TEXT.reason))),
   message: z.optional(z.string().check(z.maxLength(MAX_TEXT.message))),
 });

@@ -39,7 +39,8 @@ const reference = z.object({
   name: dnsSubdomain,
 });
 
-const ownData = z.extend(reference, {
+/** The data of each of LIVE_EVENT: a Plan or a Migration. */
+export const liveEventData = z.extend(reference, {
   kind: z.enum([FORKLIFT_KIND.plan.kind, FORKLIFT_KIND.migration.kind]),
 });
 
@@ -71,7 +72,7 @@ const REFERENCES: readonly string[] = Object.values(REFERENCE_EVENT);
 /** Reads an event of an ApiServerSource or the watcher by the attributes, an own event by the data. Throws BadEvent. */
 export function toLiveRequest({ type, id, data, ...attributes }: CloudEvent<unknown>): LiveRequest {
   if (OWN.includes(type))
-    return { type, id, ...parsed(ownData, data, `data of ${type}`), isChange: false, runs: [] };
+    return { type, id, ...parsed(liveEventData, data, `data of ${type}`), isChange: false, runs: [] };
   if (REFERENCES.includes(type))
     return {
       type,

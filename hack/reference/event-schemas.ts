@@ -1,22 +1,43 @@
 import * as z from 'zod';
-import { MOVE_EVENT_DATA } from '../../functions/domain/live/move-events.ts';
-import { MAINTENANCE_EVENT_DATA } from '../../functions/progress/event-data.ts';
-import { entriesOf } from './render.ts';
+import { asyncApi } from './asyncapi.ts';
+import { eventCatalogue, schemaFile, schemaId, type SentEvent } from './event-catalogue.ts';
+import { eventExamples, type ExampleEvent } from './event-examples.ts';
 
 /**
- * The JSON Schema of each event's data for subscribers, by file name in docs/events. `sourceOf`: the text of a
- * file, because the schemas have the sentences of the names. A later version may add members.
+ * Returns the files of docs/events by name: the JSON Schema of each event's data, with an example, and the AsyncAPI document of all
+ * events. `textOf`: the text of a file. A later version may add members.
  */
-export function eventSchemas(sourceOf: (file: string) => string): ReadonlyMap<string, string> {
-  const sentences = new Map([
-    ...entriesOf(sourceOf('functions/domain/progress/names.ts'), 'MAINTENANCE_EVENT'),
-    ...entriesOf(sourceOf('functions/domain/live/names.ts'), 'MOVE_EVENT'),
+export function eventFiles(textOf: (file: string) => string): ReadonlyMap<string, string> {
+  const examples = eventExamples();
+  const events = eventCatalogue(textOf).map((event) => {
+    const example = examples.get(event.type);
+    if (example === undefined) throw new Error(`${event.type} has no example`);
+    return { ...event, example };
+  });
+  return new Map([
+    ...events.map((event): [string, string] => [schemaFile(event.type), jsonOf(schemaOf(event))]),
+    ['asyncapi.json', jsonOf(asyncApi(events))],
   ]);
-  return new Map(
-    [...MAINTENANCE_EVENT_DATA, ...MOVE_EVENT_DATA].map(([type, data]) => {
-      const { $schema, ...schema } = z.toJSONSchema(data, { io: 'input' });
-      const about = { title: type, description: sentences.get(type) };
-      return [`${type}.json`, `${JSON.stringify({ $schema, ...about, ...schema }, null, 2)}\n`];
-    }),
-  );
+}
+
+const jsonOf = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
+
+/**
+ * The JSON Schema of the data, in draft 07, which AsyncAPI and most tools know. Of a list that is bounded before it is parsed (shortList),
+ * only what comes out can be described. Objects stay open for the members of a later version.
+ */
+function schemaOf({
+  type,
+  description,
+  data,
+  example,
+}: SentEvent & { readonly example: ExampleEvent }): object {
+  const { $schema, ...schema } = z.toJSONSchema(data, {
+    target: 'draft-07',
+    io: 'output',
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
+    },
+  });
+  return { $schema, $id: schemaId(type), title: type, description, ...schema, examples: [example.data] };
 }

@@ -27,6 +27,14 @@ export function entriesOf(source: string, registry: string): Entry[] {
   );
 }
 
+/** The sentence of `export const <name> = '…'` in this source. Throws where it has none of one line. */
+export function sentenceOf(source: string, name: string): string {
+  const [, sentence] =
+    new RegExp(String.raw`^/\*\* (.*?) \*/\nexport const ${name} = '`, 'm').exec(source) ?? [];
+  if (sentence === undefined) throw new Error(`${name} has no sentence`);
+  return sentence;
+}
+
 /**
  * Returns docs/reference.md with its generated sections as the registries say. The introduction and the other sections stay as they
  * are, after the generated ones. `names`: the text of functions/domain/names.ts.

@@ -3,7 +3,7 @@
 /** Label of a MaintenanceProgress: its name without the number at its end. */
 export const MAINTENANCE_LABEL = 'mtq.kubevirt.io/maintenance';
 
-/** Type of the guard's CloudEvent for `progress`: a drain or an upgrade has changed, so bring its MaintenanceProgress up to date. */
+/** The guard's CloudEvent: a drain or an upgrade has changed, so `progress` brings its MaintenanceProgress up to date. */
 export const MAINTENANCE_CHANGED = 'io.kubevirt.mtq.maintenance.changed';
 
 /** Types of the CloudEvents about a drain or an upgrade, for subscribers; docs/events has their schemas. */
