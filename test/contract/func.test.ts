@@ -67,6 +67,10 @@ describe('func.yaml', () => {
   });
 });
 
+test('func finds its line in .gitignore, and adds none (facts/knative.md §3.7)', () => {
+  expect(read('.gitignore').split('\n')).toContain('/.func');
+});
+
 describe('func.yaml and config/serving say the same', () => {
   let services: KnativeService[];
   beforeAll(async () => {

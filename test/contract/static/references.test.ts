@@ -26,7 +26,7 @@ const OURS = PAGES.filter(({ file }) => !file.startsWith(FACTS));
 
 /** Selects files by .gitignore, so that a copy without .git works too. */
 function tracked(): string[] {
-  const ignored = read('.gitignore').matchAll(/^(\S+)\/$/gm);
+  const ignored = read('.gitignore').matchAll(/^\/?([^\s/]+)\/?$/gm);
   const skipped = new Set(['.git', 'recorded', ...[...ignored].map(([, folder]) => folder)]);
   const files = globSync('**/*.{ts,js,mjs,md,yaml}', {
     cwd: ROOT,
