@@ -16,8 +16,12 @@ const PROCESSES = {
   'live-watcher': 'functions/live/watcher/main.ts',
 };
 
-/** The kubectl plugin: two files for a folder of the PATH, which kubectl finds by these names. */
-const PLUGIN = { entry: 'kubectl/main.ts', completion: 'kubectl/kubectl_complete-vmmrq' };
+/** The kubectl plugin: two files for a folder of the PATH, which kubectl finds by these names. The launcher is the start of the first one. */
+const PLUGIN = {
+  entry: 'kubectl/main.ts',
+  launcher: 'kubectl/launcher.sh',
+  completion: 'kubectl/kubectl_complete-vmmrq',
+};
 
 /**
  * Bundles each entry point to <outdir>/<its name>.mjs, with THIRD-PARTY-LICENSES beside them, and resolves to the folder, which
@@ -42,10 +46,28 @@ export async function bundle(
 /** Bundles the kubectl plugin to a folder of its own, as `kubectl-vmmrq` and `kubectl_complete-vmmrq`, with THIRD-PARTY-LICENSES. */
 export async function bundlePlugin(outdir: string = join(DIST, 'kubectl')): Promise<string> {
   const file = 'kubectl-vmmrq';
-  await bundleInto(outdir, { entryPoints: [PLUGIN.entry], outfile: join(outdir, file), minifySyntax: true });
+  await bundleInto(
+    outdir,
+    { entryPoints: [PLUGIN.entry], outfile: join(outdir, file), minifySyntax: true },
+    await launcher(),
+  );
   await chmod(join(outdir, file), 0o755);
   await copyFile(join(root, PLUGIN.completion), join(outdir, basename(PLUGIN.completion)));
   return outdir;
+}
+
+/**
+ * The first lines of the plugin: a program for the shell, and a comment for Node. Its oldest Node is that of package.json, whose newest is not
+ * the plugin's: with Node 25 and 26 it does the same. Throws if engines.node names no oldest one.
+ */
+async function launcher(): Promise<string> {
+  const script = await readFile(join(root, PLUGIN.launcher), 'utf8');
+  const { engines } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+    engines: { node: string };
+  };
+  const [, oldest] = /^>=(\d+)\b/.exec(engines.node) ?? [];
+  if (oldest === undefined) throw new Error(`package.json: engines.node begins with no >=N: ${engines.node}`);
+  return `#!/bin/sh\n':' /*\n${script.replaceAll('OLDEST', oldest)}*/\n`;
 }
 
 /**
@@ -65,7 +87,8 @@ const BUILTINS_WITHOUT_IMPORT: Plugin = {
   },
 };
 
-async function bundleInto(outdir: string, options: BuildOptions): Promise<void> {
+/** `start`: what comes before all code. */
+async function bundleInto(outdir: string, options: BuildOptions, start = ''): Promise<void> {
   await mkdir(outdir, { recursive: true });
   // Not its folders: that of the plugin may be on somebody's PATH.
   const old = (await readdir(outdir, { withFileTypes: true })).filter((entry) => entry.isFile());
@@ -86,7 +109,7 @@ async function bundleInto(outdir: string, options: BuildOptions): Promise<void> 
     logLevel: 'warning',
     // CommonJS dependencies in an ES module bundle still load Node's own modules by require.
     banner: {
-      js: "import { createRequire as newRequire } from 'node:module'; const require = newRequire(import.meta.url);",
+      js: `${start}import { createRequire as newRequire } from 'node:module'; const require = newRequire(import.meta.url);`,
     },
   });
   for (const { path, contents } of outputFiles) await writeFile(join(outdir, basename(path)), contents);

@@ -43,7 +43,8 @@ tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --create \
   --directory dist/kubectl . --directory ../.. LICENSE | gzip --no-name --best >"$out/$archive"
 sha256=$(sha256sum "$out/$archive")
 version=$(node --print 'require("./package.json").version')
-sed "s|VERSION|$version|; s|PLUGIN_URL|${PLUGIN_URL:-$archive}|; s|SHA256|${sha256%% *}|; /^#/d" \
+oldest=$(node --print 'require("./package.json").engines.node.match(/\d+/)[0]')
+sed "s|VERSION|$version|; s|PLUGIN_URL|${PLUGIN_URL:-$archive}|; s|SHA256|${sha256%% *}|; s|OLDEST|$oldest|; /^#/d" \
   hack/krew/vmmrq.yaml >"$out/vmmrq.yaml"
 cd "$out"
 find . -type f ! -name SHA256SUMS -printf '%P\0' | LC_ALL=C sort -z | xargs -0 sha256sum >SHA256SUMS

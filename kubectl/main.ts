@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 /** The kubectl plugin `kubectl vmmrq` (docs/maintenance.md). */
 import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';

@@ -96,6 +96,7 @@ describe('npm run pack', () => {
       metadata: { name: 'vmmrq' },
       spec: {
         version: `v${version}`,
+        caveats: expect.stringMatching(/^It needs Node \d+ or newer on the PATH\./) as never,
         platforms: [{ uri: 'kubectl-vmmrq.tar.gz', sha256: sum.split(' ')[0], bin: 'kubectl-vmmrq' }],
       },
     });
