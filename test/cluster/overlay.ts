@@ -12,7 +12,7 @@ const here = fileURLToPath(new URL('../..', import.meta.url));
 export const OVERLAYS = ['default', 'policy-only'] as const;
 export type Overlay = (typeof OVERLAYS)[number];
 
-/** Components for each of them; the first two have functions, which the others also change. */
+/** Components, in the order in which they are added; the first two have functions, which the others also change. */
 export const COMPONENTS = [
   'minimal',
   'live-migration',
@@ -23,6 +23,10 @@ export const COMPONENTS = [
   'prometheus',
 ] as const;
 export type Component = (typeof COMPONENTS)[number];
+
+/** The components that go with an overlay. Live migration needs the guard's webhooks, and policy-only has none. */
+export const componentsFor = (overlay: Overlay): Component[] =>
+  COMPONENTS.filter((name) => overlay === 'default' || name !== 'live-migration');
 
 export interface Installation {
   readonly overlay: Overlay;
@@ -35,7 +39,7 @@ export interface Installation {
 
 /**
  * The YAML of an overlay with components and image, by a kustomization as an administrator would
- * write. Rejects with kustomize's own message.
+ * write. Rejects for components that the overlay cannot have, else with kustomize's own message.
  */
 export async function renderInstallation({
   overlay,
@@ -43,6 +47,7 @@ export async function renderInstallation({
   image,
   tree = here,
 }: Installation): Promise<string> {
+  requireCompatible(overlay, components);
   const folder = temporaryFolder('mtq-overlay-');
   const from = (path: string): string => relative(folder.path, join(tree, 'config', path));
   const admissionMode = overlay === 'default' ? [] : [overlay];
@@ -62,6 +67,13 @@ export async function renderInstallation({
   } finally {
     folder.remove();
   }
+}
+
+function requireCompatible(overlay: Overlay, components: readonly Component[]): void {
+  const wrong = components.find((name) => !componentsFor(overlay).includes(name));
+  if (wrong === undefined) return;
+  const right = OVERLAYS.filter((name) => componentsFor(name).includes(wrong));
+  throw new Error(`component ${wrong} does not go with overlay ${overlay}, only with ${right.join(' or ')}`);
 }
 
 /** The folders under config/components, for the test that OVERLAYS and COMPONENTS name them all. */

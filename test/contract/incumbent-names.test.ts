@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { CLUSTER_PREFIX, GROUP, SYSTEM_NAMESPACE, WEBHOOK } from '../../functions/domain/names.ts';
 import { VMMRQS } from '../../functions/kubernetes/resources.ts';
-import { COMPONENTS, OVERLAYS, renderInstallation } from '../cluster/overlay.ts';
+import { componentsFor, OVERLAYS, renderInstallation } from '../cluster/overlay.ts';
 import { objectsOf } from '../cluster/controlplane/kustomize.ts';
 
 const facts = readFileSync(new URL('../../docs/facts/peers.md', import.meta.url), 'utf8');
@@ -21,7 +21,7 @@ describe.each(OVERLAYS)('cluster-scoped names of %s with every component', (over
   let own: string[];
 
   beforeAll(async () => {
-    const all = [COMPONENTS, COMPONENTS.filter((name) => name !== 'minimal')];
+    const all = [componentsFor(overlay), componentsFor(overlay).filter((name) => name !== 'minimal')];
     const texts = await Promise.all(
       all.map((components) => renderInstallation({ overlay, components: [...components] })),
     );

@@ -1,8 +1,9 @@
 import { Certificate, Issuer } from '@kubernetes-models/cert-manager/cert-manager.io/v1';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { stringify } from 'yaml';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { readGuardSettings, readSettings } from '../../functions/runtime/settings.ts';
 import { STEPS } from '../../functions/steps.ts';
@@ -12,6 +13,7 @@ import { parseImage, PLACEHOLDER } from '../cluster/image.ts';
 import {
   componentFolders,
   COMPONENTS,
+  componentsFor,
   OVERLAYS,
   renderInstallation,
   type Component,
@@ -22,11 +24,15 @@ import { CERTIFICATES_SECRET } from '../../webhook/tls/certificates.ts';
 import { SERVING_NAMES } from '../../webhook/tls/renewal.ts';
 import { knativeProblems } from './knative-rules.ts';
 
-/** Each overlay alone, with each component, and with all of them. */
+/** Each overlay alone, with each component that goes with it, and with all of them. */
 const INSTALLATIONS = OVERLAYS.flatMap((overlay): [string, Overlay, Component[]][] => [
   [overlay, overlay, []],
-  ...COMPONENTS.map((name): [string, Overlay, Component[]] => [`${overlay} with ${name}`, overlay, [name]]),
-  [`${overlay} with everything`, overlay, [...COMPONENTS]],
+  ...componentsFor(overlay).map((name): [string, Overlay, Component[]] => [
+    `${overlay} with ${name}`,
+    overlay,
+    [name],
+  ]),
+  [`${overlay} with everything`, overlay, componentsFor(overlay)],
 ]);
 const IMAGE = 'registry.example/mtq:0.1.0';
 
@@ -176,6 +182,23 @@ describe('the image', () => {
       const images = (await render(clone)).flatMap((object) => imagesOf(object));
       expect(images).toEqual(Array.from({ length: count }, () => IMAGE));
     });
+  });
+});
+
+describe('live-migration', () => {
+  test('is refused with policy-only, and the refusal names the overlay that it goes with', async () => {
+    const refused = renderInstallation({ overlay: 'policy-only', components: ['oidc', 'live-migration'] });
+    const message = 'component live-migration does not go with overlay policy-only, only with default';
+    await expect(refused).rejects.toThrow(message);
+  });
+
+  test("is refused by kustomize too, in a user's own kustomization", async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'mtq-own-'));
+    const from = (path: string): string => relative(folder, join('config', path));
+    const components = ['policy-only', 'live-migration'].map((name) => from(`components/${name}`));
+    writeFileSync(join(folder, 'kustomization.yaml'), stringify({ resources: [from('base')], components }));
+    await expect(render(folder)).rejects.toThrow(/no resource matches .*ValidatingWebhookConfiguration/);
+    rmSync(folder, { recursive: true });
   });
 });
 

@@ -9,7 +9,7 @@ import {
 } from '../../functions/kubernetes/live-resources.ts';
 import { objectsOf, render } from '../cluster/controlplane/kustomize.ts';
 import { parseImage } from '../cluster/image.ts';
-import { COMPONENTS, OVERLAYS, renderInstallation } from '../cluster/overlay.ts';
+import { componentsFor, OVERLAYS, renderInstallation } from '../cluster/overlay.ts';
 
 const KINDS = [PLANS, PLAN_MIGRATIONS, PROVIDERS, STORAGE_MAPS, NETWORK_MAPS, HOOKS];
 const GROUP = 'forklift.konveyor.io';
@@ -39,7 +39,8 @@ test.each(OVERLAYS)(
   '%s with every component has none of them: nothing of ours deletes a plan',
   async (overlay) => {
     const image = parseImage('registry.example/mtq:0.1.0');
-    const objects = objectsOf(await renderInstallation({ overlay, components: [...COMPONENTS], image }));
+    const components = componentsFor(overlay);
+    const objects = objectsOf(await renderInstallation({ overlay, components, image }));
     const theirs = objects.filter(({ metadata }) => metadata.name.endsWith(GROUP));
     expect(theirs).toEqual([]);
   },

@@ -8,7 +8,7 @@ import { objectsOf } from '../../cluster/controlplane/kustomize.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
 import { freshControlPlane } from '../../support/environment/control-plane.ts';
 import { typeOf } from '../../cluster/install.ts';
-import { COMPONENTS, OVERLAYS, renderInstallation } from '../../cluster/overlay.ts';
+import { componentsFor, OVERLAYS, renderInstallation } from '../../cluster/overlay.ts';
 import { apiRequests, type ApiAnswer } from '../../support/environment/api-request.ts';
 
 /** Kinds whose CRDs are not available here; test/contract/installations.test.ts checks them. */
@@ -49,7 +49,7 @@ const nameOf = ({ kind = '', metadata }: KubernetesObject): string => `${kind} $
 describe.each(OVERLAYS)('%s', (overlay) => {
   test.each([
     ['as it is', []],
-    ['with every component', COMPONENTS],
+    ['with every component', componentsFor(overlay)],
   ])('%s: the API server accepts every object without a warning', async (_what, components) => {
     const objects = objectsOf(await renderInstallation({ overlay, components }));
     const theirs = objects.filter(({ apiVersion = '' }) => !FOREIGN.test(apiVersion));
