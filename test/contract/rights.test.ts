@@ -59,7 +59,10 @@ describe('rights', () => {
     expect(
       ofKind('ClusterRole').find(({ metadata }) => metadata.name === 'managed-tenant-quota-break-glass')
         ?.rules,
-    ).toEqual([{ apiGroups: [GROUP], resources: ['locks'], verbs: ['override'] }]);
+    ).toEqual([
+      { apiGroups: [GROUP], resources: ['locks'], verbs: ['override'] },
+      { apiGroups: [''], resources: ['events'], verbs: ['create'] },
+    ]);
     expect(bindings().map(({ roleRef }) => roleRef?.name)).not.toContain('managed-tenant-quota-break-glass');
   });
 
