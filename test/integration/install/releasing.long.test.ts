@@ -59,7 +59,7 @@ describe('npm run pack', () => {
     const ours = JSON.stringify(await renderDefault()).replaceAll(/"image":"[^"]*"/g, `"image":"${IMAGE}"`);
     expect(JSON.parse(text)).toEqual(JSON.parse(ours));
     expect(parse(read('manifests/chart/Chart.yaml'))).toMatchObject({ version, appVersion: version });
-    expect(parse(read('manifests/chart/values.yaml'))).toEqual({ image: IMAGE });
+    expect(parse(read('manifests/chart/values.yaml'))).toMatchObject({ image: IMAGE });
   });
 
   test('lists in the SBOM every package that is in the bundle, and no tool', async () => {

@@ -45,14 +45,20 @@ export async function buildBinary(name: BinaryName, env: NodeJS.ProcessEnv = pro
   }
 }
 
-/** No symbol tables; and Kubernetes' own version, which its release scripts set the same way. */
+/** No symbol tables; and the versions of Kubernetes and Helm, which their release scripts set the same way. */
 function linkerFlags(name: BinaryName): string {
-  if (PARTS[name].versionOf !== PARTS.kubectl.versionOf) return '-s -w';
   const version = pinnedVersion(PARTS[name]);
-  const [major, minor] = version.slice(1).split('.');
-  const set = { gitVersion: version, gitMajor: major, gitMinor: minor };
-  const flags = Object.entries(set).map(
-    ([key, value]) => `-X k8s.io/component-base/version.${key}=${value ?? ''}`,
+  const [major = '', minor = ''] = version.slice(1).split('.');
+  const variables: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    [PARTS.kubectl.versionOf]: {
+      'k8s.io/component-base/version.gitVersion': version,
+      'k8s.io/component-base/version.gitMajor': major,
+      'k8s.io/component-base/version.gitMinor': minor,
+    },
+    [PARTS.helm.versionOf]: { 'helm.sh/helm/v3/internal/version.version': version },
+  };
+  const flags = Object.entries(variables[PARTS[name].versionOf] ?? {}).map(
+    ([key, value]) => `-X ${key}=${value}`,
   );
   return ['-s -w', ...flags].join(' ');
 }

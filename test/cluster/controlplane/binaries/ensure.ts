@@ -1,6 +1,6 @@
 import { buildBinary } from './build.ts';
 import { findBinary } from './find.ts';
-import { BINARIES, PARTS, type BinaryName } from './parts.ts';
+import { PARTS, USUAL_BINARIES, type BinaryName } from './parts.ts';
 
 export type Binaries<N extends BinaryName = BinaryName> = Record<N, string>;
 
@@ -18,12 +18,12 @@ export interface Progress {
 const building = new Map<BinaryName, Promise<string>>();
 
 /**
- * The paths of the wanted binaries (by default all five). It finds existing ones (findBinary) and
+ * The paths of the wanted binaries (by default all but Helm). It finds existing ones (findBinary) and
  * builds the others into the cache, one by one, because Go uses all cores for each. Rejects when one is not available,
  * with its name and the reason.
  */
 export async function ensureBinaries<N extends BinaryName = BinaryName>(
-  names: readonly N[] = BINARIES as N[],
+  names: readonly N[] = USUAL_BINARIES as readonly BinaryName[] as readonly N[],
   onProgress: (progress: Progress) => void = () => undefined,
 ): Promise<Binaries<N>> {
   const paths: Partial<Binaries> = {};

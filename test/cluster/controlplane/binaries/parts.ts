@@ -1,7 +1,7 @@
-/** The parts of the local control plane, and their sources. */
+/** The parts of the local control plane, and Helm for a test; and their sources. */
 export interface Part {
   /** The folder here with the go.mod that pins it. */
-  readonly module: 'kubernetes' | 'etcd' | 'kustomize';
+  readonly module: 'kubernetes' | 'etcd' | 'kustomize' | 'helm';
   /** The Go package with its main function. */
   readonly package: string;
   /** The Go module whose version in go.mod is the version of the binary. */
@@ -56,7 +56,17 @@ export const PARTS = {
     usual: '0.3 min',
     inAssets: 'never',
   },
+  helm: {
+    module: 'helm',
+    package: 'helm.sh/helm/v3/cmd/helm',
+    versionOf: 'helm.sh/helm/v3',
+    versionArgs: ['version', '--short'],
+    usual: '1 to 2 min',
+    inAssets: 'never',
+  },
 } as const satisfies Record<string, Part>;
 
 export type BinaryName = keyof typeof PARTS;
 export const BINARIES = Object.keys(PARTS) as BinaryName[];
+/** Without Helm, which only a long test needs. */
+export const USUAL_BINARIES = BINARIES.filter((name) => name !== 'helm');
