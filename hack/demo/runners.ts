@@ -55,7 +55,8 @@ const THROUGH: ScenarioRunner = {
 const NOT_ENOUGH: ScenarioRunner = {
   milestones: ['refusal', 'feasibility'],
   migrationEvents: [quotaNotEnough],
-  vmmrqEvents: [quotaNotEnough],
+  // Its condition says it.
+  vmmrqEvents: [],
   conditions: { [CONDITION.blocking]: 'True', [CONDITION.notEnough]: 'True' },
   async run(tenants, environment, signal) {
     await Promise.all(tenants.map((tenant) => migrateAll(tenant, environment.cluster.admin)));
