@@ -66,6 +66,9 @@ export interface WorldOptions {
 const DONE = Promise.resolve();
 const BREAK_GLASS = 'break-glass';
 const TENANT_USER = 'tenant';
+/** Whether the checker asks who has changed objects of the kind. */
+const isChecked = (kind: string): boolean => kind === RESOURCE_QUOTAS.kind || kind === NAMESPACES.kind;
+
 const NO_ACTOR: Writing = { user: 'nobody', actor: '', heldMs: 0 };
 
 /** All parts of a run: the real steps, the real guard, and around them a simulated cluster with its users. */
@@ -108,7 +111,9 @@ export class World {
   #tokens = 0;
   /** The time of the last turn. */
   #notedAt = 0;
+  /** The writer of the next change of a kind whose writers are checked, and of any other: the commit of one may come while another is charged. */
   #writing: Writing = NO_ACTOR;
+  #writingOther: Writing = NO_ACTOR;
   readonly #arrived = new WeakMap<object, { readonly at: number; readonly actor: string }>();
   /** The revision that contains the published API servers. No watch cache is older. */
   #published = 0;
@@ -329,6 +334,7 @@ export class World {
   /** Writes to the store directly, without admission. */
   write<T extends KubernetesObject>(user: string, object: T): void {
     this.#writing = { ...NO_ACTOR, user };
+    this.#writingOther = this.#writing;
     this.store.put(object);
   }
 
@@ -428,13 +434,15 @@ export class World {
     const { at, actor } = this.#arrivalOf(request);
     if (phase === 'arrive' && verb === 'get' && kind === LEASES.kind) this.renewLease();
     if ((phase === 'arrive' || phase === 'answer') && verb !== 'watch') return DONE;
-    const isAttributed = phase === 'commit' && (kind === RESOURCE_QUOTAS.kind || kind === NAMESPACES.kind);
+    const isAttributed = phase === 'commit' && isChecked(kind);
     return new Promise((resolve) => {
       this.schedule.suspend(
         `${phase} of ${user}`,
         () => {
           const hasAnswers = this.#answeredTo.has(actor);
-          if (phase === 'commit') this.#writing = { user, actor, heldMs: this.time.now - at, hasAnswers };
+          const writing = { user, actor, heldMs: this.time.now - at, hasAnswers };
+          if (isAttributed) this.#writing = writing;
+          else if (phase === 'commit') this.#writingOther = writing;
           // The API server itself writes the charges of quota admission.
           if (phase === 'charge') this.#writing = { ...NO_ACTOR, user: 'kube-apiserver' };
           this.checker.advance(point);
@@ -490,8 +498,9 @@ export class World {
   }
 
   #onChange(change: Change): void {
-    this.trace.log('store', () => `${changeText(change)} (by ${this.#writing.user.split(':').at(-1) ?? ''})`);
-    this.checker.see(change, this.#writing);
+    const by = isChecked(change.kind) ? this.#writing : this.#writingOther;
+    this.trace.log('store', () => `${changeText(change)} (by ${by.user.split(':').at(-1) ?? ''})`);
+    this.checker.see(change, by);
     const { lagMs } = this.scenario;
     for (const server of this.servers) {
       if (change.kind === NAMESPACES.kind) this.#catchUp(server.caches.namespaces, lagMs);
