@@ -14,16 +14,9 @@ Writes the files of a release to FOLDER (default: out/release), which must be em
 END
 }
 
-refuse() {
-  { printf 'error: %s\n\n' "$1" && usage; } >&2
-  exit 2
-}
-
-case ${1-} in
-  -h | --help) usage && exit ;;
-  -*) refuse "unknown option '$1'" ;;
-esac
-(($# <= 1)) || refuse 'too many arguments'
+# shellcheck source=hack/arguments.sh
+source "$(dirname "$0")/arguments.sh"
+read_arguments 1 "$@"
 cd "$(dirname "$0")/.."
 out=${1:-out/release}
 mkdir -p "$out"

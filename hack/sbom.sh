@@ -13,16 +13,9 @@ Prints CycloneDX of the packages of package-lock.json without devDependencies.
 END
 }
 
-refuse() {
-  { printf 'error: %s\n\n' "$1" && usage; } >&2
-  exit 2
-}
-
-case ${1-} in
-  -h | --help) usage && exit ;;
-  -*) refuse "unknown option '$1'" ;;
-esac
-(($# == 0)) || refuse 'too many arguments'
+# shellcheck source=hack/arguments.sh
+source "$(dirname "$0")/arguments.sh"
+read_arguments 0 "$@"
 cd "$(dirname "$0")/.."
 temporary=$(mktemp -d) || {
   echo 'error: set TMPDIR to the absolute path of another folder' >&2

@@ -5,7 +5,8 @@ import { writeVmmrqStatus, type Reporter } from '../cluster/report.ts';
 import { giversOf, type RaiseSnapshot } from './decide.ts';
 
 /**
- * Enters what it gave to the lock in the status of each cluster-wide VMMRQ, by one PUT where no other namespace writes there. `written`: by this round; a quota of an earlier round has its grant in the snapshot.
+ * Enters in the status of each cluster-wide VMMRQ what it gave to the lock, by one PUT where no other namespace writes there. `written`: by
+ * this round; a quota of an earlier round has its grant in the snapshot.
  */
 export async function report(
   snapshot: RaiseSnapshot,

@@ -6,6 +6,8 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=hack/kind/versions.env
 source hack/kind/versions.env
+# shellcheck source=hack/arguments.sh
+source hack/arguments.sh
 
 readonly CLUSTER=mtq IMAGE=kind.local/managed-tenant-quota OUT=$PWD/out/kind
 # A separate kubeconfig, so that no command below can reach another cluster.
@@ -27,11 +29,6 @@ Runs the steps, all but delete when none is named. Each can run again.
 
   -h, --help  display this
 END
-}
-
-refuse() {
-  { printf 'error: %s\n\n' "$1" && usage; } >&2
-  exit 2
 }
 
 die() {

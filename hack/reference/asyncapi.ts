@@ -6,7 +6,7 @@ import { POSTED, schemaFile, type SentEvent } from './event-catalogue.ts';
 import type { ExampleEvent } from './event-examples.ts';
 
 /** The name of our Broker (config/eventing/broker.yaml). */
-export const BROKER = 'mtq';
+const BROKER = 'mtq';
 
 const CHANNEL = { $ref: '#/channels/broker' };
 const SUBSCRIBERS = { name: 'subscribers' };

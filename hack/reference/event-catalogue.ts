@@ -9,14 +9,12 @@ import { MAINTENANCE_EVENT_DATA } from '../../functions/progress/event-data.ts';
 import { STEPS } from '../../functions/steps.ts';
 import { entriesOf, sentenceOf, type Entry } from './render.ts';
 
-/** A CloudEvent that this project sends, as docs/events and the EventTypes of config/ say it. */
+/** A CloudEvent that this project sends, as docs/events says it. */
 export interface SentEvent {
   readonly type: string;
   /** The sentence of its name, with a warning where subscribers must not rely on it. */
   readonly description: string;
   readonly isForSubscribers: boolean;
-  /** Whether only the component live-migration sends it. */
-  readonly isLive: boolean;
   readonly data: z.core.$ZodType;
   /** Each `source` that it may have. */
   readonly sources: readonly string[];
@@ -68,20 +66,17 @@ export function eventCatalogue(textOf: (file: string) => string): readonly SentE
     [MAINTENANCE_CHANGED, maintenanceChangedData],
   ]);
   return [
-    ...eventsOf(entriesOf(progress, 'MAINTENANCE_EVENT'), MAINTENANCE_EVENT_DATA, {
-      isForSubscribers: true,
-      isLive: false,
-    }),
-    ...eventsOf(entriesOf(live, 'MOVE_EVENT'), MOVE_EVENT_DATA, { isForSubscribers: true, isLive: true }),
-    ...eventsOf([...entriesOf(names, 'EVENT'), changed], ofSteps, { isForSubscribers: false, isLive: false }),
-    ...eventsOf(entriesOf(live, 'LIVE_EVENT'), ofRuns, { isForSubscribers: false, isLive: true }),
+    ...eventsOf(entriesOf(progress, 'MAINTENANCE_EVENT'), MAINTENANCE_EVENT_DATA, { isForSubscribers: true }),
+    ...eventsOf(entriesOf(live, 'MOVE_EVENT'), MOVE_EVENT_DATA, { isForSubscribers: true }),
+    ...eventsOf([...entriesOf(names, 'EVENT'), changed], ofSteps, { isForSubscribers: false }),
+    ...eventsOf(entriesOf(live, 'LIVE_EVENT'), ofRuns, { isForSubscribers: false }),
   ];
 }
 
 const eventsOf = (
   entries: readonly Entry[],
   schemas: ReadonlyMap<string, z.core.$ZodType>,
-  about: Pick<SentEvent, 'isForSubscribers' | 'isLive'>,
+  about: Pick<SentEvent, 'isForSubscribers'>,
 ): SentEvent[] =>
   entries.map(([type, sentence]) => {
     const data = schemas.get(type);

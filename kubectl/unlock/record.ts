@@ -17,6 +17,8 @@ const SELF_REVIEWS: ResourceType<SelfReview> = {
   namespaced: false,
 };
 
+const NAMESPACE = { apiVersion: NAMESPACES.apiVersion, kind: NAMESPACES.kind } as const;
+
 /** Leaves an Event on the namespace that says who removed this lock. Resolves with why there is none; undefined: it is written. */
 export async function recordRemoval(
   cluster: Cluster,
@@ -29,20 +31,12 @@ export async function recordRemoval(
     const at = new Date().toISOString();
     await cluster.create(EVENTS, {
       metadata: { namespace: name, generateName: `${name}.` },
-      involvedObject: {
-        apiVersion: NAMESPACES.apiVersion,
-        kind: NAMESPACES.kind,
-        namespace: name,
-        name,
-        uid,
-      },
-      ...{
-        type: 'Warning',
-        reason: EVENT_REASON.lockRemoved,
-        count: 1,
-        firstTimestamp: at,
-        lastTimestamp: at,
-      },
+      involvedObject: { ...NAMESPACE, namespace: name, name, uid },
+      type: 'Warning',
+      reason: EVENT_REASON.lockRemoved,
+      count: 1,
+      firstTimestamp: at,
+      lastTimestamp: at,
       message: `${who} removed the lock ${shown(token)} by break-glass`,
       source: { component: 'kubectl-vmmrq' },
     });

@@ -110,7 +110,7 @@ describe('npm run image', () => {
     ['the base', 'pull\\ gcr.io/*', [], 'gcr.io/distroless/nodejs24-debian13:nonroot … BASE'],
     ['the image that builds', 'pull\\ docker.io/*', [], 'docker.io/library/node:24-slim … BUILDER'],
     [
-      'a base of ours',
+      'our own base',
       'pull\\ my.example/*',
       ['--build-arg', 'BASE=my.example/node'],
       'my.example/node … BASE',

@@ -10,7 +10,7 @@ const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   scripts: Record<string, string>;
 };
 
-/** The npm scripts that are programs of ours, with their flags. */
+/** The npm scripts that are our own programs, with their flags. */
 const OURS: Readonly<Record<string, readonly string[]>> = {
   build: [],
   image: ['--tag', '--platform', '--push'],

@@ -1,4 +1,5 @@
-import { newScript, oneOf, runScript, wholeNumber } from '../../hack/script.ts';
+import { runScript } from '../../hack/script.ts';
+import { newSimulation, type SimulationFlags } from './seeds/command-line.ts';
 import { KILLING_SEEDS } from './seeds/killing-seeds.ts';
 import { mutate, mutationNamed } from './seeds/mutate.ts';
 import { MUTATIONS } from './seeds/mutations.ts';
@@ -6,31 +7,15 @@ import { simulate, type Summary } from './seeds/pool.ts';
 import { newProgress } from './seeds/progress.ts';
 import { failureText, hitsTable } from './seeds/report.ts';
 
-const SIMULATE = newScript(
+const SIMULATE = newSimulation(
   'simulate',
-  'Runs the steps and the guard against a model of the API server, from seeds.',
-)
-  .option('--runs <n>', 'so many seeds, on all cores', wholeNumber(1), 1_000)
-  .option('--seed <n>', 'the first of them', wholeNumber(0), 1)
-  .option('--mutation <name>', 'with a deliberate defect', oneOf(MUTATIONS.map(({ name }) => name)))
-  .option('--trace', 'only the first, line by line')
-  .option('--find-seeds', 'instead: store another seed for each mutation that survives');
-
-interface Flags {
-  readonly runs: number;
-  readonly seed: number;
-  readonly mutation?: string;
-  readonly trace?: boolean;
-  readonly findSeeds?: boolean;
-}
+  'Runs the steps and the guard against a model of the API server, from seeds, on all cores.',
+  MUTATIONS,
+);
 
 /** Runs the seeds S, S+1, …; prints how often each fault hit each step, and for a failure its seed and a short trace. */
-async function main({ runs, seed, mutation, trace, findSeeds }: Flags): Promise<boolean> {
-  if (findSeeds) {
-    const found = await KILLING_SEEDS.mend(print);
-    KILLING_SEEDS.store(found);
-    return found.missing.length === 0;
-  }
+async function main({ runs, seed, mutation, trace, findSeeds }: SimulationFlags): Promise<boolean> {
+  if (findSeeds) return KILLING_SEEDS.renew(print);
   if (trace) return showOne(seed, mutation);
   const started = performance.now();
   const onProgress = newProgress(runs);

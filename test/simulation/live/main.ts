@@ -1,34 +1,24 @@
-import { newScript, oneOf, runScript, wholeNumber } from '../../../hack/script.ts';
+import { runScript, wholeNumber } from '../../../hack/script.ts';
+import { newSimulation, type SimulationFlags } from '../seeds/command-line.ts';
 import { mutate } from '../seeds/mutate.ts';
 import { newProgress } from '../seeds/progress.ts';
 import { LIVE_KILLING_SEEDS } from './seeds/killing-seeds.ts';
 import { mutationNamed, MUTATIONS } from './seeds/mutations.ts';
 import { simulateLive, type LiveSummary } from './seeds/pool.ts';
 
-const SIMULATE = newScript('simulate:live', 'Moves VMs between two simulated clusters, from seeds.')
-  .option('--runs <n>', 'so many seeds', wholeNumber(1), 1_000)
-  .option('--seed <n>', 'the first of them', wholeNumber(0), 1)
-  .option('--workers <n>', 'on so many threads', wholeNumber(1), 1)
-  .option('--mutation <name>', 'with a deliberate defect', oneOf(MUTATIONS.map(({ name }) => name)))
-  .option('--trace', 'only the first, line by line')
-  .option('--find-seeds', 'instead: store another seed for each mutation that survives');
+const SIMULATE = newSimulation(
+  'simulate:live',
+  'Moves VMs between two simulated clusters, from seeds.',
+  MUTATIONS,
+).option('--workers <n>', 'on so many threads', wholeNumber(1), 1);
 
-interface Flags {
-  readonly runs: number;
-  readonly seed: number;
+interface Flags extends SimulationFlags {
   readonly workers: number;
-  readonly mutation?: string;
-  readonly trace?: boolean;
-  readonly findSeeds?: boolean;
 }
 
 /** Runs the seeds S, S+1, …; prints how often each disturbance happened and how the runs ended, and the seeds that broke a rule. */
 async function main({ runs, seed, workers, mutation, trace, findSeeds }: Flags): Promise<boolean> {
-  if (findSeeds) {
-    const found = await LIVE_KILLING_SEEDS.mend(print);
-    LIVE_KILLING_SEEDS.store(found);
-    return found.missing.length === 0;
-  }
+  if (findSeeds) return LIVE_KILLING_SEEDS.renew(print);
   if (trace) return showOne(seed, mutation);
   const started = performance.now();
   const summary = await simulateLive({

@@ -64,6 +64,13 @@ export class SeedSearch {
     return this.find(onFound, (mutation) => this.#kept(mutation));
   }
 
+  /** Mends the stored seeds, and stores them. Resolves with whether each mutation has one. */
+  async renew(onFound: (line: string) => void): Promise<boolean> {
+    const found = await this.mend(onFound);
+    this.store(found);
+    return found.missing.length === 0;
+  }
+
   /** Searches each mutation's first seed; `known`: instead of a search, where it resolves to one. */
   async find(
     onFound: (line: string) => void,

@@ -1,6 +1,6 @@
 import { buildBinary } from './build.ts';
 import { findBinary } from './find.ts';
-import { PARTS, USUAL_BINARIES, type BinaryName } from './parts.ts';
+import { PARTS, USUAL_BINARIES, type BinaryName, type UsualBinary } from './parts.ts';
 
 export type Binaries<N extends BinaryName = BinaryName> = Record<N, string>;
 
@@ -22,7 +22,7 @@ const building = new Map<BinaryName, Promise<string>>();
  * builds the others into the cache, one by one, because Go uses all cores for each. Rejects when one is not available,
  * with its name and the reason.
  */
-export async function ensureBinaries<N extends BinaryName = BinaryName>(
+export async function ensureBinaries<N extends BinaryName = UsualBinary>(
   names: readonly N[] = USUAL_BINARIES as readonly BinaryName[] as readonly N[],
   onProgress: (progress: Progress) => void = () => undefined,
 ): Promise<Binaries<N>> {

@@ -69,4 +69,5 @@ export const PARTS = {
 export type BinaryName = keyof typeof PARTS;
 export const BINARIES = Object.keys(PARTS) as BinaryName[];
 /** Without Helm, which only a long test needs. */
-export const USUAL_BINARIES = BINARIES.filter((name) => name !== 'helm');
+export type UsualBinary = Exclude<BinaryName, 'helm'>;
+export const USUAL_BINARIES = BINARIES.filter((name): name is UsualBinary => name !== 'helm');

@@ -1,4 +1,4 @@
-// Renders the chart, for test/contract/chart.long.test.ts; built from the Go module proxy. No Go source of ours.
+// Renders the chart, for test/contract/chart.long.test.ts; built from the Go module proxy. It has no Go source.
 module mtq.kubevirt.io/local/helm
 
 go 1.26.0
