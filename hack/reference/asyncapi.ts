@@ -2,11 +2,8 @@ import { LIVE_EVENT } from '../../functions/domain/live/names.ts';
 import { KIND, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
 import { messageOf } from '../../functions/eventing/cloud-events.ts';
 import { STEPS } from '../../functions/steps.ts';
-import { POSTED, schemaFile, type SentEvent } from './event-catalogue.ts';
+import { BROKER, POSTED, schemaFile, type SentEvent } from './event-catalogue.ts';
 import type { ExampleEvent } from './event-examples.ts';
-
-/** The name of our Broker (config/eventing/broker.yaml). */
-const BROKER = 'mtq';
 
 const CHANNEL = { $ref: '#/channels/broker' };
 const SUBSCRIBERS = { name: 'subscribers' };

@@ -20,6 +20,9 @@ export interface SentEvent {
   readonly sources: readonly string[];
 }
 
+/** The name of our Broker (config/eventing/broker.yaml). */
+export const BROKER = 'mtq';
+
 /** The file of a type's schema. */
 export const schemaFile = (type: string): string => `${type}.json`;
 

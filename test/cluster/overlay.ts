@@ -19,6 +19,7 @@ export const COMPONENTS = [
   'cert-manager',
   'kafka-broker',
   'oidc',
+  'event-types',
   'openshift',
   'prometheus',
 ] as const;

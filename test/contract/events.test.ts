@@ -7,6 +7,8 @@ import { MAINTENANCE_CHANGED, MAINTENANCE_EVENT } from '../../functions/domain/p
 import { eventCatalogue, schemaFile, schemaId } from '../../hack/reference/event-catalogue.ts';
 import { eventExamples } from '../../hack/reference/event-examples.ts';
 import { eventFiles } from '../../hack/reference/event-schemas.ts';
+import { EVENT_TYPES, eventTypes } from '../../hack/reference/event-types.ts';
+import { objectsOf } from '../cluster/controlplane/kustomize.ts';
 import { environmentOf } from './rendered.ts';
 
 const root = new URL('../../', import.meta.url);
@@ -73,6 +75,18 @@ describe.each(CATALOGUE)('$type', ({ type, data, description, sources }) => {
 
   test('accepts members of a later version', () => {
     expect(accepts({ ...example, later: 1 })).toEqual([true, true]);
+  });
+});
+
+describe('the EventTypes', () => {
+  test('are what `npm run reference` writes', () => {
+    expect(objectsOf(textOf(EVENT_TYPES))).toEqual(objectsOf(eventTypes(textOf)));
+  });
+
+  test('are those of the events for subscribers, and of no others', () => {
+    const wanted = CATALOGUE.filter(({ isForSubscribers }) => isForSubscribers).map(({ type }) => type);
+    expect(objectsOf(textOf(EVENT_TYPES)).map(({ metadata }) => metadata.name)).toEqual(wanted);
+    expect(wanted).toEqual([...Object.values(MAINTENANCE_EVENT), ...Object.values(MOVE_EVENT)]);
   });
 });
 

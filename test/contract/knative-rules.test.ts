@@ -9,7 +9,7 @@ let text: string;
 
 beforeAll(async () => {
   const image = parseImage('registry.example/mtq:0.1.0');
-  text = await renderInstallation({ overlay: 'default', components: ['oidc'], image });
+  text = await renderInstallation({ overlay: 'default', components: ['oidc', 'event-types'], image });
 });
 
 interface LooseObject extends KubernetesObject {
@@ -77,6 +77,8 @@ describe('configuration that Knative refuses or handles badly', () => {
     ['ApiServerSource', 'mtq', 'spec/delivery', { retry: 3 }, 'delivery'],
     ['ApiServerSource', 'mtq', 'spec/sink/ref/name', 'other', 'no Broker other'],
     ['EventPolicy', 'mtq', 'spec/from', [{}], 'either a subject or a reference'],
+    ['EventType', 'io.kubevirt.mtq.drain.started', 'spec/type', undefined, 'type'],
+    ['EventType', 'io.kubevirt.mtq.drain.started', 'spec/reference/name', 'other', 'no such Broker'],
   ])('%s %s: %s = %j', (...[kind, name, path, value, want]) => {
     expect(after(kind, name, set(path, value)).join('\n')).toContain(want);
   });

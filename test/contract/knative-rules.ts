@@ -1,5 +1,6 @@
 import { Broker, Trigger } from '@kubernetes-models/knative/eventing.knative.dev/v1';
 import { EventPolicy } from '@kubernetes-models/knative/eventing.knative.dev/v1alpha1';
+import { EventType } from '@kubernetes-models/knative/eventing.knative.dev/v1beta2';
 import { Service } from '@kubernetes-models/knative/serving.knative.dev/v1';
 import { ApiServerSource, PingSource } from '@kubernetes-models/knative/sources.knative.dev/v1';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
@@ -34,6 +35,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'sources.knative.dev/v1 ApiServerSource': { model: ApiServerSource, rules: sourceRules },
   'sources.knative.dev/v1 PingSource': { model: PingSource, rules: sinkRules },
   'eventing.knative.dev/v1alpha1 EventPolicy': { model: EventPolicy, rules: policyRules },
+  'eventing.knative.dev/v1beta2 EventType': { model: EventType, rules: eventTypeRules },
 };
 
 const nameOf = ({ kind = '', metadata }: KubernetesObject): string => `${kind} ${metadata.name}`;
@@ -245,4 +247,12 @@ function policyRules({ spec }: PolicyObject, all: readonly KubernetesObject[]): 
       unless((sub === undefined) !== (ref === undefined), 'from: either a subject or a reference'),
     ),
   ];
+}
+
+interface EventTypeObject extends KubernetesObject {
+  spec: { type: string; reference?: { kind: string; name: string } };
+}
+
+function eventTypeRules({ spec }: EventTypeObject, all: readonly KubernetesObject[]): string[] {
+  return unless(hasBroker(all, spec.reference?.name), 'reference: there is no such Broker');
 }

@@ -62,6 +62,7 @@ const ABOUT_SWITCH: Readonly<Record<Exclude<Switch, 'openshift'>, string>> = {
   'cert-manager': "cert-manager issues the guard's certificate.",
   'kafka-broker': 'Events go through the Broker for Apache Kafka.',
   oidc: 'Only our accounts may post to the Broker.',
+  'event-types': "An EventType for each event for subscribers, in Eventing's registry.",
   prometheus: "The guard's metrics and alerts, by the Prometheus Operator.",
 };
 
