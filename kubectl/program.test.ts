@@ -9,6 +9,7 @@ let said: string;
 
 beforeEach(() => {
   said = '';
+  jest.replaceProperty(process, 'env', { HOME: '/none' });
   // commander writes here, not to the Terminal.
   jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
     said += String(text);
@@ -24,6 +25,8 @@ test.each<[string, string[], RegExp]>([
   ['no name', ['explain'], /missing required argument 'migration'/],
   ['an unknown format', ['explain', 'x', '-o', 'xml'], /Allowed choices are json, yaml/],
   ['an unknown context', ['explain', 'x', '--context', 'nowhere'], /no API server by the kubeconfig/],
+  ['no kubeconfig', ['status'], /no API server by the kubeconfig: there is none at the path in --kubeconfig/],
+  ['no TLS', ['status', '--server', 'http://localhost:1'], /no answer from the API server/],
   ['a file that is none', ['explain', 'x', '--kubeconfig', '/none'], /no API server by the kubeconfig/],
 ])('exits with 2 for %s, and says why', async (_what, args, message) => {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];

@@ -50,8 +50,11 @@ function load({ kubeconfig }: Pick<ConnectionFlags, 'kubeconfig'>): KubeConfig {
   const config = new KubeConfig();
   if (kubeconfig === undefined) config.loadFromDefault();
   else config.loadFromFile(kubeconfig);
-  return config;
+  return config.getCurrentContext() === WITHOUT_KUBECONFIG ? new KubeConfig() : config;
 }
+
+/** The context that @kubernetes/client-node makes for http://localhost:8080 where it finds no kubeconfig. */
+const WITHOUT_KUBECONFIG = 'loaded-context';
 
 /**
  * Connects to the API server by kubectl's flags; `silenceMs`: how long it may be silent without the flag. Throws where the kubeconfig
@@ -93,6 +96,8 @@ function chosen(flags: ConnectionFlags): Chosen {
   );
   const config = new KubeConfig();
   const name = context?.name ?? 'flags';
+  if (cluster === undefined && all.getContexts().length === 0)
+    throw new Error('there is none at the path in --kubeconfig or KUBECONFIG, nor at ~/.kube/config');
   if (cluster !== undefined)
     config.loadFromOptions({
       clusters: [{ ...cluster, name }],
@@ -122,9 +127,11 @@ function clusterBy(
   cluster: Cluster | undefined,
   { server, insecureSkipTlsVerify }: ConnectionFlags,
 ): object | undefined {
-  if (cluster === undefined && server === undefined) return undefined;
-  const trusted = { skipTLSVerify: false, ...cluster, ...(server === undefined ? {} : { server }) };
-  return insecureSkipTlsVerify === true ? { ...trusted, ...UNTRUSTED } : trusted;
+  const url = server ?? cluster?.server;
+  if (url === undefined) return undefined;
+  // `kubectl proxy` speaks plain HTTP, which @kubernetes/client-node accepts only like this.
+  const isUnverified = insecureSkipTlsVerify === true || url.startsWith('http:');
+  return { skipTLSVerify: false, ...cluster, server: url, ...(isUnverified ? UNTRUSTED : {}) };
 }
 
 const userBy = (user: User | undefined, { token, as }: ConnectionFlags): object => ({

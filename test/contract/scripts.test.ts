@@ -16,6 +16,7 @@ const OURS: Readonly<Record<string, readonly string[]>> = {
   image: ['--tag', '--platform', '--push'],
   kind: [],
   pack: [],
+  'single-binary': ['--platform', '--out'],
   sbom: [],
   demo: ['--scenario', '--clusters', '--verbose', '--picture'],
   bench: [
