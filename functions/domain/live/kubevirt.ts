@@ -183,6 +183,8 @@ export interface Vmim extends Migration {
     receive?: { migrationID: string };
   };
   status?: NonNullable<Migration['status']> & {
+    /** The VMI's state of this migration, at its end. */
+    migrationState?: MigrationState;
     /** The addresses (host:port) at which the synchronization controller of the VMIM's own cluster listens. */
     synchronizationAddresses?: string[];
   };

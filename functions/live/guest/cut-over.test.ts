@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { crossHistory, type Moment } from '../../../test/support/live/cross-history.ts';
-import { hasArrived, marksOf, runsOnTarget } from './cut-over.ts';
+import { hasArrived, hasLeft, marksOf, runsOnTarget } from './cut-over.ts';
 import type { Vmi } from '../../domain/live/kubevirt.ts';
 
 const arrived = ({ source, target }: Moment): boolean => hasArrived({ source, target, before: undefined });
@@ -87,7 +87,7 @@ describe('recorded migrations in which the guest moved', () => {
     test('a VMIM that has succeeded is no arrival, but a mark', () => {
       const { source, target } = moment();
       const sides = {
-        source: { ...source, vmi: unready(source.vmi) },
+        source: { vmi: unready(source.vmi), vmims: [] },
         target: { ...target, vmi: unready(target.vmi) },
         before: undefined,
       };
@@ -115,9 +115,23 @@ describe('recorded migrations in which the guest moved', () => {
       vmi: { ...vmi, status: { ...vmi.status, migrationState } },
       vmim: { ...vmim, status: { ...vmim.status, phase: 'Failed' } },
     };
-    const sides = { source: { vmi: undefined }, before: undefined };
+    const sides = { source: { vmi: undefined, vmims: [] }, before: undefined };
     expect(hasArrived({ ...sides, target })).toBe(true);
     expect(hasArrived({ ...sides, target: { ...target, vmim: undefined } })).toBe(false);
+  });
+
+  test('a local migration has replaced the state of the VMI on the source: its VMIM still says that the guest left', () => {
+    const sent = success.findLast(
+      ({ source: { vmi, vmim } }) => vmi !== undefined && vmim?.status?.phase === 'Succeeded',
+    );
+    const { vmi, vmims = [] } = sent?.source ?? {};
+    if (vmi === undefined) throw new Error('the recording has no such moment');
+    const migrationState = { migrationUid: 'uid-of-a-local-one', completed: true };
+    const source = { vmi: { ...vmi, status: { ...vmi.status, migrationState } }, vmims };
+    expect(hasLeft(source, undefined)).toBe(true);
+    expect(hasLeft({ ...source, vmims: [] }, undefined)).toBe(false);
+    const gone = { vm: undefined, vmi: undefined, vmim: undefined };
+    expect(marksOf({ source, target: gone, before: undefined })).toEqual(['GuestReady', 'Sent']);
   });
 
   test('every mark but PostCopy is seen in them', () => {
@@ -149,8 +163,11 @@ describe('marksOf', () => {
     const vmi = sent?.source.vmi;
     const before = vmi?.status?.migrationState?.sourceState?.migrationUID;
     const target = { vm: undefined, vmi: undefined, vmim: undefined };
-    expect(marksOf({ source: { vmi }, target, before: undefined })).toEqual(['GuestReady', 'Sent']);
-    expect(marksOf({ source: { vmi }, target, before })).toEqual([]);
+    expect(marksOf({ source: { vmi, vmims: [] }, target, before: undefined })).toEqual([
+      'GuestReady',
+      'Sent',
+    ]);
+    expect(marksOf({ source: { vmi, vmims: [] }, target, before })).toEqual([]);
   });
 
   test('a local migration that succeeded is no mark', () => {
@@ -158,7 +175,7 @@ describe('marksOf', () => {
     const state = { ...vmi?.status?.migrationState };
     const migrationUID = state.sourceState?.migrationUID ?? '';
     const local = { ...state, targetState: { ...state.targetState, migrationUID } };
-    const source = { vmi: vmi && { ...vmi, status: { ...vmi.status, migrationState: local } } };
+    const source = { vmi: vmi && { ...vmi, status: { ...vmi.status, migrationState: local } }, vmims: [] };
     const target = { vm: undefined, vmi: undefined, vmim: undefined };
     expect(marksOf({ source, target, before: undefined })).toEqual([]);
   });

@@ -7,9 +7,15 @@ import {
   type Vmim,
 } from '../../domain/live/kubevirt.ts';
 
+/** The VMI of the source, and the VMIMs by which this run sends its guest. */
+interface SourceObjects {
+  readonly vmi: Vmi | undefined;
+  readonly vmims: readonly Vmim[];
+}
+
 /** The objects that show where a guest runs: the VM's objects on both clusters, undefined if there is none. */
 export interface Sides {
-  readonly source: { readonly vmi: Vmi | undefined };
+  readonly source: SourceObjects;
   /** The objects on the target that this run made. */
   readonly target: {
     readonly vm: VirtualMachine | undefined;
@@ -26,7 +32,7 @@ export interface Sides {
  */
 export function marksOf(sides: Sides): Mark[] {
   const { source, target, before } = sides;
-  const sent = ownStateOf(source.vmi, before);
+  const sent = sentState(source, before);
   const received = target.vmi?.status?.migrationState;
   const marks: Record<Mark, boolean> = {
     [MARK.guestReady]: isGuestReady(sent) || isGuestReady(received),
@@ -58,7 +64,7 @@ export const isPostCopy = ({ source, target, before }: Vmis): boolean =>
  */
 export function hasArrived(sides: Sides & { readonly wasReady?: boolean }): boolean {
   const { source, target, before, wasReady = false } = sides;
-  const sent = ownStateOf(source.vmi, before);
+  const sent = sentState(source, before);
   const { vmi, vmim } = target;
   const state = vmi?.status?.migrationState;
   if (!wasReady && !isGuestReady(state) && !isGuestReady(sent)) return false;
@@ -103,6 +109,17 @@ export function ownStateOf(vmi: Vmi | undefined, before: string | undefined): Mi
   const isLocal = source === undefined || source === state?.targetState?.migrationUID;
   return isLocal || source === before ? undefined : state;
 }
+
+/**
+ * Returns the source's state of this run's migration. A local migration, as of a drain, replaces that of the VMI, also where the guest has left
+ * and the VMI says Running for ever (facts/cross-cluster.md §C6); the VMIM that has succeeded keeps its own.
+ */
+const sentState = ({ vmi, vmims }: SourceObjects, before: string | undefined): MigrationState | undefined =>
+  ownStateOf(vmi, before) ?? vmims.map(({ status }) => status?.migrationState).find(isCompleted);
+
+/** Whether the guest has left the source, as the source says. */
+export const hasLeft = (source: SourceObjects, before: string | undefined): boolean =>
+  isCompleted(sentState(source, before));
 
 /** The source's migration between clusters, or within its own, that the VMI knows: before a run begins, an earlier one. */
 export const migrationKnownBy = (vmi: Vmi | undefined): string | undefined =>

@@ -1,7 +1,7 @@
 import { isDone, isFinal } from '../../domain/migration.ts';
 import { FIELD_MANAGER } from '../../domain/names.ts';
 import type { Pod } from '../../domain/objects.ts';
-import { isMigrationTarget, isReceiver, ownStateOf, runsOnTarget } from './cut-over.ts';
+import { hasLeft, isMigrationTarget, isReceiver, ownStateOf, runsOnTarget } from './cut-over.ts';
 import { timeOf } from '../run/deadlines.ts';
 import type { VirtualMachine, Vmi, Vmim } from '../../domain/live/kubevirt.ts';
 import { KUBEVIRT_MANAGER } from '../../domain/live/names.ts';
@@ -26,10 +26,7 @@ export const isGoneOrFinal = (vmim: Vmim | undefined): boolean => vmim === undef
  */
 export function isSourceAlive({ source, record }: RecordedRun): boolean {
   const { vmi, vmims, pods } = source;
-  if (!isUp(vmi)) return false;
-  const state = ownStateOf(vmi, record.before);
-  const hasLeft = state?.completed === true && state.failed !== true;
-  return !hasLeft && vmims.every(isGoneOrFinal) && pods.some(isRunning);
+  return isUp(vmi) && !hasLeft(source, record.before) && vmims.every(isGoneOrFinal) && pods.some(isRunning);
 }
 
 /** Whether the VMI is up: then KubeVirt has not halted the VM, which it does once the VMI has ended. */

@@ -6,6 +6,7 @@ import type { KubernetesObject, Pod } from '../../../functions/domain/objects.ts
 export interface RecordedSide {
   readonly vm: VirtualMachine | undefined;
   readonly vmi: Vmi | undefined;
+  readonly vmims: readonly Vmim[];
   /** The newest one. */
   readonly vmim: Vmim | undefined;
   readonly pods: readonly Pod[];
@@ -79,10 +80,12 @@ function merged(before: Stored, { gone = [], ...delta }: NonNullable<Line['objec
 function sideOf(stored: ReadonlyMap<string, Stored>, cluster: string): RecordedSide {
   const ofKind = (kind: string): Stored[] =>
     [...stored].filter(([key]) => key.startsWith(`${cluster} ${kind} `)).map(([, object]) => object);
+  const vmims = ofKind('VirtualMachineInstanceMigration') as Vmim[];
   return {
     vm: ofKind('VirtualMachine').at(-1) as VirtualMachine | undefined,
     vmi: ofKind('VirtualMachineInstance').at(-1) as Vmi | undefined,
-    vmim: ofKind('VirtualMachineInstanceMigration').at(-1) as Vmim | undefined,
+    vmims,
+    vmim: vmims.at(-1),
     pods: ofKind('Pod') as Pod[],
   };
 }

@@ -104,6 +104,11 @@ export const MUTATIONS: readonly LiveMutation[] = [
     ),
   ),
   mutation(
+    'only the VMI of the source says that its guest has left',
+    ['L1'],
+    edit(CUT_OVER, '.find(isCompleted);', '.find((state) => isCompleted(state) && vmims.length > 99);'),
+  ),
+  mutation(
     'the source is started again with another strategy',
     ['L3'],
     edit(UNDO, 'isOwnHold ? HELD.from : record.runStrategy', "isOwnHold ? HELD.from : 'Manual'"),
