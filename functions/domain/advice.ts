@@ -23,8 +23,6 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   [REASON.tooManyQuotas]: 'Merge quotas.',
   [REASON.receiveNotAllowed]: 'Free quota, or set allowReceive: true on a VMMRQ of the namespace.',
   [REASON.purposeNotServed]: 'Do what the message says, or free quota.',
-  [REASON.totalReached]: 'Wait, or increase the total of the named VMMRQ.',
-  [REASON.beyondTotal]: 'Increase the total of the named VMMRQ, or free quota.',
   [REASON.volumeQuota]: 'Increase the named key of the quota.',
   [REASON.migrationQuota]: 'Increase the named key of the quota, or delete ended migrations.',
   [REASON.clusterQuota]: "Ask the cluster's admin to increase that quota.",

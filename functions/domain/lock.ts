@@ -75,8 +75,6 @@ const lockSchema = z.looseObject({
   quotas: shortList(quotaToRaise),
   /** Names of the VMMRQs that give to each of the migrations (vmmrq-name.ts). */
   vmmrqs: z.catch(shortList(z.string()), []),
-  /** Names of the cluster-wide VMMRQs among them in which it is entered (total/reservation.ts). */
-  reserved: z.catch(z.optional(shortList(z.string())), undefined),
   /** Other migrations wait for a migration slot: a raise without effect may have yielded to them. */
   others: z.catch(z.optional(z.literal(true)), undefined),
   /** Fingerprint of what the lock is about, for the back-off (attempt.ts). */
@@ -97,7 +95,6 @@ const otherVersionSchema = z.pipe(
     migrations: z.catch(shortList(lockedMigration), []),
     quotas: z.catch(shortList(quotaToRaise), []),
     vmmrqs: lockSchema.shape.vmmrqs,
-    reserved: lockSchema.shape.reserved,
     of: lockSchema.shape.of,
     ended: z.catch(lockSchema.shape.ended, undefined),
   }),

@@ -261,10 +261,6 @@ export const REASON = {
   receiveNotAllowed: 'ReceiveNotAllowed',
   /** No VMMRQ gives to migrations of its purpose. */
   purposeNotServed: 'PurposeNotServed',
-  /** Other locks have all that a VMMRQ gives in all namespaces together. */
-  totalReached: 'TotalReached',
-  /** The migration needs more than a VMMRQ gives in all namespaces together. */
-  beyondTotal: 'BeyondTotal',
   /** A quota refuses the volume claim that the target needs first. */
   volumeQuota: 'VolumeQuotaExceeded',
   /** A quota refuses the migration itself. */

@@ -231,37 +231,25 @@ export interface Vmmrq extends KubernetesObject {
 export interface ClusterVmmrq extends Vmmrq {
   spec: Vmmrq['spec'] & {
     namespaceSelector: LabelSelector;
-    /** The most that may be raised by it at the same time, in all namespaces together. A key that is left out has no limit. */
-    total?: AmountList;
   };
   status?: VmmrqStatus & {
-    /** What locks may raise by it now, if it has a total: the source of truth for the total. */
-    reserved?: Reservation[];
     /** What was raised by it lately, newest first (quota/given.ts). */
     given?: Given[];
   };
 }
 
-/** What one lock may raise one ResourceQuota by through a VMMRQ with a total (total/reservation.ts). */
-export interface Reservation {
+/** What one cluster-wide VMMRQ gave to one ResourceQuota for one lock. */
+export interface Given {
+  /** When it was raised, RFC 3339. */
+  at: string;
   namespace: string;
   /** Name of the ResourceQuota. */
   quota: string;
-  /** The token of the lock. */
-  token: string;
-  /** Amounts by canonical key, for the keys of the total. */
+  /** Amounts by key, as the quota spells it. */
   amounts: ResourceList;
-  /** The lock's expiry. */
-  until: string;
-  /** The entry is about to be removed: no raise may rely on it any more. */
-  closed?: boolean;
+  /** Names of the lock's migrations, not all where they are many. */
+  migrations: string[];
 }
-
-/**
- * The raise of one ResourceQuota by a lock, through all VMMRQs that give to it together: the time, amounts by key as the quota
- * spells it, and names of the lock's migrations, not all where they are many.
- */
-export type Given = Omit<Reservation, 'token' | 'until' | 'closed'> & { at: string; migrations: string[] };
 
 /** metav1.LabelSelector; an empty one selects all. */
 export interface LabelSelector {

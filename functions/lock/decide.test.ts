@@ -16,16 +16,7 @@ import {
   holdingUnreadably,
   scoped,
 } from '../../test/support/builders/quota.ts';
-import {
-  aClusterVmmrq,
-  aSnapshot,
-  aView,
-  aVmmrq,
-  forPurposes,
-  giving,
-  RULES,
-  withTotal,
-} from '../../test/support/builders/snapshot.ts';
+import { aSnapshot, aView, aVmmrq, giving, RULES } from '../../test/support/builders/snapshot.ts';
 import { assess } from '../domain/verdict/assessment.ts';
 import { fingerprint } from '../domain/fingerprint.ts';
 import { lockOf } from '../domain/lock.ts';
@@ -153,22 +144,6 @@ describe('a new lock', () => {
     });
     expect(lockOf(namespace)).toEqual({ kind: 'held', lock, labelled: true });
     expect(namespace.metadata).toMatchObject({ resourceVersion: '42', annotations: { team: 'blue' } });
-  });
-
-  test('is entered first in each VMMRQ whose total it takes something of', () => {
-    const everywhere = withTotal({ 'requests.cpu': '1', 'requests.memory': '2Gi' })(
-      forPurposes('UserRequested')(aClusterVmmrq()),
-    );
-    const { lock, orders } = acquired({ vmmrqs: [everywhere], draining: new Set() });
-    const amounts = { 'requests.cpu': '605m', 'requests.memory': '783683264' };
-    expect(orders).toEqual([
-      {
-        name: 'drains',
-        entries: [{ namespace: 'tenant', quota: 'quota', token: 'mine', amounts, until: lock.expiresAt }],
-      },
-    ]);
-    expect(lock.reserved).toEqual(['drains']);
-    expect(acquired().orders).toEqual([]);
   });
 
   test('is for the quotas that block, and for no other', () => {

@@ -4,7 +4,6 @@ import { liveLock, lockOf, LOCK_VERSION, withLock, type Lock } from '../domain/l
 import { grantOf } from '../domain/quota/grant.ts';
 import { EVENT_REASON, REASON, type Reason } from '../domain/names.ts';
 import type { Namespace } from '../domain/objects.ts';
-import { ordersOf, type ReservationOrder } from '../domain/total/reservation.ts';
 import { triedRaises } from '../domain/verdict/raise-refusal.ts';
 import { involvedMigration, type EventReport } from '../domain/verdict/report.ts';
 import { verdictText } from '../domain/verdict/verdict-text.ts';
@@ -22,8 +21,6 @@ export type LockDecision =
   | {
       readonly kind: 'acquire';
       readonly lock: Lock;
-      /** What must be entered in VMMRQs with a total before the lock is set. */
-      readonly orders: readonly ReservationOrder[];
       /** Quotas whose raise is new to the API server's webhooks and policies: a dry run comes first. */
       readonly untried: readonly string[];
       /** The namespace with the lock: the one write, with the resourceVersion that was read. */
@@ -49,22 +46,14 @@ export function decide(
     if (first === undefined) return leave(REASON.nothingBlocked, 'no quota refuses a migration any more');
     return leave(first.reason, `${first.migration.name}: ${first.message}`);
   }
-  const expiresAt = new Date(snapshot.now + lockSeconds * 1_000).toISOString();
-  const orders = ordersOf({
-    namespace: snapshot.namespace.metadata.name,
-    lock: { token, expiresAt, quotas: [...quotas] },
-    quotas: snapshot.quotas,
-    givers: vmmrqs,
-  });
   const lock: Lock = {
     v: LOCK_VERSION,
     token,
     acquiredAt: new Date(snapshot.now).toISOString(),
-    expiresAt,
+    expiresAt: new Date(snapshot.now + lockSeconds * 1_000).toISOString(),
     migrations: [...migrations],
     quotas: [...quotas],
     vmmrqs: vmmrqs.map(vmmrqName),
-    ...(orders.length === 0 ? {} : { reserved: orders.map(({ name }) => name) }),
     of: fingerprint,
     ...(snapshot.view?.others === true ? { others: true } : {}),
     by: fingerprintOfEvent(id),
@@ -72,7 +61,6 @@ export function decide(
   return {
     kind: 'acquire',
     lock,
-    orders,
     untried: untriedOf(lock, snapshot),
     namespace: withLock(snapshot.namespace, lock),
     reason: REASON.locked,
@@ -88,10 +76,6 @@ const untriedOf = ({ quotas }: Lock, snapshot: NamespaceSnapshot): string[] => {
 type LeaveDecision = Extract<LockDecision, { kind: 'leave' }>;
 
 const leave = (reason: Reason, message: string): LeaveDecision => ({ kind: 'leave', reason, message });
-
-/** The decision not to lock, because a total leaves no room. Only the write of an entry shows whether it does. */
-export const leaveBecauseOf = (vmmrq: string): LeaveDecision =>
-  leave(REASON.totalReached, `other locks have all that the total of cvmmrq/${vmmrq} allows`);
 
 /** The decision not to lock, because the look took long, and the migration slots are gone. */
 export const leaveWithoutSlot = ({ migrations }: Lock): LeaveDecision =>

@@ -16,14 +16,12 @@ import {
   Unreachable,
 } from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
-import { removeReservations, addReservations } from '../cluster/reservations.ts';
 import { writeEvents } from '../cluster/report.ts';
 import { readSnapshot } from '../cluster/snapshot.ts';
 import { NotYet, rulesOf, type Outcome, type Step, type StepContext } from '../host/step.ts';
 import {
   continueWith,
   decide,
-  leaveBecauseOf,
   leaveWithoutSlot,
   reportsOfRefusal,
   type AcquireDecision,
@@ -80,16 +78,14 @@ async function attempt(request: StepRequest, context: StepContext): Promise<Outc
   if (decision === undefined) return GONE;
   if (decision.kind !== 'acquire') return answer(request, decision);
   const { namespace } = request;
-  const { lock: acquired, orders } = decision;
+  const { lock: acquired } = decision;
   const isOld = context.clock.elapsed() - lookedAt > OLD_MS;
   if (isOld && (await isSlotGone(namespace, acquired, context)))
     return answer(request, leaveWithoutSlot(acquired));
   // `raise` names the quotas that a dry run has raised. A forged name only costs a lock that raises nothing.
   const untried = decision.untried.filter((name) => request.quotas?.includes(name) !== true);
   if (untried.length > 0) return dryRunFirst(request, decision, untried);
-  if (await hasWaitedLong(context)) return undefined;
-  const full = await addReservations({ namespace, token: acquired.token }, orders, context);
-  return full === undefined ? acquire(decision, context) : answer(request, leaveBecauseOf(full));
+  return (await hasWaitedLong(context)) ? undefined : acquire(decision, context);
 }
 
 /**
@@ -216,9 +212,6 @@ async function acquire(
   try {
     await context.cluster.replace(NAMESPACES, namespace);
   } catch (error) {
-    // After any other error the lock may be set all the same, and `raise` may rely on its reservation.
-    if (isConflict(error) || isRejected(error))
-      await removeReservations({ ...acquired, namespace: namespace.metadata.name }, context);
     if (isRejected(error)) return refused(acquired, { namespace, error }, context);
     if (isConflict(error) || error instanceof Unreachable) return undefined;
     throw error;

@@ -144,7 +144,6 @@ const OUTCOME_OF: Readonly<Partial<Record<Reason, LockOutcome>>> = {
   [REASON.noProof]: LOCK_OUTCOME.ourFault,
   [REASON.statusUnknown]: LOCK_OUTCOME.ourFault,
   [REASON.fenced]: LOCK_OUTCOME.ourFault,
-  [REASON.totalReached]: LOCK_OUTCOME.ourFault,
   [REASON.lockExpired]: LOCK_OUTCOME.ourFault,
   [REASON.parallelLimit]: LOCK_OUTCOME.gaveWay,
   // With a pause: another migration may be about to take that headroom, and would be locked for at once again.

@@ -96,7 +96,6 @@ const TEMPORARY: readonly string[] = [
   REASON.parallelLimit,
   REASON.backOff,
   REASON.afterOthers,
-  REASON.totalReached,
   REASON.alreadyLocked,
   REASON.statusUnknown,
   REASON.notRecounted,

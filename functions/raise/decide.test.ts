@@ -13,14 +13,7 @@ import {
   uncounted,
   used,
 } from '../../test/support/builders/quota.ts';
-import {
-  aClusterVmmrq,
-  aReservation,
-  aVmmrq,
-  forPurposes,
-  giving,
-  withTotal,
-} from '../../test/support/builders/snapshot.ts';
+import { aClusterVmmrq, aVmmrq, forPurposes, giving } from '../../test/support/builders/snapshot.ts';
 import { grantOf, type Grant } from '../domain/quota/grant.ts';
 import { ANNOTATION, LABEL, MAX_RAISES, REASON } from '../domain/names.ts';
 import type { ResourceQuota, Vmmrq } from '../domain/objects.ts';
@@ -255,31 +248,6 @@ describe('the lock ends, never silently (F6)', () => {
       ],
     ])('that %s end the lock', (_, different) => {
       expect(decided(different)).toMatchObject({ kind: 'end', reason: REASON.purposeNotServed });
-    });
-
-    describe('with a total', () => {
-      const reserved = aReservation({
-        namespace: 'tenant',
-        token: 'token-1',
-        amounts: { 'requests.cpu': '1200m' },
-      });
-      const total = { 'requests.cpu': '2' };
-
-      test('that reserved the raise give', () => {
-        const [quota] = written({ lock, vmmrqs: [withTotal(total, reserved)(gold)] });
-        expect(quota?.status?.hard?.['requests.cpu']).toBe('2605m');
-      });
-
-      test.each<[string, Partial<RaiseSnapshot>]>([
-        ['that did not reserve it', { vmmrqs: [withTotal(total)(gold)] }],
-        ['that have closed it', { vmmrqs: [withTotal(total, { ...reserved, closed: true })(gold)] }],
-        [
-          'that did not reserve a raise made again',
-          { vmmrqs: [withTotal(total)(gold)], quotas: [recounted()(raisedBy(gold)(aQuota()))] },
-        ],
-      ])('%s end the lock', (_, different) => {
-        expect(decided({ lock, ...different })).toMatchObject({ kind: 'end', reason: REASON.totalReached });
-      });
     });
 
     test('only those that still give count', () => {

@@ -3,13 +3,11 @@ import { isFencedBy } from '../domain/quota/lower.ts';
 import { isUndone, needsMore, raisedAgain, raisedQuota, type RaiseOrder } from '../domain/quota/raise.ts';
 import { isStatusKnown } from '../domain/quota/headroom.ts';
 import { recordIn } from '../domain/incumbent.ts';
-import type { Lock } from '../domain/lock.ts';
 import { ANNOTATION, isReserved, MAX_RAISES, REASON, type Reason } from '../domain/names.ts';
 import type { ResourceQuota, Vmmrq } from '../domain/objects.ts';
 import type { ProvenLock } from '../domain/proof.ts';
 import { givingToAll, inForce } from '../domain/policy/policy.ts';
 import { allWaitForSlot } from '../domain/view/slots.ts';
-import { unreserved } from '../domain/total/reservation.ts';
 
 /** The objects of a raise, read by the writers' rule: the quotas and VMMRQs first, then the proof. */
 export interface RaiseSnapshot {
@@ -119,10 +117,10 @@ export function raiseOf(quota: ResourceQuota, snapshot: RaiseSnapshot): QuotaRai
   if (grant !== undefined && !isUndone(quota, grant)) return { isRaised: true };
   const ended = closedTo(quota, grant, lock);
   if (ended !== undefined) return { ended };
-  if (grant !== undefined) return writeOr(raisedAgain(quota, grant, order), notEnough(name), order);
+  if (grant !== undefined) return writeOr(raisedAgain(quota, grant, order), notEnough(name));
   if (needsMore(quota, order)) return { ended: notEnough(name) };
   const hasHeadroom = wouldRaise(quota, order);
-  return writeOr(raisedQuota(quota, order), hasHeadroom ? undefined : notEnough(name), order);
+  return writeOr(raisedQuota(quota, order), hasHeadroom ? undefined : notEnough(name));
 }
 
 /** Why the quota may not be raised, for the first time or again. `grant`: of this token. */
@@ -148,10 +146,7 @@ function closedTo(
     : end(REASON.statusUnknown, `the quota controller has not counted ${what} yet`);
 }
 
-const orderOf = (
-  { expiresAt, migrations, quotas }: ProvenLock,
-  token: string,
-): RaiseOrder['lock'] & Pick<Lock, 'token'> => ({
+const orderOf = ({ expiresAt, migrations, quotas }: ProvenLock, token: string): RaiseOrder['lock'] => ({
   token,
   expiresAt,
   migrations: [...migrations],
@@ -161,16 +156,10 @@ const orderOf = (
 const notEnough = (name: string): End =>
   end(REASON.notEnough, `the VMMRQs do not give enough for ResourceQuota ${name} any more`);
 
-/** The write, where every VMMRQ with a total has reserved it. */
-function writeOr(
-  write: ResourceQuota | undefined,
-  ended: End | undefined,
-  { lock: { token }, vmmrqs }: RaiseOrder,
-): QuotaRaise {
-  if (write === undefined) return ended === undefined ? {} : { ended };
-  const problem = unreserved(write, token, vmmrqs);
-  return problem === undefined ? { write } : { ended: end(REASON.totalReached, problem) };
-}
+const writeOr = (write: ResourceQuota | undefined, ended: End | undefined): QuotaRaise => {
+  if (write !== undefined) return { write };
+  return ended === undefined ? {} : { ended };
+};
 
 /** Whether the full allowance would still raise the quota. With policy Exact it may have the headroom by now. */
 const wouldRaise = (quota: ResourceQuota, order: RaiseOrder): boolean =>

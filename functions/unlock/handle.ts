@@ -5,7 +5,6 @@ import type { Pod, ResourceQuota } from '../domain/objects.ts';
 import { describeError, ignoreNotFound, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
 import { LISTED_QUOTAS, readLockQuotas } from '../cluster/quotas.ts';
-import { removeReservations } from '../cluster/reservations.ts';
 import { readTargets } from '../cluster/snapshot.ts';
 import type { Outcome, Step, StepContext } from '../host/step.ts';
 import { bestOutcome, decide, type Unlock, type UnlockSnapshot } from './decide.ts';
@@ -55,9 +54,6 @@ async function attempt(request: StepRequest, context: StepContext): Promise<Outc
 const NOT_OURS: Outcome = { reason: REASON.notOurLock, message: 'the namespace is not locked by this token' };
 
 async function write(decision: Unlock, context: StepContext): Promise<Outcome | undefined> {
-  // Before the namespace, because its unlock makes the guard notify those that wait for the total. Every quota is lowered and fenced.
-  if (decision.lock !== undefined)
-    await removeReservations({ ...decision.lock, namespace: decision.namespace.metadata.name }, context);
   try {
     await context.cluster.replace(NAMESPACES, decision.namespace);
   } catch (error) {

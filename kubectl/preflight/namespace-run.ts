@@ -6,13 +6,7 @@ import {
   type Candidate,
 } from '../../functions/domain/migration.ts';
 import { KUBEVIRT, REASON } from '../../functions/domain/names.ts';
-import type {
-  Migration,
-  PersistentVolumeClaim,
-  Pod,
-  ResourceQuota,
-  Vmmrq,
-} from '../../functions/domain/objects.ts';
+import type { Migration, PersistentVolumeClaim, Pod, ResourceQuota } from '../../functions/domain/objects.ts';
 import { parsePodRejection, type PodRejection } from '../../functions/domain/quota/pod-rejection.ts';
 import { claimShortfall, claimToCopy } from '../../functions/domain/sizing/claims.ts';
 import type { Estimate } from '../../functions/domain/sizing/estimate.ts';
@@ -26,7 +20,6 @@ import {
 import { isForUpgrade, missingPodOf, sizeOf, sizeOfNext } from '../../functions/domain/sizing/missing-pod.ts';
 import { isSame } from '../../functions/domain/same.ts';
 import type { NamespaceSnapshot } from '../../functions/domain/snapshot.ts';
-import { withoutReservations } from '../../functions/domain/total/reservation.ts';
 import { evaluateAll } from '../../functions/domain/verdict/assessment.ts';
 import { namespaceBlocker } from '../../functions/domain/verdict/namespace-precondition.ts';
 import type { VerdictName, VerdictResult } from '../../functions/domain/verdict/verdict.ts';
@@ -82,8 +75,6 @@ const RAISABLE: readonly VerdictName[] = ['NoFit', 'FitsWithRaise'];
 export class NamespaceRun {
   readonly #facts: NamespaceFacts;
   readonly #surroundings: Surroundings;
-  /** VMMRQs without reservations: what other locks have reserved of a total now is free again long before the task is done. */
-  readonly #vmmrqs: readonly Vmmrq[];
   #quotas: readonly ResourceQuota[];
   #claims: readonly PersistentVolumeClaim[];
   readonly #pods: Map<string, readonly Pod[]>;
@@ -97,7 +88,6 @@ export class NamespaceRun {
   constructor(facts: NamespaceFacts, surroundings: Surroundings) {
     this.#facts = facts;
     this.#surroundings = surroundings;
-    this.#vmmrqs = facts.vmmrqs.map(withoutReservations);
     const { migrations, ended = [] } = facts;
     const existing = migrations.length + ended.length;
     this.#quotas = facts.quotas.map((quota) => withMigrationsCounted(quota, existing));
@@ -206,14 +196,14 @@ export class NamespaceRun {
   }
 
   #snapshot({ vmi, migration, isShown }: Move, pods: readonly Pod[]): NamespaceSnapshot {
-    const { namespace, limitRanges, uncharged } = this.#facts;
+    const { namespace, vmmrqs, limitRanges, uncharged } = this.#facts;
     // KubeVirt sets its condition at the first such refusal: without it, the Event is another writer's.
     const events = isShown ? this.#facts.events : withoutRefusals(this.#facts.events, { kind: 'exceeded' });
     const { rules: _, ...surroundings } = this.#surroundings;
     return {
       ...surroundings,
       namespace,
-      vmmrqs: this.#vmmrqs,
+      vmmrqs,
       limitRanges,
       events,
       uncharged,

@@ -38,12 +38,7 @@ export interface VmOutcome {
 }
 
 /** Reasons why a VM is stuck that a VMMRQ changes. */
-const GIVEABLE: readonly string[] = [
-  REASON.notEnough,
-  REASON.noVmmrq,
-  REASON.purposeNotServed,
-  REASON.beyondTotal,
-];
+const GIVEABLE: readonly string[] = [REASON.notEnough, REASON.noVmmrq, REASON.purposeNotServed];
 
 export const isGiveable = ({ outcome, reason }: VmOutcome): boolean =>
   outcome === 'Stuck' && GIVEABLE.includes(reason);

@@ -31,14 +31,7 @@ import {
   tight,
 } from '../../test/support/builders/preflight.ts';
 import { aQuota, hard, scoped, used } from '../../test/support/builders/quota.ts';
-import {
-  aClusterVmmrq,
-  aReservation,
-  aVmmrq,
-  forPurposes,
-  giving,
-  withTotal,
-} from '../../test/support/builders/snapshot.ts';
+import { aClusterVmmrq, aVmmrq, forPurposes, giving } from '../../test/support/builders/snapshot.ts';
 import { ANNOTATION, KUBEVIRT, REASON } from '../../functions/domain/names.ts';
 import type {
   Condition,
@@ -334,21 +327,6 @@ describe('stuck', () => {
     expect(said(outcomes({ ...tenant, quotas }))).toBe('vm0 Stuck VolumeQuotaExceeded');
     const one = [aQuota(hard({ persistentvolumeclaims: '2' }), used({ persistentvolumeclaims: '1' }))];
     expect(said(outcomes({ ...tenant, quotas: one }))).toBe('vm0 Passes');
-  });
-});
-
-describe('a total for all namespaces', () => {
-  const vmmrqs = (cpu: string): Partial<NamespaceFacts> => ({
-    quotas: [tight(0)],
-    vmmrqs: [withTotal({ cpu }, aReservation())(aClusterVmmrq())],
-  });
-
-  test('that one VM needs all of lets both pass in turn, although another lock has it now', () => {
-    expect(said(outcomes(vmmrqs('1005m')))).toBe('vm0 Passes, vm1 PassesInTurn');
-  });
-
-  test('that is too small for any VM holds them', () => {
-    expect(said(outcomes(vmmrqs('1')))).toBe('vm0 Stuck BeyondTotal, vm1 Stuck BeyondTotal');
   });
 });
 

@@ -4,7 +4,7 @@ import { aNamespace } from '../../test/support/builders/namespace.ts';
 import { annotated, inNamespace, labelled, named } from '../../test/support/builders/object.ts';
 import { aTenant, aVm, clusterFacts, tight } from '../../test/support/builders/preflight.ts';
 import { aQuota, hard, used } from '../../test/support/builders/quota.ts';
-import { aClusterVmmrq, aVmmrq, giving, withTotal } from '../../test/support/builders/snapshot.ts';
+import { aClusterVmmrq, aVmmrq, giving } from '../../test/support/builders/snapshot.ts';
 import { ANNOTATION, KIND } from '../../functions/domain/names.ts';
 import type { ClusterFacts, NamespaceFacts } from './facts.ts';
 import { preflight } from './preflight.ts';
@@ -51,18 +51,6 @@ test('is a cluster-wide VMMRQ for what was asked, with amounts that a person wou
 test('adds only what is missing beside what is given already', () => {
   const suggestion = suggested({ quotas: [tight(400)], vmmrqs: [aVmmrq(giving({ cpu: '600m' }))] });
   expect(amountsOf(suggestion)).toEqual({ 'requests.cpu': '10m' });
-});
-
-test('is enough beside one whose total allows less than it gives', () => {
-  const capped = giving({ cpu: '800m' })(withTotal({ cpu: '100m' })(aClusterVmmrq()));
-  const suggestion = suggested({ quotas: [tight(0)], vmmrqs: [capped] });
-  expect(amountsOf(suggestion)).toEqual({ 'requests.cpu': '1010m' });
-  expect(outcomesOf(suggestion)).toBe('Passes PassesInTurn');
-});
-
-test('is enough where a total is too small for any VM', () => {
-  const capped = giving({ cpu: '2' })(withTotal({ cpu: '990m' })(aClusterVmmrq()));
-  expect(outcomesOf(suggested({ quotas: [tight(0)], vmmrqs: [capped] }))).toBe('Passes PassesInTurn');
 });
 
 test('covers a launcher and its attachment pod together', () => {

@@ -3,7 +3,6 @@ import { givingTo } from '../../functions/domain/policy/policy.ts';
 import { purposeOf } from '../../functions/domain/policy/purpose.ts';
 import { roundToStored, type Amount } from '../../functions/domain/quantity.ts';
 import type { Estimate } from '../../functions/domain/sizing/estimate.ts';
-import { totalOf } from '../../functions/domain/total/total.ts';
 import { beyondGiven, lacked } from '../../functions/domain/verdict/raise-verdict.ts';
 import { growthBetween, withGrowth, type Growth } from './charges.ts';
 import type { ClusterFacts, NamespaceFacts } from './facts.ts';
@@ -49,15 +48,13 @@ export function missingIn(facts: NamespaceFacts, { cluster, report }: Reported):
     return { move, need, growth: growthBetween(before, run.quotas) };
   });
   const total = sumOfGrowth(moving);
-  // Other migrations may have taken what a total allows, and what a VMMRQ without a total gives takes nothing of it.
-  const untotaled = facts.vmmrqs.filter((vmmrq) => totalOf(vmmrq) === undefined);
   const most = new Map<string, Amount>();
   for (const { move, need, growth } of moving) {
     const pods = byVm.get(move.vmi.metadata.name) ?? [];
     const purpose = purposeOf({ ...move, pods, draining: surroundings.draining });
     if (purpose !== purposeOfTask(task, cluster.state.kubevirt)) continue;
     const quotas = withGrowth(base, withoutOwn(total, growth));
-    const beyond = beyondGiven(lacked(need, { quotas }, new Map()), givingTo(untotaled, { purpose }), {
+    const beyond = beyondGiven(lacked(need, { quotas }, new Map()), givingTo(facts.vmmrqs, { purpose }), {
       quotas,
     });
     for (const { key, missing } of beyond) raiseTo(most, canonicalKey(key), roundToStored(missing));

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { API_SERVERS, CONDITION, GROUP, PURPOSES, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
 import { MAX_GIVEN, MAX_GIVEN_TO } from '../../functions/domain/quota/given.ts';
-import { MAX_RESERVATIONS } from '../../functions/domain/total/reservation.ts';
 import { BLOCKED_BY } from '../../functions/domain/progress/names.ts';
 import { BUCKETS } from '../../functions/domain/progress/progress-object.ts';
 import { CLUSTER_VMMRQS, PROGRESSES, VMMRQS } from '../../functions/kubernetes/resources.ts';
@@ -130,20 +129,14 @@ test('the CRD of VMMRQs documents every condition', () => {
   );
 });
 
-test('both kinds of VMMRQ have the same fields and rules, but for the selector and the total', () => {
-  const { namespaceSelector, total, ...others } = specOf(CLUSTER_VMMRQS.plural);
+test('both kinds of VMMRQ have the same fields and rules, but for the selector', () => {
+  const { namespaceSelector, ...others } = specOf(CLUSTER_VMMRQS.plural);
   expect(namespaceSelector).toBeDefined();
   expect(withoutDescriptions(others)).toEqual(withoutDescriptions(specOf(VMMRQS.plural)));
-  const { additionalMigrationResources } = others;
-  const asAmounts = JSON.stringify(total).replace('requests.memory: 64Gi', 'requests.memory: 4Gi');
-  expect(withoutDescriptions(JSON.parse(asAmounts) as object)).toEqual(
-    withoutDescriptions(found(additionalMigrationResources, 'amounts')),
-  );
 });
 
-test('the CRD of cluster-wide VMMRQs bounds the lists of its status as the code does', () => {
-  const { reserved, given } = schemaOf(CLUSTER_VMMRQS.plural).properties?.['status']?.properties ?? {};
-  expect(reserved?.maxItems).toBe(MAX_RESERVATIONS);
+test('the CRD of cluster-wide VMMRQs bounds what its status lists as the code does', () => {
+  const { given } = schemaOf(CLUSTER_VMMRQS.plural).properties?.['status']?.properties ?? {};
   expect(given?.maxItems).toBe(MAX_GIVEN);
   expect(given?.items?.properties?.['migrations']?.maxItems).toBe(MAX_GIVEN_TO);
 });

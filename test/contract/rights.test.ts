@@ -38,7 +38,7 @@ describe('rights', () => {
       'create resourcequotas': ['raise'],
       'patch virtualmachineinstancemigrations.kubevirt.io': ['feasibility', 'lower'],
       [`update ${VMMRQS.plural}/status.${GROUP}`]: ['feasibility'],
-      [`update ${CLUSTER_VMMRQS.plural}/status.${GROUP}`]: ['lock', 'raise', 'unlock', 'guard'],
+      [`update ${CLUSTER_VMMRQS.plural}/status.${GROUP}`]: ['raise'],
       'patch events': ['feasibility', 'lock'],
       'create events': ['feasibility', 'lock', 'lower', 'progress', 'guard'],
       [`create ${PROGRESSES.plural}.${GROUP}`]: ['progress'],

@@ -3,7 +3,7 @@ import { WatchedCluster } from '../../test/support/builders/cluster.ts';
 import { aMigration, aVmi, inPhase, withCondition } from '../../test/support/builders/kubevirt.ts';
 import { aLock, aNamespace, lockedBy } from '../../test/support/builders/namespace.ts';
 import { annotated, beingDeleted, inNamespace, metadata, named } from '../../test/support/builders/object.ts';
-import { aClusterVmmrq, aReservation, aVmmrq, withTotal } from '../../test/support/builders/snapshot.ts';
+import { aClusterVmmrq, aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { systemClock } from '../../functions/runtime/clock.ts';
 import { KUBEVIRT } from '../../functions/domain/names.ts';
 import type {
@@ -338,8 +338,8 @@ describe('the view', () => {
     cluster.put(CLUSTER_VMMRQS, atGeneration(2));
     await advance();
     expect(changed).toBe(1);
-    // The status of the VMMRQ has the lock's reservation.
-    cluster.put(CLUSTER_VMMRQS, withTotal({ cpu: '1' }, aReservation())(atGeneration(2)));
+    const reported: ClusterVmmrq = { ...atGeneration(2), status: { given: [] } };
+    cluster.put(CLUSTER_VMMRQS, reported);
     await advance();
     expect(changed).toBe(1);
     cluster.remove(CLUSTER_VMMRQS, aClusterVmmrq());

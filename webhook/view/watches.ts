@@ -154,7 +154,7 @@ export class Watches {
       onChange: (vmmrq) => {
         const known = clusterVmmrqs.get(uidOf(vmmrq));
         onChange(vmmrq);
-        // The status does not count: it changes with each lock where the VMMRQ has a total.
+        // The status does not count: it is a report.
         if (known?.metadata.generation !== vmmrq.metadata.generation) onClusterVmmrq();
       },
       onGone,

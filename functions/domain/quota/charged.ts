@@ -53,7 +53,7 @@ export function sumOf(lists: readonly Amounts[]): Amounts {
 }
 
 /** A list that names a resource twice (cpu and requests.cpu) counts once, with the smaller amount: no key gets more (I5). */
-export function amountsOf(list: AmountList): Amounts {
+function amountsOf(list: AmountList): Amounts {
   const amounts = new Map<string, Amount>();
   for (const [key, text] of Object.entries(list).filter(([, each]) => isUsable(each))) {
     const canonical = canonicalKey(key);

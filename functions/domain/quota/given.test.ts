@@ -2,13 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { aLock } from '../../../test/support/builders/namespace.ts';
 import { named, seconds } from '../../../test/support/builders/object.ts';
 import { aQuota, raisedFor } from '../../../test/support/builders/quota.ts';
-import {
-  aClusterVmmrq,
-  aReservation,
-  giving,
-  aVmmrq,
-  withTotal,
-} from '../../../test/support/builders/snapshot.ts';
+import { aClusterVmmrq, giving, aVmmrq } from '../../../test/support/builders/snapshot.ts';
 import type { ClusterVmmrq, Given, Vmmrq } from '../objects.ts';
 import { givenBy, MAX_GIVEN, MAX_GIVEN_TO, withGiven } from './given.ts';
 
@@ -68,9 +62,10 @@ describe('status.given', () => {
   const holding = (...given: Given[]): ClusterVmmrq => ({ ...aClusterVmmrq(), status: { given } });
 
   test('has the newest first, and keeps what else the status has', () => {
-    const vmmrq = withTotal({ 'requests.cpu': 9 }, aReservation())(holding(aGiven({ at: seconds(-9) })));
+    const before = holding(aGiven({ at: seconds(-9) }));
+    const vmmrq = { ...before, status: { ...before.status, creationTime: seconds(-99) } };
     expect(withGiven(vmmrq, [aGiven()])).toEqual({
-      reserved: [aReservation()],
+      creationTime: seconds(-99),
       given: [aGiven(), aGiven({ at: seconds(-9) })],
     });
     expect(withGiven(aClusterVmmrq(), [aGiven()])).toEqual({ given: [aGiven()] });

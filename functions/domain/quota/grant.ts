@@ -38,7 +38,7 @@ export type Grant = z.infer<typeof grantSchema>;
 
 export const GRANT_VERSION = 1;
 
-export type GrantState =
+type GrantState =
   | { readonly kind: 'none' }
   | { readonly kind: 'malformed'; readonly problem: string }
   | { readonly kind: 'held'; readonly grant: Grant };

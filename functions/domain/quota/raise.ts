@@ -57,7 +57,7 @@ export function needsMore(quota: ResourceQuota, { lock, vmmrqs }: RaiseOrder): b
 }
 
 /** The amount by which each key is raised, for pods that the quota charges `need` for; undefined: by all that the VMMRQs give. */
-export function amountsToRaise(
+function amountsToRaise(
   quota: ResourceQuota,
   need: Readonly<Record<string, string>> | undefined,
   vmmrqs: readonly Vmmrq[],

@@ -312,9 +312,8 @@ const ifShown = (result: VerdictResult, candidate: Candidate): VerdictResult =>
         message: `virt-controller only has to look again, and a raise follows; ${result.message}`,
       };
 
-const IN_TURN: readonly string[] = [REASON.afterOthers, REASON.totalReached];
-
-const waitsForSlot = (result: VerdictResult): boolean => canGoNow(result) || IN_TURN.includes(result.reason);
+const waitsForSlot = (result: VerdictResult): boolean =>
+  canGoNow(result) || result.reason === REASON.afterOthers;
 
 const canGoNow = ({ verdict }: VerdictResult): boolean => verdict === 'Fits' || verdict === 'FitsWithRaise';
 

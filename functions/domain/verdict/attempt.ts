@@ -3,7 +3,7 @@ import { fingerprint } from '../fingerprint.ts';
 import { lockOf, withoutLock, type QuotaToRaise, type BlockedMigration } from '../lock.ts';
 import { isSilent } from '../controller-lease.ts';
 import { ANNOTATION, LOCK_OUTCOME, REASON, type Reason } from '../names.ts';
-import type { ClusterVmmrq, Namespace, ResourceQuota, Vmmrq } from '../objects.ts';
+import type { Namespace, ResourceQuota, Vmmrq } from '../objects.ts';
 import * as z from '../../runtime/zod.ts';
 
 const time = z.iso.datetime({ offset: true });
@@ -254,13 +254,12 @@ export const sizesOf = (quotas: readonly QuotaToRaise[]): string =>
   );
 
 /** '' for a VMMRQ without these fields, so that older fingerprints stay the same. */
-const policyText = (spec: Vmmrq['spec'] | ClusterVmmrq['spec']): string =>
+const policyText = (spec: Vmmrq['spec']): string =>
   [
     spec.additionalMigrationPercentage,
     spec.raisePolicy,
     spec.allowReceive === true ? 'receive' : undefined,
     spec.purposes?.join(),
-    'total' in spec ? sortedText(spec.total) : undefined,
   ]
     .flatMap((each) => (each === undefined ? [] : [` ${each}`]))
     .join('');

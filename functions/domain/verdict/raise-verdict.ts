@@ -20,7 +20,6 @@ import { blockingOf, type Reserved } from '../quota/headroom.ts';
 import { describeUncharged, recounted } from '../sizing/uncharged.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
-import { afterOtherLocks, beyondTotals, type Wanted } from './total-verdict.ts';
 import type { Allocation, Lack, RaiseCandidate } from './allocation.ts';
 import { raiseRefusals } from './raise-refusal.ts';
 import { vmmrqName } from '../vmmrq-name.ts';
@@ -83,12 +82,9 @@ function evaluate(
   const pods = next === undefined ? [size] : [size, next];
   const tooMuch = beyondGiven(all, givers, snapshot).length > 0;
   if (tooMuch) return notEnough({ pods, blocking: all, givers }, allocation);
-  const total = beyondTotals({ pods, blocking: all, givers }, allocation);
-  if (total !== undefined) return beyondTotal(`${what}; ${total}`, what, allocation);
   return (
     postponed(missing, what, allocation) ??
     beyondLock(blocking, what, allocation) ??
-    afterOtherLocks({ pods: [size], blocking, givers }, allocation, what) ??
     verdictResult(
       'FitsWithRaise',
       REASON.fitsWithRaise,
@@ -109,7 +105,7 @@ function ifCharged(result: VerdictResult, { all, givers, snapshot }: Charged): V
   const counted = describeUncharged(all, uncharged);
   if (counted === '') return result;
   const isEnough = beyondGiven(recounted(all, uncharged), givers, snapshot).length === 0;
-  return isEnough && result.reason !== REASON.beyondTotal
+  return isEnough
     ? verdictResult('Waiting', REASON.notRecounted, `${describeBlocking(all, 'lacks')}; ${counted}`)
     : { ...result, message: `${result.message}; ${counted}` };
 }
@@ -239,6 +235,13 @@ const describeBlocking = (blocking: readonly Blocking[], verb: string): string =
     .map(({ quota, shortfalls }) => `ResourceQuota ${quota.name} ${verb} ${describeShortfalls(shortfalls)}`)
     .join('; ');
 
+/** The pods of a migration, the quotas that block them, and the VMMRQs that give to it. */
+interface Wanted {
+  readonly pods: readonly Estimate[];
+  readonly blocking: readonly Blocking[];
+  readonly givers: readonly Vmmrq[];
+}
+
 /**
  * Reports what is missing. A migration that does not fit by itself is reported at once, whichever migrations have a slot.
  * Others may fit after the earlier ones.
@@ -286,16 +289,6 @@ const afterOthers = (what: string): VerdictResult =>
     REASON.afterOthers,
     `other migrations of the namespace go first, and return their headroom when they end; ${what}`,
   );
-
-/** The earlier ones of the namespace may have what is missing. */
-const beyondTotal = (
-  message: string,
-  what: string,
-  { headroomReturns, accepted }: Allocation,
-): VerdictResult =>
-  headroomReturns || accepted.length > 0
-    ? afterOthers(what)
-    : verdictResult('NoFit', REASON.beyondTotal, message);
 
 interface Beyond extends Shortfall {
   /** What the VMMRQs give of the key for that quota. */

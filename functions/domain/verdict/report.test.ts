@@ -143,7 +143,7 @@ describe('statusReport', () => {
     afterAttempt(anAttempt({ failures: 2, outcome: LOCK_OUTCOME.charged, reason: 'Charged' })),
   );
   const early = aNamespace(
-    afterAttempt(anAttempt({ failures: 2, outcome: LOCK_OUTCOME.ourFault, reason: 'TotalReached' })),
+    afterAttempt(anAttempt({ failures: 2, outcome: LOCK_OUTCOME.ourFault, reason: 'QuotaStatusUnknown' })),
   );
   const said: Condition = { type: CONDITION.raisedButNotAdmitted, status: 'True' };
   test.each<[string, [Namespace, Condition[]], string | undefined]>([

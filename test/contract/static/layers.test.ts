@@ -38,7 +38,6 @@ const LAYERS = {
     ['functions/domain/verdict'],
     ['functions/domain/view'],
     ['functions/domain/sizing'],
-    ['functions/domain/total'],
     ['functions/domain/quota'],
     ['functions/domain/policy'],
     ['functions/domain', 'functions/domain/progress'],

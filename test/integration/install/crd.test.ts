@@ -20,7 +20,6 @@ import {
 import { render } from '../../cluster/controlplane/kustomize.ts';
 import type { ControlPlane } from '../../cluster/controlplane/start.ts';
 import { freshControlPlane } from '../../support/environment/control-plane.ts';
-import { aReservation } from '../../support/builders/snapshot.ts';
 import { apiRequests, type ApiAnswer, type ApiRequest } from '../../support/environment/api-request.ts';
 import { CRDS as ANY_CRDS } from '../../cluster/served.ts';
 
@@ -197,47 +196,6 @@ describe('the selector of a cluster-wide VMMRQ', () => {
   });
 });
 
-describe('the total of a cluster-wide VMMRQ', () => {
-  test.each<[string, object]>([
-    ['of a resource that it gives', { ...amounts, total: { 'requests.memory': '64Gi' } }],
-    ['of any resource, beside a percentage', { additionalMigrationPercentage: '50%', total: { cpu: 1 } }],
-    ['nothing', { ...amounts, total: { pods: '0' } }],
-  ])('%s: accepted', async (_what, spec) => {
-    expect(await createShared(spec)).toMatchObject({ code: 201 });
-  });
-
-  const OF_OTHERS = 'total may only name resources of additionalMigrationResources';
-  test.each<[string, object, string]>([
-    ['of a resource that it does not give', { ...amounts, total: { 'requests.cpu': '1' } }, OF_OTHERS],
-    ['of no resource', { ...amounts, total: {} }, 'must name at least one resource'],
-    ['a negative one', { ...amounts, total: { pods: -1 } }, 'spec.total[pods]: Invalid value: -1'],
-    ['no quantity', { ...amounts, total: { pods: 'some' } }, 'must be a quantity that is not negative'],
-    [
-      'a key with a space',
-      { additionalMigrationPercentage: '1%', total: { 'a b': 1 } },
-      'every key must be the name of a resource',
-    ],
-    ['without anything that is given', { total: { pods: 1 } }, 'must say what is given'],
-  ])('%s: refused', async (_what, spec, message) => {
-    const answer = await createShared(spec);
-    expect(answer.code).toBe(422);
-    expect(answer.body['message']).toContain(message);
-  });
-
-  test('has its reservations in the status, which changes neither spec nor generation', async () => {
-    const spec = { namespaceSelector: {}, ...amounts, total: { pods: 9 } };
-    const { object } = await admin.create(CLUSTER_VMMRQS, { metadata: { name: 'reserved' }, spec });
-    const reserved = [aReservation(), aReservation({ closed: true })];
-    const next = { ...object, spec: { ...spec, total: { pods: 1 } }, status: { reserved } };
-    const written = await admin.replace(CLUSTER_VMMRQS, next, { subresource: 'status' });
-    expect(written.object).toMatchObject({ spec, status: { reserved }, metadata: { generation: 1 } });
-    const incomplete = { ...written.object, status: { reserved: [{ token: 'only' }] } } as ClusterVmmrq;
-    await expect(admin.replace(CLUSTER_VMMRQS, incomplete, { subresource: 'status' })).rejects.toMatchObject({
-      code: 422,
-    });
-  });
-});
-
 describe('an unknown field', () => {
   const misspelt = { additionalMigrationResource: { pods: 1 } };
   const oneMore = { additionalMigrationResources: { pods: 1 }, limit: 3 };
@@ -330,6 +288,15 @@ describe('status', () => {
       { subresource: 'status' },
     );
     await expect(write).rejects.toMatchObject({ code: 422, message: expect.stringContaining('Duplicate') });
+  });
+});
+
+test('what a cluster-wide VMMRQ gave is refused where it is incomplete', async () => {
+  const spec = { namespaceSelector: {}, ...amounts };
+  const { object } = await admin.create(CLUSTER_VMMRQS, { metadata: { name: 'incomplete' }, spec });
+  const incomplete = { ...object, status: { given: [{ namespace: 'tenant-b' }] } } as ClusterVmmrq;
+  await expect(admin.replace(CLUSTER_VMMRQS, incomplete, { subresource: 'status' })).rejects.toMatchObject({
+    code: 422,
   });
 });
 

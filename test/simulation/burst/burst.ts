@@ -62,7 +62,7 @@ const scenarioOf = ({ seed, migrations, given, limits }: Burst): Scenario => ({
       raisePolicy: 'Exact',
     },
   ],
-  ...{ givesEverywhere: undefined, total: undefined, evacuations: 0, isDrained: false, otherOrigins: 0 },
+  ...{ givesEverywhere: undefined, hasNeighbour: false, evacuations: 0, isDrained: false, otherOrigins: 0 },
   ...{ targetRequests: undefined, writesEvents: true, tenants: 0, quotaMs: 40, areTried: true },
   ...{ refusesRaises: false, knativeGoneAt: undefined, rates: {}, focus: undefined, isBlockedAtStart: false },
   pacing: { suspendRate: 1, longDelayRate: 1, maxDelayMs: 5, turnMs: [0, 1] },

@@ -63,11 +63,6 @@ export class QuotaLedger {
       .map(([key]) => key);
   }
 
-  /** By how much the API server enforces more than the original. */
-  raisedBy(key: string): Amount {
-    return amountOf(this.quota.status?.hard?.[key] ?? '0') - (this.#ceiling.get(key) ?? 0n);
-  }
-
   /** Whether a raised key counts such a pod. */
   counts(usage: Amounts): boolean {
     return this.raisedKeys().some((key) => (usage.get(canonicalKey(key)) ?? 0n) > 0n);

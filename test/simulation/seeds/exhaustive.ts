@@ -18,7 +18,7 @@ export const smallCase = (migrations: number): Scenario => ({
   migrations,
   quotas: { quota: { 'requests.cpu': `${String(migrations * 1_000 + 400)}m`, pods: '20' } },
   givesEverywhere: undefined,
-  total: undefined,
+  hasNeighbour: false,
   evacuations: 0,
   isDrained: false,
   otherOrigins: 0,

@@ -144,68 +144,6 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
-    name: 'raise does not ask for its reservation',
-    breaks: ['I5'],
-    edits: [
-      {
-        file: 'functions/raise/decide.ts',
-        find: 'return problem === undefined ? { write }',
-        replace: "return problem !== '' ? { write }",
-      },
-    ],
-  },
-  {
-    name: 'a reservation is not compared with the total',
-    breaks: ['I5'],
-    edits: [
-      {
-        file: 'functions/domain/total/reservation.ts',
-        find: '  return isBeyond || all.length > MAX_RESERVATIONS ?',
-        replace: '  return isBeyond && all.length > MAX_RESERVATIONS ?',
-      },
-      {
-        file: 'functions/domain/total/reservation.ts',
-        find: 'if (beyondTotal(totalOf(vmmrq) ?? new Map(), amountsIn(all)).length > 0)',
-        replace: 'if (all.length > MAX_RESERVATIONS)',
-      },
-    ],
-  },
-  {
-    name: 'a reservation goes without a look at its lock',
-    breaks: ['I5'],
-    edits: [
-      {
-        file: 'functions/domain/total/reservation.ts',
-        find: '  if (namespace === undefined) return true;',
-        replace: "  if (namespace === undefined || token !== '') return true;",
-      },
-    ],
-  },
-  {
-    name: 'a reservation goes before the quotas are lowered',
-    breaks: ['I5'],
-    edits: [
-      {
-        file: 'functions/unlock/handle.ts',
-        find: '  const decision = decide(snapshot);',
-        replace: `  const held = lockOf(snapshot.namespace);
-  if (held.kind === 'held') await removeReservations({ ...held.lock, namespace: request.namespace }, context);
-  const decision = decide(snapshot);`,
-      },
-    ],
-  },
-  {
-    name: 'a raise takes half of the total that it uses',
-    breaks: ['I5'],
-    edits: [
-      {
-        file: 'functions/domain/total/total.ts',
-        find: '      const taken = raiseBy(own(quota, key), more - first(quota, key).max);',
-        replace: '      const taken = raiseBy(own(quota, key), more - first(quota, key).max) / 2n;',
-      },
-    ],
-  },
-  {
     name: 'the label and the grant come in a second PUT',
     breaks: ['I2', 'I1'],
     edits: [
@@ -475,8 +413,9 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/lock/handle.ts',
-        find: '  if (await hasWaitedLong(context)) return undefined;',
-        replace: '  if (orders.length > 99 && (await hasWaitedLong(context))) return undefined;',
+        find: '  return (await hasWaitedLong(context)) ? undefined : acquire(decision, context);',
+        replace:
+          '  return untried.length > 99 && (await hasWaitedLong(context)) ? undefined : acquire(decision, context);',
       },
     ],
   },

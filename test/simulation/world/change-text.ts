@@ -2,7 +2,6 @@ import { grantOf } from '../../../functions/domain/quota/grant.ts';
 import { lockOf } from '../../../functions/domain/lock.ts';
 import { ANNOTATION, LABEL } from '../../../functions/domain/names.ts';
 import type {
-  ClusterVmmrq,
   KubernetesEvent,
   KubernetesObject,
   Migration,
@@ -30,9 +29,8 @@ function contentOf(kind: string, object: KubernetesObject): string {
     case 'ResourceQuota':
       return quotaText(object as ResourceQuota);
     case 'VirtualMachineMigrationResourceQuota':
-      return allowanceText((object as Vmmrq).spec);
     case 'ClusterVirtualMachineMigrationResourceQuota':
-      return totalText(object as ClusterVmmrq);
+      return allowanceText((object as Vmmrq).spec);
     case 'VirtualMachineInstanceMigration':
       return migrationText(object as Migration);
     case 'Pod':
@@ -43,15 +41,6 @@ function contentOf(kind: string, object: KubernetesObject): string {
       return 'written';
   }
 }
-
-const totalText = ({ spec, status }: ClusterVmmrq): string => {
-  const reserved = (status?.reserved ?? []).map(
-    ({ namespace, quota, token, amounts, closed }) =>
-      `${namespace}/${quota} ${token} ${listText(amounts)}${closed === true ? ' closed' : ''}`,
-  );
-  const total = spec.total === undefined ? 'none' : JSON.stringify(spec.total);
-  return `${allowanceText(spec)}, total ${total}, reserved [${reserved.join('; ')}]`;
-};
 
 const eventText = ({ involvedObject, reason, message }: KubernetesEvent): string =>
   `of ${involvedObject.name ?? ''}: ${rawText(reason)}: ${rawText(message)}`;

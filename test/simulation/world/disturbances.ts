@@ -65,9 +65,6 @@ const newAllowance = (random: Random): Record<string, string> => ({
   'requests.memory': random.pick(['0', '1Gi', '2Gi']),
 });
 
-const newTotal = (random: Random): Record<string, string> | null =>
-  random.pick([null, { 'requests.cpu': '1' }, { 'requests.cpu': '600m' }, { cpu: '3', pods: '1' }]);
-
 /** One key of a quota with another amount. */
 function changed(random: Random, { spec }: ResourceQuota): Record<string, string> {
   const key = random.pick(Object.keys(spec.hard ?? { pods: '1' }));
@@ -178,16 +175,11 @@ export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
     withOne(clusterVmmrqs(world), random, ({ metadata: { name } }) => {
       const purposes = random.pick([null, ['Evacuation'], ['UserRequested'], ['Rebalance', 'UserRequested']]);
       const namespaceSelector = { matchLabels: random.chance(0.7) ? null : { touched: '1' } };
-      const limit = world.scenario.total === undefined ? {} : { total: newTotal(random) };
       const merge = {
-        spec: { additionalMigrationResources: newAllowance(random), purposes, namespaceSelector, ...limit },
+        spec: { additionalMigrationResources: newAllowance(random), purposes, namespaceSelector },
       };
       return world.admin.patch(CLUSTER_VMMRQS, { name }, { merge });
     }),
-  editTotal: (world, random) =>
-    withOne(clusterVmmrqs(world), random, ({ metadata: { name } }) =>
-      world.admin.patch(CLUSTER_VMMRQS, { name }, { merge: { spec: { total: newTotal(random) } } }),
-    ),
   remakeClusterVmmrq: (world, random) =>
     withOne(clusterVmmrqs(world), random, ({ metadata: { name }, spec }) => {
       world.attempt(world.admin.delete(CLUSTER_VMMRQS, { name }));
@@ -195,23 +187,6 @@ export const DISTURBANCES: Readonly<Partial<Record<Fault, Disturb>>> = {
       const again = (): void =>
         world.attempt(world.admin.create(CLUSTER_VMMRQS, { ...rest, metadata: { name } }));
       world.schedule.later('admin', random.below(8), again);
-    }),
-  forgeReservation: (world, random) =>
-    withOne(clusterVmmrqs(world), random, (one) => {
-      const forged = {
-        namespace: random.pick(['nowhere', ...world.namespaces]),
-        quota: random.pick(['quota', 'nothing']),
-        token: random.pick([...world.checker.tenant.locks.ended, 'token-of-nobody']),
-        amounts: { 'requests.cpu': random.pick(['1m', '1', '99']) },
-        until: random.pick(['2000-01-01T00:00:00Z', '2999-01-01T00:00:00Z']),
-      };
-      const reserved = [...(one.status?.reserved ?? []), forged];
-      world.write('admin', { ...one, status: { ...one.status, reserved } });
-    }),
-  wipeReservations: (world, random) =>
-    withOne(clusterVmmrqs(world), random, (one) => {
-      world.checker.totals.forget();
-      world.write('admin', { ...one, status: {} });
     }),
   deleteClusterVmmrq: (world, random) =>
     withOne(clusterVmmrqs(world), random, ({ metadata: { name } }) =>

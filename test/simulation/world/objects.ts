@@ -28,7 +28,7 @@ import type { LauncherPod, Vmi } from '../../cluster/kubevirt/objects/types.ts';
 
 /** The tenant's namespace of a run. */
 export const TENANT = 'tenant';
-/** Another tenant's namespace, where they share the total of a cluster-wide VMMRQ. */
+/** Another tenant's namespace, where there are two. */
 export const NEIGHBOUR = 'neighbour';
 /** The requests of each VM's launcher pod. */
 export const LAUNCHER: ResourceList = { cpu: '1', memory: '1Gi' };

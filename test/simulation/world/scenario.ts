@@ -41,8 +41,8 @@ export interface Scenario {
   readonly gives: readonly Vmmrq['spec'][];
   /** The cluster-wide VMMRQ; undefined: there is none. */
   readonly givesEverywhere: ClusterVmmrq['spec'] | undefined;
-  /** Its total; with it, there is a second namespace like the first. undefined: it has none. */
-  readonly total: ResourceList | undefined;
+  /** There is a second namespace like the first: they share KubeVirt's slots and the cluster-wide VMMRQ. */
+  readonly hasNeighbour: boolean;
   /** The chance of each migration to be an evacuation. */
   readonly evacuations: number;
   /** The VMs' node is cordoned at the beginning. */
@@ -162,7 +162,7 @@ export function scenarioOf(seed: number): Scenario {
     gives,
     ...purposesOf(random),
     otherOrigins: 0,
-    total: undefined,
+    hasNeighbour: false,
     targetRequests: random.chance(0.15) ? LARGER_TARGET : undefined,
     writesEvents: random.chance(0.5),
     tenants: random.pick([0, 1, 1, 1, 2]),
@@ -192,7 +192,7 @@ function withStops(scenario: Scenario): Scenario {
 
 /** What would be too rare by chance. */
 function specialOf(scenario: Scenario, random: Random): Scenario {
-  if (random.chance(0.25)) return withTotal(scenario, random);
+  if (random.chance(0.25)) return withNeighbour(scenario, random);
   if (random.chance(0.05)) return withEditsDuringLock(scenario, random);
   return random.chance(0.05) ? withTwoPurposes(scenario) : withOtherOrigins(scenario);
 }
@@ -270,8 +270,8 @@ const withEditsDuringLock = (scenario: Scenario, random: Random): Scenario => ({
   isBlockedAtStart: true,
 });
 
-/** A cluster-wide VMMRQ with a total, which two namespaces need: their own VMMRQs are too small. */
-function withTotal(scenario: Scenario, random: Random): Scenario {
+/** Two namespaces need one cluster-wide VMMRQ: their own VMMRQs are too small. */
+function withNeighbour(scenario: Scenario, random: Random): Scenario {
   const own = random.pick(['1m', '1m', '300m']);
   return {
     ...scenario,
@@ -282,21 +282,12 @@ function withTotal(scenario: Scenario, random: Random): Scenario {
       raisePolicy: random.pick(['Exact', 'Exact', 'Fixed']),
       purposes: ['Evacuation', 'UserRequested'],
     },
-    total: random.pick<ResourceList>([
-      { 'requests.cpu': '1' },
-      { cpu: '1', memory: '1Gi' },
-      FOR_ONE,
-      { 'requests.cpu': '1500m' },
-      { 'requests.memory': '1500Mi', pods: '3' },
-    ]),
+    hasNeighbour: true,
     ...(random.chance(0.5) ? slowRaises(scenario, random) : {}),
   };
 }
 
-/**
- * Raises without effect, which last until the end of a short lock. Whether one lock leaves room for another matters only while the
- * other namespace tries.
- */
+/** Raises without effect, which last until the end of a short lock: so both namespaces often have one at the same time. */
 const slowRaises = ({ rates }: Scenario, random: Random): Partial<Scenario> => ({
   steps: SLOW_STEPS,
   lockSeconds: 5,
@@ -304,14 +295,11 @@ const slowRaises = ({ rates }: Scenario, random: Random): Partial<Scenario> => (
   knativeGoneAt: undefined,
   broken: undefined,
   targetRequests: random.chance(0.7) ? LARGER_TARGET : undefined,
-  rates: { ...(random.chance(0.5) ? rates : {}), ...OF_TOTALS },
+  rates: { ...(random.chance(0.5) ? rates : {}), ...OF_NEIGHBOURS },
 });
 
-const OF_TOTALS: Rates = {
-  editTotal: 0.002,
+const OF_NEIGHBOURS: Rates = {
   remakeClusterVmmrq: 0.001,
-  forgeReservation: 0.003,
-  wipeReservations: 0.001,
   lookAgain: 0.02,
   forgeEvent: 0.01,
   jumpSecond: 0.004,

@@ -139,7 +139,7 @@ export class World {
     this.store = new Store({ newUid: () => `uid-${String((uids += 1))}`, now: () => time.now + this.#ahead });
     const targetRequests = scenario.targetRequests ?? LAUNCHER;
     const target = launcherPod(vmi('vm', ''), { requests: targetRequests });
-    this.namespaces = scenario.total === undefined ? [TENANT] : [TENANT, NEIGHBOUR];
+    this.namespaces = scenario.hasNeighbour ? [TENANT, NEIGHBOUR] : [TENANT];
     const { namespaces } = this;
     this.origins = new Origins({
       ...{ seed, rate: scenario.otherOrigins, store: this.store },
@@ -347,7 +347,7 @@ export class World {
   }
 
   #setUp(): void {
-    const { givesEverywhere, total, isDrained, servers, areListed, limits } = this.scenario;
+    const { givesEverywhere, isDrained, servers, areListed, limits } = this.scenario;
     const { store } = this;
     const names = Array.from({ length: servers }, (_, index) => serverName(index));
     for (const object of published(areListed ? names : ['balancer'], servers)) store.put(object);
@@ -355,9 +355,7 @@ export class World {
     this.#published = store.revision;
     for (const namespace of this.namespaces) this.#setUpTenant(namespace);
     this.#putSeen(node(store.newUid(), isDrained));
-    if (givesEverywhere === undefined) return;
-    const limit = total === undefined ? {} : { total };
-    this.#putSeen(clusterVmmrq(store.newUid(), { ...givesEverywhere, ...limit }));
+    if (givesEverywhere !== undefined) this.#putSeen(clusterVmmrq(store.newUid(), givesEverywhere));
   }
 
   #setUpTenant(namespace: string): void {

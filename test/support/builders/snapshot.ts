@@ -1,17 +1,11 @@
-import type {
-  AmountList,
-  ClusterVmmrq,
-  RaisePolicy,
-  Reservation,
-  Vmmrq,
-} from '../../../functions/domain/objects.ts';
+import type { AmountList, ClusterVmmrq, RaisePolicy, Vmmrq } from '../../../functions/domain/objects.ts';
 import type { Purpose } from '../../../functions/domain/names.ts';
 import { parseQuantity } from '../../../functions/domain/quantity.ts';
 import type { NamespaceSnapshot, Rules } from '../../../functions/domain/snapshot.ts';
 import type { View } from '../../../functions/domain/view.ts';
 import { aLauncher, aMigration, aVmi } from './kubevirt.ts';
 import { aNamespace } from './namespace.ts';
-import { build, metadata, NOW, seconds, type Change } from './object.ts';
+import { build, metadata, NOW, type Change } from './object.ts';
 import { aQuota } from './quota.ts';
 
 const DEFAULT_AMOUNTS: AmountList = { 'requests.cpu': '1200m', 'requests.memory': '1500Mi' };
@@ -43,21 +37,6 @@ export function aClusterVmmrq(...changes: Change<ClusterVmmrq>[]): ClusterVmmrq 
 export const forPurposes =
   (...purposes: Purpose[]): (<T extends Vmmrq>(vmmrq: T) => T) =>
   (vmmrq) => ({ ...vmmrq, spec: { ...vmmrq.spec, purposes } });
-
-/** With a total for all namespaces together, of which these locks have a part. */
-export const withTotal =
-  (total: AmountList, ...reserved: Reservation[]): Change<ClusterVmmrq> =>
-  (vmmrq) => ({ ...vmmrq, spec: { ...vmmrq.spec, total }, status: { ...vmmrq.status, reserved } });
-
-/** Of token-0 in another namespace, for one launcher's CPU (aLauncher). */
-export const aReservation = (different: Partial<Reservation> = {}): Reservation => ({
-  namespace: 'other',
-  quota: 'quota',
-  token: 'token-0',
-  amounts: { 'requests.cpu': '1005m' },
-  until: seconds(10),
-  ...different,
-});
 
 export const giving =
   (additionalMigrationResources: AmountList): Change<Vmmrq> =>

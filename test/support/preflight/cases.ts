@@ -25,8 +25,6 @@ export interface PreflightCase {
   readonly namespaces: readonly NamespaceCase[];
   readonly clusterWide: Allowance & {
     readonly purposes: readonly Purpose[] | undefined;
-    /** What it gives in all namespaces together, relative to what is missing for the VM that lacks most. */
-    readonly total: 'none' | 'oneLess' | 'exact' | 'plenty';
   };
 }
 
@@ -156,18 +154,12 @@ const aCase: fc.Arbitrary<PreflightCase> = rarely(2).chain((isOld) =>
           { weight: 1, arbitrary: fc.subarray([...PURPOSES], { minLength: 1 }) },
         ),
       })
-      .map(({ allowance, purposes }) => ({ ...allowance, purposes, total: 'none' as const })),
+      .map(({ allowance, purposes }) => ({ ...allowance, purposes })),
   }),
 );
 
-/** Drawn apart from the case, so that all else of a seed stays as it was. */
-const anExtra = fc.record({
-  total: weighted<PreflightCase['clusterWide']['total']>(
-    [4, 'none'],
-    [3, 'oneLess'],
-    [2, 'exact'],
-    [1, 'plenty'],
-  ),
+/** Drawn apart from the case, which must have its VMs first. */
+const anUnknown = fc.record({
   unknown: weighted<VmCase['unknown']>(
     [5, 'no'],
     [1, 'external eviction'],
@@ -180,13 +172,11 @@ const anExtra = fc.record({
 
 /** The case of a seed. */
 export function caseOf(seed: number): PreflightCase {
-  const { clusterWide, namespaces, ...rest } = sampleOf(aCase, seed);
-  const { total, unknown, at } = sampleOf(anExtra, seed);
-  const amount = total === 'none' ? clusterWide.amount : 'plenty';
+  const { namespaces, ...rest } = sampleOf(aCase, seed);
+  const { unknown, at } = sampleOf(anUnknown, seed);
   const external = unknown === 'external eviction' ? { strategy: 'External' } : {};
   return {
     ...rest,
-    clusterWide: { ...clusterWide, amount, total },
     namespaces: namespaces.map((each, index) => ({
       ...each,
       vms: each.vms.map((vm, place) =>

@@ -14,7 +14,6 @@ import type { Vmim } from '../../cluster/kubevirt/objects/types.ts';
 import type { Clusters } from '../fuzz/world.ts';
 import { untilCounted } from './counted.ts';
 import { createOrRefusal, isRefusal, type Refusal } from './refusal.ts';
-import { beyondTotals, clearReservation, reserve, TOKEN } from './reserve.ts';
 import { running, type Renderer, type RunningVm } from './running-vm.ts';
 
 /** What the API server did with one migration. */
@@ -27,8 +26,6 @@ export interface Migrated {
   readonly lacks?: 'claim' | 'launcher' | 'attachment';
   /** What the functions decided about it: "NoFit NotEnough". */
   readonly decided?: string;
-  /** A raise gave more than the total of a VMMRQ. */
-  readonly beyondTotal?: string;
 }
 
 export interface Migrating {
@@ -39,6 +36,9 @@ export interface Migrating {
   readonly rules: Rules;
   readonly view: View;
 }
+
+/** Of the one lock that there is at a time. */
+const TOKEN = 'preflight';
 
 /** Migrates VMs as virt-controller does, and raises quotas as the functions decide and in the same order of writes. */
 export class RealMigration {
@@ -144,14 +144,9 @@ export class RealMigration {
     const { verdict, assessment } = await this.#decide(of);
     const refused = { isThrough: false, by: [], lacks, decided: describe(verdict) };
     if (verdict?.reason !== REASON.fitsWithRaise) return { ...refused, refusal: first };
-    const reserved = await reserve(admin, namespace, assessment);
-    if (reserved === undefined) return { ...refused, decided: REASON.totalReached, refusal: first };
     const raised = await this.#raise(assessment);
-    const beyond = beyondTotals(raised, assessment.vmmrqs);
-    if (beyond !== undefined) return { ...refused, refusal: first, beyondTotal: beyond };
     const second = await createOrRefusal(admin, namespace, create);
     for (const { metadata } of raised) await this.#lower(metadata.name);
-    for (const name of reserved) await clearReservation(admin, namespace, name);
     if (isRefusal(second)) return { ...refused, refusal: second };
     for (const vmmrq of assessment.vmmrqs) this.#by.add(vmmrqName(vmmrq));
     return second.object;

@@ -18,7 +18,7 @@ import type { Clusters } from '../fuzz/world.ts';
 import type { PreflightCase, VmCase } from './cases.ts';
 import { RealMigration, type Migrated, type Migrating } from './migrate.ts';
 import { FIRST_RELEASE, type Renderer, type RunningVm } from './running-vm.ts';
-import { FuzzTenant, mostOf, specOf, totalFor } from './tenant.ts';
+import { FuzzTenant, mostOf, specOf } from './tenant.ts';
 
 /** A VM, what preflight says of it, and what the API server did. */
 export interface Checked {
@@ -71,16 +71,11 @@ export class PreflightScene {
         ),
       ),
     );
-    const { purposes, total, ...allowance } = this.of.clusterWide;
+    const { purposes, ...allowance } = this.of.clusterWide;
     const missing = mostOf(this.#tenants.map((tenant) => tenant.missing));
     const spec = specOf(allowance, missing);
     if (spec === undefined) return;
-    const limit = totalFor(total, missing);
-    const own = {
-      ...spec,
-      ...(purposes === undefined ? {} : { purposes: [...purposes] }),
-      ...(limit === undefined ? {} : { total: limit }),
-    };
+    const own = { ...spec, ...(purposes === undefined ? {} : { purposes: [...purposes] }) };
     await admin.create(CLUSTER_VMMRQS, {
       metadata: { name: `given-${String(this.seed)}` },
       spec: { ...own, namespaceSelector: {} },

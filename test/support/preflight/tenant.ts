@@ -27,7 +27,7 @@ import type { Vmim } from '../../cluster/kubevirt/objects/types.ts';
 import { SCOPES } from '../fuzz/cases.ts';
 import type { Clusters } from '../fuzz/world.ts';
 import { createNamespace } from '../kubevirt/harness.ts';
-import type { Allowance, LimitRangeCase, NamespaceCase, PreflightCase, QuotaCase } from './cases.ts';
+import type { Allowance, LimitRangeCase, NamespaceCase, QuotaCase } from './cases.ts';
 import { countOf, untilCounted } from './counted.ts';
 import { createOrRefusal, isRefusal } from './refusal.ts';
 import { RunningVm, type Renderer } from './running-vm.ts';
@@ -217,15 +217,6 @@ export function specOf({ amount, percent }: Allowance, missing: Amounts): Vmmrq[
     additionalMigrationResources: list,
     ...(percent === undefined ? {} : { additionalMigrationPercentage: `${String(percent)}%` }),
   };
-}
-
-/** Of a cluster-wide VMMRQ; undefined: it has none. */
-export function totalFor(
-  total: PreflightCase['clusterWide']['total'],
-  missing: Amounts,
-): Vmmrq['spec']['additionalMigrationResources'] {
-  if (total === 'none') return undefined;
-  return specOf({ amount: total, percent: undefined }, missing)?.additionalMigrationResources;
 }
 
 /** The greatest amounts of several namespaces. */
