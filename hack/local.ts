@@ -16,6 +16,8 @@ import { Traces } from './demo/traces.ts';
 import { Watching } from './demo/watching.ts';
 import { deploy } from '../test/cluster/kubevirt/operator.ts';
 import { RELEASE } from '../test/cluster/kubevirt/objects/release.ts';
+import { VIEW_ROLE } from '../test/cluster/kubevirt/objects/view-role.ts';
+import { CLUSTER_ROLES } from '../test/support/environment/roles.ts';
 
 const LOCAL = newScript('local', 'Runs a local cluster with two tenants to try, until Ctrl-C.');
 
@@ -50,6 +52,7 @@ async function main(): Promise<void> {
     env: ONE_API_SERVER,
   });
   await deploy(admin, { workloadUpdateMethods: ['LiveMigrate'] }, RELEASE);
+  await admin.create(CLUSTER_ROLES, VIEW_ROLE);
   const watching = new Watching();
   await watching.start(admin);
   const signal = AbortSignal.timeout(SETTLE_MS);
@@ -96,18 +99,23 @@ Each has a VMMRQ; that of ${b} gives too little:
 
 A migration that waits, and why. (In a cluster virt-api adds the label and the finalizer.)
 
-  kubectl create -f - <<EOF
-  apiVersion: kubevirt.io/v1
-  kind: VirtualMachineInstanceMigration
-  metadata:
-    name: migrate-${VM}
-    namespace: ${b}
-    labels: { kubevirt.io/vmi-name: ${VM} }
-    finalizers: [kubevirt.io/migrationJobFinalize]
-  spec: { vmiName: ${VM} }
-  EOF
+kubectl create -f - <<EOF
+apiVersion: kubevirt.io/v1
+kind: VirtualMachineInstanceMigration
+metadata:
+  name: migrate-${VM}
+  namespace: ${b}
+  labels: { kubevirt.io/vmi-name: ${VM} }
+  finalizers: [kubevirt.io/migrationJobFinalize]
+spec: { vmiName: ${VM} }
+EOF
   kubectl vmmrq status -A
   kubectl vmmrq explain migrate-${VM} -n ${b}
+
+The same as its tenant, who has ClusterRole view there:
+
+  kubectl create rolebinding view --clusterrole=view --user=alice -n ${b}
+  kubectl vmmrq explain migrate-${VM} -n ${b} --as alice
 
 Give enough, and see it go through:
 
@@ -119,6 +127,7 @@ Then drain the node, in one terminal, and follow it in another:
 
   kubectl drain ${DRAINED_NODE} --delete-emptydir-data
   kubectl vmmrq progress ${DRAINED_NODE}
+  kubectl uncordon ${DRAINED_NODE}
 
 ${colours.bold('Ctrl-C ends it and leaves nothing behind.')} What happens from here on:
 

@@ -27,6 +27,27 @@ test.each<[string, string[], RegExp]>([
   ['an unknown context', ['explain', 'x', '--context', 'nowhere'], /no API server by the kubeconfig/],
   ['no kubeconfig', ['status'], /no API server by the kubeconfig: there is none at the path in --kubeconfig/],
   ['no TLS', ['status', '--server', 'http://localhost:1'], /no answer from the API server/],
+  ['an empty name', ['unlock', ''], /an argument is empty, as of a variable that is not set/],
+  [
+    'a kind alone',
+    ['explain', 'vmim/', '--server', 'http://localhost:1'],
+    /explain takes a migration, not vmim/,
+  ],
+  [
+    'two namespaces',
+    ['preflight', 'namespace', 'a', '-n', 'b', '--server', 'http://localhost:1'],
+    /which namespace: a, or b of -n\?/,
+  ],
+  [
+    'no time',
+    ['status', '--request-timeout', '1x', '--server', 'http://localhost:1'],
+    /--request-timeout 1x: must be a time with ms, s, m or h/,
+  ],
+  [
+    'a time that is over',
+    ['status', '--request-timeout', '1m1.5s2ms', '--server', 'http://localhost:1'],
+    /no answer from the API server/,
+  ],
   ['a file that is none', ['explain', 'x', '--kubeconfig', '/none'], /no API server by the kubeconfig/],
 ])('exits with 2 for %s, and says why', async (_what, args, message) => {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];

@@ -71,6 +71,8 @@ export async function runProgram(args: readonly string[], terminal: Terminal): P
   }
   let code: ExitCode = EXIT.ok;
   const program = newProgram(async ({ run }, declared) => {
+    if (declared.args.includes(''))
+      throw new PluginError('an argument is empty, as of a variable that is not set');
     const flags = declared.optsWithGlobals<ConnectionFlags & Record<string, unknown>>();
     code = await run({ session: connectAs(flags), terminal, args: declared.args, flags });
   });
@@ -89,6 +91,7 @@ function connectAs(flags: ConnectionFlags): Session {
   try {
     return connect(flags);
   } catch (cause) {
+    if (cause instanceof PluginError) throw cause;
     throw new PluginError(
       `no API server by the kubeconfig: ${shown(cause instanceof Error ? cause.message : String(cause))}`,
       { cause },

@@ -1,4 +1,4 @@
-import { ANNOTATION, REASON, type Reason } from './names.ts';
+import { ANNOTATION, CLUSTER_PREFIX, REASON, type Reason } from './names.ts';
 
 /** The advice of reasons after which there is nothing to do: the cycle goes on, or is complete. Nothing is appended to the message. */
 export const NO_ACTION = '';
@@ -18,7 +18,7 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   [REASON.statusUnknown]: 'If this lasts, check kube-controller-manager.',
   [REASON.noVmmrq]:
     "Ask the cluster's admin for a VirtualMachineMigrationResourceQuota in this namespace, or free quota.",
-  [REASON.notEnough]: "Ask the VMMRQ's admin to give all that is lacking, or free quota.",
+  [REASON.notEnough]: `Ask the VMMRQ's admin (ClusterRole ${CLUSTER_PREFIX}vmmrq-edit) to set what the quota lacks, or free quota.`,
   [REASON.notRecounted]: 'If this lasts, check kube-controller-manager.',
   [REASON.tooManyQuotas]: 'Merge quotas.',
   [REASON.receiveNotAllowed]: 'Free quota, or set allowReceive: true on a VMMRQ of the namespace.',

@@ -1,5 +1,5 @@
 /** npm run demo: runs scenarios on this machine, prints their timelines, and checks them on the API server. */
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundle } from '../build.ts';
 import { newScript, Option, runScript } from '../script.ts';
@@ -93,6 +93,7 @@ function pictureScenarios(): Scenario[] {
 
 /** Writes the pictures of the README: a cycle and a preflight, light and dark. */
 async function writePictures(folder: string, lines: readonly Line[]): Promise<void> {
+  mkdirSync(folder, { recursive: true });
   const preflight = await showPreflight();
   for (const theme of THEMES) {
     writeFileSync(join(folder, `cycle-${theme}.svg`), renderPicture(lines, theme));

@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import { SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
 import { BROKER, eventCatalogue, schemaId } from './event-catalogue.ts';
 
 /** The file of the EventTypes, from the repository's root. */
@@ -18,7 +19,7 @@ export function eventTypes(textOf: (file: string) => string): string {
 const eventType = (type: string, description: string, source: string): object => ({
   apiVersion: 'eventing.knative.dev/v1beta2',
   kind: 'EventType',
-  metadata: { name: type },
+  metadata: { namespace: SYSTEM_NAMESPACE, name: type },
   spec: {
     type,
     source,

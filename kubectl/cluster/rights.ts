@@ -1,6 +1,7 @@
 import { CLUSTER_PREFIX } from '../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import type { ApiServer, ResourceType } from '../../functions/kubernetes/cluster.ts';
+import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { PluginError } from './plugin-error.ts';
 
 /** authorization.k8s.io/v1 SelfSubjectAccessReview. */
@@ -45,15 +46,26 @@ export async function missingAmong(cluster: ApiServer, rights: readonly Right[])
   return rights.filter((_, index) => isAllowed[index] !== true);
 }
 
-/** The error that lists the missing rights, and how to get them. `role`: the ClusterRole that has them; left out: none has. */
+/** The error that lists the missing rights, and how to get them. `role`: the ClusterRole that has them; left out: none. */
 export function lackOf(missing: readonly Right[], role?: string): PluginError {
   const lacked = ['you lack these rights:', ...new Set(missing.map(describe))].join('\n  ');
-  return new PluginError(role === undefined ? lacked : `${lacked}\n${howToBind(role)}`);
+  return new PluginError(
+    `${lacked}\n${role === undefined ? 'a cluster-admin has them' : howToBind(missing, role)}`,
+  );
 }
 
-const howToBind = (role: string): string =>
-  `a cluster-admin gives them by the ClusterRole ${role}:\n` +
-  `  kubectl create clusterrolebinding ${role} --clusterrole=${role} --user=USER`;
+/** How to bind the role: in one namespace, if all that is missing is there. */
+function howToBind(missing: readonly Right[], role: string): string {
+  const [first, ...others] = new Set(missing.map(({ namespace }) => namespace));
+  const binding =
+    first === undefined || others.length > 0
+      ? `clusterrolebinding ${role}`
+      : `rolebinding ${role} --namespace=${first}`;
+  return (
+    `a cluster-admin gives them by the ClusterRole ${role}:\n` +
+    `  kubectl create ${binding} --clusterrole=${role} --user=USER`
+  );
+}
 
 /** Whether the user has the right, by a SelfSubjectAccessReview. */
 export async function hasRight(cluster: ApiServer, { verb, type, namespace, name }: Right): Promise<boolean> {
@@ -80,6 +92,7 @@ const groupOf = ({ apiVersion }: Right['type']): string =>
 function describe({ verb, type, namespace, name }: Right): string {
   const group = groupOf(type);
   const resource = group === '' ? type.plural : `${type.plural}.${group}`;
-  const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
+  const where =
+    namespace === undefined || type.plural === NAMESPACES.plural ? '' : ` in namespace ${namespace}`;
   return `${verb} ${resource}${name === undefined ? '' : `/${name}`}${where}`;
 }

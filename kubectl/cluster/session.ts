@@ -140,15 +140,19 @@ const userBy = (user: User | undefined, { token, as }: ConnectionFlags): object 
   ...(as === undefined ? {} : { impersonateUser: as }),
 });
 
-const UNIT_MS: Readonly<Record<string, number>> = { '': 1_000, s: 1_000, m: 60_000, h: 3_600_000 };
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+const PART = String.raw`(\d{1,6}(?:\.\d{1,3})?)(ms|[smh])`;
 /** The longest time that a timer can wait. */
 const FOR_EVER_MS = 2 ** 31 - 1;
 
-/** Milliseconds of kubectl's --request-timeout. Throws a PluginError. */
+/** Milliseconds of kubectl's --request-timeout: a duration of Go, or seconds. Throws a PluginError. */
 function millisecondsOf(text: string): number {
-  const [, count = '', unit = ''] = /^(\d{1,6})([smh]?)$/.exec(text) ?? [];
-  if (count === '')
-    throw new PluginError(`--request-timeout ${text}: must be a whole number with s, m or h, such as 30s`);
-  const ms = Number(count) * (UNIT_MS[unit] ?? 1_000);
+  const duration = /^\d{1,6}$/.test(text) ? `${text}s` : text;
+  if (!new RegExp(`^(?:${PART})+$`).test(duration))
+    throw new PluginError(
+      `--request-timeout ${text}: must be a time with ms, s, m or h, such as 30s or 1m30s`,
+    );
+  const parts = [...duration.matchAll(new RegExp(PART, 'g'))];
+  const ms = parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * (UNIT_MS[unit] ?? 0), 0);
   return ms === 0 ? FOR_EVER_MS : Math.min(ms, FOR_EVER_MS);
 }

@@ -55,7 +55,7 @@ export const explainSubcommand: Subcommand = {
 function nameOf(argument: string): string {
   const [kind = '', name, ...more] = argument.split('/');
   if (name === undefined) return argument;
-  if (more.length === 0 && KINDS.test(kind)) return name;
+  if (more.length === 0 && name !== '' && KINDS.test(kind)) return name;
   throw new PluginError(`explain takes a migration, not ${argument}: vmim/NAME`);
 }
 
@@ -78,13 +78,13 @@ async function run({ session, terminal, args, flags }: Invocation): Promise<Exit
   const undrained = await readUndrained(reader, migration, snapshot.view?.kubevirt.drainTaint);
   const whole = { ...snapshot, ...(await readClaims(reader, migration, snapshot)), undrained };
   const explanation = explain(migration, whole, state.rules);
-  const said = unseen.length === 0 ? undefined : await readSaid(reader, migration);
+  const said = await readSaid(reader, migration);
   const { output } = flags as { readonly output?: Output };
   terminal.print(
     output === undefined || output === 'wide'
       ? [
           ...renderExplanation(explanation, terminal.sheet(output)),
-          ...(said === undefined ? [] : [`mtq said:   ${said}`]),
+          ...(said === undefined || said.startsWith(explanation.message) ? [] : ['', `Last Event: ${said}`]),
           ...unseenLines(unseen),
         ]
       : structured(

@@ -2,9 +2,9 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, test } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
 import { WatchedCluster } from '../../test/support/builders/cluster.ts';
-import { aLauncher } from '../../test/support/builders/kubevirt.ts';
+import { aLauncher, aMigration, ofVm } from '../../test/support/builders/kubevirt.ts';
 import { aNamespace } from '../../test/support/builders/namespace.ts';
-import { annotated, labelled, metadata, NOW } from '../../test/support/builders/object.ts';
+import { annotated, labelled, metadata, named, NOW } from '../../test/support/builders/object.ts';
 import { aKubeVirt, aTenant, aVm, tight } from '../../test/support/builders/preflight.ts';
 import { aVmmrq } from '../../test/support/builders/snapshot.ts';
 import { ANNOTATION, userOf } from '../../functions/domain/names.ts';
@@ -14,6 +14,7 @@ import type { ApiServer, WriteOptions } from '../../functions/kubernetes/cluster
 import { ApiError } from '../../functions/kubernetes/errors.ts';
 import {
   KUBEVIRTS,
+  MIGRATIONS,
   NAMESPACES,
   NODES,
   PODS,
@@ -60,12 +61,16 @@ function apiServer({ tenant = {}, denied = [], twin }: World): ApiServer {
   return { ...reader, list: listAny, create } as unknown as ApiServer;
 }
 
-function store({ namespace, quotas, vmmrqs, pods, vmis }: NamespaceFacts, stored: WatchedCluster): void {
+function store(
+  { namespace, quotas, vmmrqs, pods, vmis, migrations }: NamespaceFacts,
+  stored: WatchedCluster,
+): void {
   stored.put(NAMESPACES, namespace);
   for (const quota of quotas) stored.put(RESOURCE_QUOTAS, quota);
   for (const vmmrq of vmmrqs) stored.put(VMMRQS, vmmrq);
   for (const pod of pods) stored.put(PODS, pod);
   for (const vmi of vmis) stored.put(VMIS, vmi);
+  for (const migration of migrations) stored.put(MIGRATIONS, migration);
 }
 
 const twinOf = (facts: NamespaceFacts, name: string): NamespaceFacts =>
@@ -250,7 +255,8 @@ describe('--suggest', () => {
 # At most 2 at once: KubeVirt migrates 5, and 2 from one node.
 # With this, drain of node1: 1 passes, 1 passes in turn.
 # The amounts let any of these VMs go last, and are rounded up to whole Mi and tens of m: more than one VM lacks now.
-# Who may create it: cluster-admin, and who is bound to managed-tenant-quota-cvmmrq-edit; you may. Delete it afterwards.
+# Who may create it: cluster-admin, and who is bound to managed-tenant-quota-cvmmrq-edit; you may.
+# Afterwards: kubectl delete cvmmrq drain-node1
 apiVersion: mtq.kubevirt.io/v1alpha1
 kind: ClusterVirtualMachineMigrationResourceQuota
 metadata:
@@ -281,7 +287,7 @@ spec:
     const { code, stdout, stderr } = await suggest({}, { output: 'json' });
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ metadata: { name: 'drain-node1' } });
-    expect(stderr).toContain('you may. Delete it afterwards.\n');
+    expect(stderr).toContain('you may.\nAfterwards: kubectl delete cvmmrq drain-node1\n');
   });
 
   const ofCluster = 'create clustervirtualmachinemigrationresourcequotas';
@@ -290,12 +296,12 @@ spec:
     [
       'VMMRQs of the namespaces to a user who may write those only',
       [ofCluster],
-      /you may\..*\n.*\nkind: Virtual/,
+      /you may\.\n# Afterwards: kubectl delete vmmrq drain-node1 -n tenant\n.*\nkind: Virtual/,
     ],
     [
       'a cluster-wide one to a user who may write neither, and says so',
       [ofCluster, ofNamespace],
-      /you may not\..*\n.*\nkind: Cluster/,
+      /you may not\.\n.*\n.*\nkind: Cluster/,
     ],
   ])('prints %s', async (_, denied, want) => {
     expect((await suggest({ denied })).stdout).toMatch(want);
@@ -319,13 +325,25 @@ spec:
     });
   });
 
-  test.each<[string, number, Partial<NamespaceFacts>]>([
-    ['every VM passes', 0, { quotas: [] }],
-    ['the namespace opts out', 1, { ...STUCK, namespace: annotated(ANNOTATION.skip, 'true')(aNamespace()) }],
-  ])('prints no object where %s', async (_, want, tenant) => {
+  test.each<[string, number, Partial<NamespaceFacts>, RegExp]>([
+    ['every VM passes', 0, { quotas: [] }, /No VM is stuck on a quota: there is nothing to create\.\n$/],
+    [
+      'the namespace opts out',
+      1,
+      { ...STUCK, namespace: annotated(ANNOTATION.skip, 'true')(aNamespace()) },
+      /No VMMRQ for Evacuation would change that\.\n$/,
+    ],
+    [
+      'a migration for something else waits',
+      1,
+      { ...STUCK, vmis: [aVm('vm0')], migrations: [aMigration(named('own'), ofVm('vm0'))] },
+      /No VMMRQ for Evacuation would change that\.\nVM tenant\/vm0 has migration own \(UserRequested\), which waits and comes first: delete it, or give to its purpose \(kubectl vmmrq explain own -n tenant\)\.\n$/,
+    ],
+  ])('prints no object where %s', async (_, want, tenant, why) => {
     const { code, stdout, stderr } = await suggest({ tenant });
     expect([code, stdout]).toEqual([want, '']);
-    expect(stderr).toMatch(/^drain of node1: .*\n(.*\n)*No VMMRQ for Evacuation would change that\.\n$/);
+    expect(stderr).toMatch(/^drain of node1: /);
+    expect(stderr).toMatch(why);
   });
 });
 

@@ -26,6 +26,8 @@ import { printSuggestion } from './print-suggestion.ts';
 import type { Task } from './task.ts';
 
 interface Flags {
+  /** kubectl's -n, which a task about a namespace does not need. */
+  readonly namespace?: string;
   readonly all?: boolean;
   readonly suggest?: boolean;
   readonly overhead?: Amount;
@@ -136,9 +138,7 @@ function taskOf([kind, ...names]: readonly string[], flags: Flags, namespace: st
     return { kind, nodes: [...new Set(names)] };
   }
   if (kind === 'namespace') {
-    const [own = namespace, ...others] = names;
-    if (others.length > 0) throw new PluginError('one namespace only');
-    return { kind, namespace: own };
+    return { kind, namespace: oneNamespace(names, flags) ?? namespace };
   }
   if (names.length > 0) throw new PluginError(`an upgrade takes no names: ${names.join(' ')}`);
   const { overhead, all } = flags;
@@ -147,6 +147,14 @@ function taskOf([kind, ...names]: readonly string[], flags: Flags, namespace: st
     ...(overhead === undefined ? {} : { overhead }),
     ...(all === undefined ? {} : { all }),
   };
+}
+
+/** The namespace that is named as an argument; undefined: none is. Throws a PluginError where -n names another one. */
+function oneNamespace([own, ...others]: readonly string[], { namespace: asked }: Flags): string | undefined {
+  if (others.length > 0) throw new PluginError('one namespace only');
+  if (own !== undefined && asked !== undefined && asked !== own)
+    throw new PluginError(`which namespace: ${own}, or ${asked} of -n?`);
+  return own;
 }
 
 /** A VM that gets stuck is an answer, even if others are unknown. */

@@ -1,4 +1,4 @@
-import { REASON } from '../../functions/domain/names.ts';
+import { REASON, type Purpose } from '../../functions/domain/names.ts';
 import type { Shortfall } from '../../functions/domain/quota/charged.ts';
 
 /** What happens to a VM, from best to worst. */
@@ -35,7 +35,19 @@ export interface VmOutcome {
   /** The VMMRQs by which it passes. */
   readonly by: readonly string[];
   readonly missing: readonly MissingAmounts[];
+  /** The migration that waits already, where what is given to the task's migrations is not given to it. */
+  readonly waiting?: Waiting;
 }
+
+/** An unfinished migration of a VM, beside which KubeVirt makes no other. */
+export interface Waiting {
+  readonly migration: string;
+  readonly purpose: Purpose | undefined;
+}
+
+/** "migration move-vm (UserRequested)" */
+export const describeWaiting = ({ migration, purpose }: Waiting): string =>
+  `migration ${migration} (${purpose ?? 'purpose unknown'})`;
 
 /** Reasons why a VM is stuck that a VMMRQ changes. */
 const GIVEABLE: readonly string[] = [REASON.notEnough, REASON.noVmmrq, REASON.purposeNotServed];

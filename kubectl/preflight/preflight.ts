@@ -1,12 +1,14 @@
 import type { VirtualMachineInstance } from '../../functions/domain/objects.ts';
 import { REASON } from '../../functions/domain/names.ts';
+import { purposeOf } from '../../functions/domain/policy/purpose.ts';
 import type { View } from '../../functions/domain/view.ts';
 import type { ClusterFacts, NamespaceFacts } from './facts.ts';
 import { NamespaceRun, type Attempt } from './namespace-run.ts';
 import type { OutcomeName, VmOutcome } from './outcome.ts';
+import { podsByVm } from './pods.ts';
 import { nodeOf, Slots } from './slots.ts';
 import { surroundingsOf } from './surroundings.ts';
-import type { Task } from './task.ts';
+import { purposeOfTask, type Task } from './task.ts';
 import { planOf, type Move } from './what-if.ts';
 
 export interface Report {
@@ -46,11 +48,21 @@ interface Entry {
 class NamespaceOutlook {
   readonly #run: NamespaceRun;
   readonly #entries: readonly Entry[];
+  readonly #waitingOf: (move: Move) => Pick<VmOutcome, 'waiting'>;
 
   constructor(facts: NamespaceFacts, task: Task, cluster: ClusterFacts) {
     const { now, state, onlyOutdated } = cluster;
     const whatIf = { task, onlyOutdated, now, kubevirt: state.kubevirt };
-    this.#run = new NamespaceRun(facts, surroundingsOf(task, cluster, facts.namespace.metadata.name));
+    const surroundings = surroundingsOf(task, cluster, facts.namespace.metadata.name);
+    this.#run = new NamespaceRun(facts, surroundings);
+    const pods = podsByVm(facts.pods);
+    this.#waitingOf = ({ vmi, migration, isNew }) => {
+      if (isNew) return {};
+      const own = pods.get(vmi.metadata.name) ?? [];
+      const purpose = purposeOf({ vmi, migration, pods: own, draining: surroundings.draining });
+      if (purpose === purposeOfTask(task, state.kubevirt)) return {};
+      return { waiting: { migration: migration.metadata.name, purpose } };
+    };
     this.#entries = planOf(facts, whatIf).map(({ move, exempt, isLater }) => ({
       vmi: move.vmi,
       move,
@@ -80,7 +92,9 @@ class NamespaceOutlook {
         continue;
       }
       const attempt = this.#run.attempt(entry.move);
-      entry.outcome = outcomeOf(attempt.goes ? 'PassesInTurn' : failed(attempt), attempt);
+      entry.outcome = attempt.goes
+        ? outcomeOf('PassesInTurn', attempt)
+        : { ...outcomeOf(failed(attempt), attempt), ...this.#waitingOf(entry.move) };
       if (attempt.holdsSlot && !attempt.goes) slots.take(node);
       this.#run.finish();
     }

@@ -6,9 +6,9 @@ import type { Invocation } from '../subcommand.ts';
 import { structured } from '../terminal/structured.ts';
 import type { ApiServer } from '../../functions/kubernetes/cluster.ts';
 import type { ClusterFacts } from './facts.ts';
-import { isGiveable } from './outcome.ts';
+import { describeWaiting, isGiveable } from './outcome.ts';
 import type { Report } from './preflight.ts';
-import { summary } from './render.ts';
+import { notAutomated, summary } from './render.ts';
 import { purposeOfTask } from './task.ts';
 import { suggest, type ManifestKind, type Suggestion } from './suggest.ts';
 
@@ -30,8 +30,7 @@ export async function printSuggestion(
   const suggestion = suggest(report, facts, kind);
   const { manifests } = suggestion;
   if (manifests.length === 0) {
-    const nothing = `No VMMRQ for ${purposeOfTask(report.task, facts.state.kubevirt)} would change that.`;
-    terminal.warn([...summary(report), nothing]);
+    terminal.warn([...summary(report), ...notAutomated(report), ...whyNothing(report, facts)]);
     return report;
   }
   const comments = commentsOn(suggestion, { before: report, mayCreate: isAllowed });
@@ -49,6 +48,21 @@ export async function printSuggestion(
   return suggestion.report;
 }
 
+/** Why there is nothing to create, and what helps instead. */
+function whyNothing({ task, vms }: Report, { state }: ClusterFacts): string[] {
+  if (!vms.some(({ outcome }) => outcome === 'Stuck'))
+    return ['No VM is stuck on a quota: there is nothing to create.'];
+  const first = vms.flatMap(({ namespace, name, waiting }) =>
+    waiting === undefined
+      ? []
+      : [
+          `VM ${namespace}/${name} has ${describeWaiting(waiting)}, which waits and comes first: delete it, or give to its purpose ` +
+            `(kubectl vmmrq explain ${waiting.migration} -n ${namespace}).`,
+        ],
+  );
+  return [`No VMMRQ for ${purposeOfTask(task, state.kubevirt)} would change that.`, ...first];
+}
+
 /** The kind of VMMRQ to suggest: cluster-wide, unless this user may only write VMMRQs in these namespaces. */
 async function kindFor(
   cluster: ApiServer,
@@ -61,6 +75,11 @@ async function kindFor(
   const isAllowed = own.length > 0 && !own.includes(false);
   return { kind: isAllowed ? 'vmmrq' : 'cvmmrq', isAllowed };
 }
+
+const deletion = ({ kind, metadata: { name, namespace } }: Suggestion['manifests'][number]): string =>
+  namespace === undefined || kind === KIND.clusterVmmrq.kind
+    ? `kubectl delete cvmmrq ${name}`
+    : `kubectl delete vmmrq ${name} -n ${namespace}`;
 
 /** Comments on the purpose of the manifests, their effect, and the users that may create them. */
 function commentsOn(
@@ -75,6 +94,7 @@ function commentsOn(
     ...summary(before),
     `With this, ${summary(report)[0] ?? ''}`,
     'The amounts let any of these VMs go last, and are rounded up to whole Mi and tens of m: more than one VM lacks now.',
-    `Who may create it: ${who}; you ${mayCreate ? 'may' : 'may not'}. Delete it afterwards.`,
+    `Who may create it: ${who}; you ${mayCreate ? 'may' : 'may not'}.`,
+    `Afterwards: ${manifests.map(deletion).join('; ')}`,
   ];
 }

@@ -3,13 +3,16 @@ import { describeQuantity, formatAmount } from '../../functions/domain/quantity.
 import { UPGRADE_OVERHEAD } from '../../functions/domain/sizing/growth.ts';
 import { BLOCKED_BY } from '../../functions/domain/progress/names.ts';
 import { renderTable, type Cell, type Sheet, type Style } from '../terminal/table.ts';
-import { isGiveable, OUTCOMES, type OutcomeName, type VmOutcome } from './outcome.ts';
+import { describeWaiting, isGiveable, OUTCOMES, type OutcomeName, type VmOutcome } from './outcome.ts';
 import type { Report } from './preflight.ts';
 import { argumentsOf, describeTask } from './task.ts';
 
-const LOOK: Readonly<Record<OutcomeName, { readonly text: string; readonly style: Style }>> = {
-  Passes: { text: 'passes', style: 'green' },
-  PassesInTurn: { text: 'passes in turn', style: 'green' },
+/** The text about one VM; `all`: about several, where it is another. */
+const LOOK: Readonly<
+  Record<OutcomeName, { readonly text: string; readonly all?: string; readonly style: Style }>
+> = {
+  Passes: { text: 'passes', all: 'pass', style: 'green' },
+  PassesInTurn: { text: 'passes in turn', all: 'pass in turn', style: 'green' },
   Restarted: { text: 'restarted', style: 'yellow' },
   Stuck: { text: 'stuck', style: 'red' },
   NotMigratable: { text: 'not migratable', style: 'red' },
@@ -27,16 +30,24 @@ export function table(report: Report, sheet: Sheet): string[] {
     ...(isWide ? [vm.reason, vm.message] : [whyOf(vm)]),
   ]);
   const lines = rows.length === 0 ? [] : [...renderTable(headers, rows, sheet), ''];
-  return [...lines, ...summary(report), ...nextCommand(report)];
+  return [...lines, ...summary(report), ...notAutomated(report), ...nextCommand(report)];
 }
 
 /** The line in place of the table where an upgrade migrates no VM, for one reason. */
-function oneForAll({ task, vms }: Report): string | undefined {
-  const [first] = vms;
-  if (task.kind !== 'upgrade' || vms.some(({ reason }) => reason !== BLOCKED_BY.notAutomated))
-    return undefined;
-  return first && `${describeTask(task)}: none of ${String(vms.length)} VMs. ${first.message}`;
+function oneForAll(report: Report): string | undefined {
+  const { task, vms } = report;
+  const [why] = vms.every(isNotAutomated) ? notAutomated(report) : [];
+  return why && `${describeTask(task)}: none of ${String(vms.length)} VMs. ${why}`;
 }
+
+const isNotAutomated = ({ reason }: VmOutcome): boolean => reason === BLOCKED_BY.notAutomated;
+
+/** Why an upgrade migrates no VM, and the command that changes that; none where it does. */
+export const notAutomated = ({ vms }: Report): string[] =>
+  vms
+    .filter(isNotAutomated)
+    .slice(0, 1)
+    .map(({ message }) => message);
 
 /** The command that comes next; none where what is in the way is no quota. */
 function nextCommand({ task, vms }: Report): string[] {
@@ -45,7 +56,7 @@ function nextCommand({ task, vms }: Report): string[] {
   if (!passes || task.kind !== 'node') return [];
   const [node = ''] = task.nodes;
   return [
-    `Next: kubectl drain ${node} --ignore-daemonsets --delete-emptydir-data, and kubectl vmmrq progress ${node}`,
+    `Next: kubectl drain ${task.nodes.join(' ')} --ignore-daemonsets --delete-emptydir-data, and kubectl vmmrq progress ${node}`,
   ];
 }
 
@@ -53,20 +64,25 @@ const PASSES: readonly OutcomeName[] = ['Passes', 'PassesInTurn', 'Restarted'];
 
 /** The reason in few words: the VMMRQs by which the VM passes, the missing amounts, or the reason of the verdict. */
 function whyOf(vm: VmOutcome): string {
-  const { outcome, by, missing, message } = vm;
-  if (outcome === 'Passes' || outcome === 'PassesInTurn') return by.length === 0 ? '' : `by ${by.join(', ')}`;
+  const { outcome, reason, by, missing, message, waiting } = vm;
+  if (outcome === 'Passes' || outcome === 'PassesInTurn')
+    return by.length === 0 ? '' : `by ${by.map(asKind).join(', ')}`;
+  if (reason === BLOCKED_BY.notAutomated) return 'no workloadUpdateMethods';
   if (missing.length === 0 || !isGiveable(vm)) return message;
-  return missing
-    .map(({ quota, shortfalls }) => `${quota} lacks ${describeShortfalls(shortfalls)}`)
-    .join('; ');
+  const lacks = missing.map(({ quota, shortfalls }) => `${quota} lacks ${describeShortfalls(shortfalls)}`);
+  return [...lacks, ...(waiting === undefined ? [] : [`for ${describeWaiting(waiting)}`])].join('; ');
 }
+
+/** The name of a VMMRQ as kubectl takes it. */
+const asKind = (name: string): string => (name.includes('/') ? name : `vmmrq/${name}`);
 
 /** The summary of the rows, one sentence a line. */
 export function summary({ task, limits, atOnce, onlyOutdated, isUntried, vms }: Report): string[] {
   const counts = countsOf(vms);
-  const parts = OUTCOMES.filter((name) => counts[name] > 0).map(
-    (name) => `${String(counts[name])} ${LOOK[name].text}`,
-  );
+  const parts = OUTCOMES.filter((name) => counts[name] > 0).map((name) => {
+    const { text, all = text } = LOOK[name];
+    return `${String(counts[name])} ${counts[name] === 1 ? text : all}`;
+  });
   const what = vms.length === 0 ? 'no running VM' : parts.join(', ');
   return [
     `${describeTask(task)}: ${what}.`,

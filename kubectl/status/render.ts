@@ -83,14 +83,16 @@ function waitingRow(
   { namespace, migration, verdict, reason, blocking, message, advice }: WaitingStatus & { namespace: string },
   { sheet: { isWide } }: StatusView,
 ): Cell[] {
-  const lacks = blocking.map(
-    ({ quota, key, missing }) => `${quota}:${key}=${describeAmountText(key, missing)}`,
-  );
+  const byQuota = Map.groupBy(blocking, ({ quota }) => quota);
+  const lacks = [...byQuota].map(([quota, keys]) => {
+    const amounts = keys.map(({ key, missing }) => `${key}=${describeAmountText(key, missing)}`);
+    return `${quota}: ${amounts.join(', ')}`;
+  });
   return [
     namespace,
     migration,
     { text: reason, style: VERDICT_STYLE[verdict] },
-    listOf(lacks),
+    lacks.length === 0 ? NONE : lacks.join('; '),
     ...(isWide ? [[message, advice].filter((text) => text !== '').join('. ')] : []),
   ];
 }

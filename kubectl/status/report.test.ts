@@ -92,7 +92,7 @@ describe('a namespace', () => {
       'tenant | vmmrq | <none> | <none> | 1',
       '',
       'NAMESPACE | MIGRATION | VERDICT | LACKS',
-      `tenant | mig0 | ${REASON.notEnough} | quota:requests.cpu=605m,quota:requests.memory=748Mi`,
+      `tenant | mig0 | ${REASON.notEnough} | quota: requests.cpu=605m, requests.memory=748Mi`,
     ]);
     expect(textOf({ verdicts }, true).at(-1)).toMatch(
       / \| ResourceQuota quota lacks .* Ask the VMMRQ's admin /,

@@ -43,17 +43,18 @@ const BREAK_GLASS = `${CLUSTER_PREFIX}break-glass`;
 /** The name after kubectl's `ns/`. */
 const nameIn = (argument: string): string => argument.slice(argument.lastIndexOf('/') + 1);
 
-const rightsFor = (name: string): readonly Right[] => [
-  { verb: 'get', type: NAMESPACES, name },
-  { verb: 'patch', type: NAMESPACES, name },
-  { verb: 'override', type: LOCKS, name },
-];
+/** Rejects where the user lacks a right. The break-glass role has the last one alone: who may write a namespace is not ours to say. */
+async function requireRightsFor(name: string, cluster: ApiServer): Promise<void> {
+  const own = (verb: 'get' | 'patch'): Right => ({ verb, type: NAMESPACES, namespace: name, name });
+  await requireRights(cluster, [own('get'), own('patch')]);
+  await requireRights(cluster, [{ verb: 'override', type: LOCKS, name }], BREAK_GLASS);
+}
 
 async function run({ session: { cluster }, terminal, args, flags }: Invocation): Promise<ExitCode> {
   const [name = ''] = args;
   if (name.includes('/'))
     throw new PluginError(`unlock takes the name of a namespace alone: ${nameIn(name)}`);
-  await requireRights(cluster, rightsFor(name), BREAK_GLASS);
+  await requireRightsFor(name, cluster);
   const read = await cluster.get(NAMESPACES, { name });
   const shown = describeLock(read.object, read.date.getTime());
   if (shown === undefined) {

@@ -147,12 +147,8 @@ describe('kubectl get shows', () => {
 
   const COLUMNS: readonly [string, string, readonly string[]][] = [
     [VMMRQS.kind, VMMRQS.plural, ['CPU', 'Memory', 'State', 'Age']],
-    [
-      CLUSTER_VMMRQS.kind,
-      CLUSTER_VMMRQS.plural,
-      ['CPU', 'Memory', 'Percentage', 'Purpose', 'Last Given', 'To', 'Age'],
-    ],
-    [PROGRESSES.kind, PROGRESSES.plural, ['Kind', 'Subject', 'Done', 'Blocked', 'Reason', 'State', 'Age']],
+    [CLUSTER_VMMRQS.kind, CLUSTER_VMMRQS.plural, ['CPU', 'Memory', 'Percentage', 'Last Given', 'To', 'Age']],
+    [PROGRESSES.kind, PROGRESSES.plural, ['Subject', 'Done', 'Blocked', 'Reason', 'State', 'Age']],
   ];
   test.each(COLUMNS)('of a %s what matters, and the rest with -o wide', (_, plural, want) => {
     const shown = columnsOf(plural).filter(({ priority = 0 }) => priority === 0);

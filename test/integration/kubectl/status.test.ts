@@ -135,7 +135,11 @@ test.each<[what: string, flags: string[], error: string | RegExp]>([
   ['a user that is not there', ['--user', 'nope'], /kubeconfig: it has no user nope/],
   ['a user to impersonate without the right', ['--as', 'theo'], /cannot impersonate/],
   ['a server that does not answer', ['--server', 'https://127.0.0.1:1'], /no answer from the API server/],
-  ['a time that is none', ['--request-timeout', 'soon'], /must be a whole number with s, m or h/],
+  [
+    'a time that is none',
+    ['--request-timeout', 'soon'],
+    /--request-timeout soon: must be a time with ms, s, m or h/,
+  ],
 ])('kubectl’s flags: %s is an error that says so', async (_what, flags, error) => {
   const { code, stdout, stderr } = await plugin('status', ...flags);
   expect([code, stdout]).toEqual([2, '']);

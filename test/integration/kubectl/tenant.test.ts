@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { VIEW_ROLE } from '../../cluster/kubevirt/objects/view-role.ts';
 import { runWith, type RunPlugin } from '../../support/environment/plugin.ts';
 import { bindRole, CLUSTER_ROLES, untilAllowed } from '../../support/environment/roles.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
@@ -13,17 +14,7 @@ const TENANT = 'tenant';
 beforeAll(async () => {
   environment = await startTestEnvironment();
   const { admin, cluster } = environment;
-  // KubeVirt's own part of `view` (pkg/virt-operator/resource/generate/rbac/cluster.go), which the stand-in does not install.
-  await admin.create(CLUSTER_ROLES, {
-    metadata: { name: 'kubevirt.io:view', labels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' } },
-    rules: [
-      {
-        apiGroups: ['kubevirt.io'],
-        resources: ['virtualmachineinstances', 'virtualmachineinstancemigrations'],
-        verbs: ['get', 'list', 'watch'],
-      },
-    ],
-  });
+  await admin.create(CLUSTER_ROLES, VIEW_ROLE);
   const tenant = await newTenant(environment, { name: NAMESPACE, gives: { 'requests.cpu': '100m' } });
   await bindRole(admin, { role: 'view', user: TENANT, namespace: NAMESPACE });
   for (const [group, resource] of [
@@ -47,14 +38,8 @@ const UNSEEN =
   /\n\nNot seen, for lack of rights:\n {2}cluster-wide VMMRQs[^]*KubeVirt's configuration[^]*nodes/;
 
 test.each<[string, string[], number, RegExp]>([
-  ['status', ['status'], 0, /^seen-by-its-tenant +mig0 +NotEnough +quota:requests\.cpu=605m,/m],
+  ['status', ['status'], 0, /^seen-by-its-tenant +mig0 +NotEnough +quota: requests\.cpu=605m,/m],
   ['explain', ['explain', 'mig0'], 1, /^Verdict: +NotEnough$/m],
-  [
-    'explain, with what the functions say',
-    ['explain', 'mig0'],
-    1,
-    /^mtq said: .*VMMRQ more gives requests\.cpu=100m/m,
-  ],
   [
     'preflight',
     ['preflight', 'namespace'],
@@ -76,12 +61,22 @@ test('says in -o json what was not seen', async () => {
   });
 });
 
-test.each<[string, string[]]>([
-  ['all namespaces', ['status', '-A']],
-  ['another namespace', ['status', '-n', 'default']],
-  ['changes', ['status', '-n', NAMESPACE, '--watch']],
-])('without more rights it sees no %s, and learns who gives them', async (_, args) => {
+test('explain -o yaml has what the functions, which see everything, said last', async () => {
+  const { stdout } = await plugin('explain', 'mig0', '-n', NAMESPACE, '-o', 'yaml');
+  expect(stdout).toMatch(/^said: .*VMMRQ more gives requests\.cpu=100m/m);
+});
+
+test.each<[string, string[], string]>([
+  ['all namespaces', ['status', '-A'], 'clusterrolebinding managed-tenant-quota-plugin-view'],
+  [
+    'another namespace',
+    ['status', '-n', 'default'],
+    'rolebinding managed-tenant-quota-plugin-view --namespace=default',
+  ],
+  ['changes', ['status', '-n', NAMESPACE, '--watch'], 'clusterrolebinding managed-tenant-quota-plugin-view'],
+])('without more rights it sees no %s, and learns who gives them', async (_, args, binding) => {
   const { code, stdout, stderr } = await plugin(...args);
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toMatch(/^error: you lack these rights:\n(?: {2}.*\n)+a cluster-admin gives them/);
+  expect(stderr).toContain(`  kubectl create ${binding} --clusterrole=`);
 });

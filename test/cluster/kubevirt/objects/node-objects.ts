@@ -36,6 +36,9 @@ export const cpuSelectorsOf = (node: NodeObject | undefined): Record<string, str
         ),
       );
 
+/** For `kubectl describe`: nothing schedules by it here. */
+const CAPACITY = { cpu: '16', memory: '64Gi', pods: '110' };
+
 /**
  * Registers nodes, as kubelets and the node controller leave them: ready, and without the taint that the API server gives every new
  * node. There is no node controller here, so they stay ready.
@@ -55,7 +58,8 @@ export async function createNodes(admin: Cluster, names: readonly string[]): Pro
     });
     await admin.patch(FULL_NODES, { name }, { merge: { spec: { taints: null } } });
     const conditions = [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }];
-    await admin.patch(FULL_NODES, { name }, { merge: { status: { conditions } }, subresource: 'status' });
+    const status = { conditions, capacity: CAPACITY, allocatable: CAPACITY };
+    await admin.patch(FULL_NODES, { name }, { merge: { status }, subresource: 'status' });
   }
 }
 
