@@ -132,6 +132,14 @@ describe('recorded migrations in which the guest moved', () => {
     expect(hasLeft({ ...source, vmims: [] }, undefined)).toBe(false);
     const gone = { vm: undefined, vmi: undefined, vmim: undefined };
     expect(marksOf({ source, target: gone, before: undefined })).toEqual(['GuestReady', 'Sent']);
+    // Its target has died just after the arrival.
+    const failed = vmims.map((vmim) => ({
+      ...vmim,
+      status: { ...vmim.status, migrationState: { ...vmim.status?.migrationState, failed: true } },
+    }));
+    expect(marksOf({ source: { ...source, vmims: failed }, target: gone, before: undefined })).toEqual([
+      'GuestReady',
+    ]);
   });
 
   test('every mark but PostCopy is seen in them', () => {

@@ -112,10 +112,13 @@ export function ownStateOf(vmi: Vmi | undefined, before: string | undefined): Mi
 
 /**
  * Returns the source's state of this run's migration. A local migration, as of a drain, replaces that of the VMI, also where the guest has left
- * and the VMI says Running for ever (facts/cross-cluster.md §C6); the VMIM that has succeeded keeps its own.
+ * and the VMI says Running for ever (facts/cross-cluster.md §C6); the VMIM keeps its own at its end, also of one that has failed afterwards.
  */
 const sentState = ({ vmi, vmims }: SourceObjects, before: string | undefined): MigrationState | undefined =>
-  ownStateOf(vmi, before) ?? vmims.map(({ status }) => status?.migrationState).find(isCompleted);
+  ownStateOf(vmi, before) ??
+  vmims
+    .map(({ status }) => status?.migrationState)
+    .find((state) => isCompleted(state) || isGuestReady(state));
 
 /** Whether the guest has left the source, as the source says. */
 export const hasLeft = (source: SourceObjects, before: string | undefined): boolean =>

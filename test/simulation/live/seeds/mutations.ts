@@ -106,7 +106,7 @@ export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'only the VMI of the source says that its guest has left',
     ['L1'],
-    edit(CUT_OVER, '.find(isCompleted);', '.find((state) => isCompleted(state) && vmims.length > 99);'),
+    edit(CUT_OVER, 'isCompleted(state) || isGuestReady(state)', 'vmims.length > 99 && isCompleted(state)'),
   ),
   mutation(
     'the source is started again with another strategy',
