@@ -15,7 +15,7 @@ import { decide } from './decide.ts';
 
 const KUBEVIRT = { name: 'kubevirt', namespace: 'kubevirt', uid: 'u' };
 const OPEN = but({
-  current: aProgress('Drain', aStatus([1], [1], { message: '0 of 1 VMs have left the node' })),
+  current: aProgress('Drain', aStatus([1], [1], { message: 'VMs that have left the node: 0 of 1' })),
 });
 const CANCELED = but({
   current: aProgress('Drain', aStatus([1], [1], { state: 'Canceled', buckets: [bucket('running', 1)] })),

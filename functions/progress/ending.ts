@@ -25,8 +25,8 @@ function endOfDrain(
   }
   if (left === 0 && !isAwaiting(seen)) {
     const others = seen.others ?? 0;
-    const rest = others === 0 ? '' : `; ${vms(others)} without one still there`;
-    const message = `no VM with an eviction strategy is left on node ${subject}, of ${vms(total)}${rest}`;
+    const rest = others === 0 ? '' : `; still there: ${vms(others)} without one`;
+    const message = `every VM with an eviction strategy has left node ${subject}: ${vms(total)}${rest}`;
     return { state: 'Completed', reason: MAINTENANCE_REASON.drained, message };
   }
   if (seen.node.isDraining) return undefined;

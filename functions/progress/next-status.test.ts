@@ -360,13 +360,13 @@ test('the end of an upgrade says no more than KubeVirt’s label does', () => {
 
 test('the end of a drain names the VMs that it did not wait for', () => {
   expect(after(aDrain([], but({ others: 2 })), aStatus([1], [1])).message).toBe(
-    'no VM with an eviction strategy is left on node node1, of 1 VM; 2 VMs without one still there',
+    'every VM with an eviction strategy has left node node1: 1 VM; still there: 2 VMs without one',
   );
 });
 
 test('a drain whose last VMs migrate to its node says so', () => {
   expect(after(aDrain([], but({ arriving: 1 })), aStatus([1], [1])).message).toBe(
-    '1 of 1 VMs have left the node; migrating to it: 1',
+    'VMs that have left the node: 1 of 1; migrating to it: 1',
   );
 });
 

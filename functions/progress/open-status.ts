@@ -47,7 +47,7 @@ export function openStatus(
   const how = kind === 'Drain' ? 'have left the node' : 'are up to date';
   if (first === undefined) {
     const rest = left === 0 && arriving > 0 ? `; migrating to it: ${String(arriving)}` : '';
-    const message = `${String(done)} of ${String(total)} VMs ${how}${rest}`;
+    const message = `VMs that ${how}: ${String(done)} of ${String(total)}${rest}`;
     return { state: 'Running', reason: MAINTENANCE_REASON.underWay, message, blocked: 0 };
   }
   const example = buckets.find(({ name }) => name === BUCKET_OF[first.reason])?.vms[0];

@@ -59,7 +59,7 @@ describe('on a terminal', () => {
 
 test('in a pipe it is one line', () => {
   expect(
-    plainLine(aProgress('Drain', aStatus([1, 2], [1], { message: '1 of 2 VMs have left the node' }))),
-  ).toBe('drain-12345678-1 Running 1/2: 1 of 2 VMs have left the node');
+    plainLine(aProgress('Drain', aStatus([1, 2], [1], { message: 'VMs that have left the node: 1 of 2' }))),
+  ).toBe('drain-12345678-1 Running 1/2: VMs that have left the node: 1 of 2');
   expect(plainLine(aProgress('Drain'))).toBe('drain-12345678-1 begins');
 });

@@ -164,7 +164,7 @@ test('a drain is not completed while a VM migrates to its node', async () => {
   await scene.patchVm('arrived-at', 'vm0', { status: { phase: 'Succeeded' } });
   const awaiting = await scene.untilDrain(
     'arrived-at',
-    (found) => found?.status?.message === '1 of 1 VMs have left the node; migrating to it: 1',
+    (found) => found?.status?.message === 'VMs that have left the node: 1 of 1; migrating to it: 1',
   );
   expect(awaiting.status?.state).toBe('Running');
   await scene.patchVm('elsewhere', 'vm1', {
