@@ -135,7 +135,7 @@ function endsSource({ truth, lastOnTarget, readSince }: CheckedWrite): string | 
   if (!truth.hasMoved)
     return truth.runs('source') ? 'L2: the original runs on the source, and its VMI is ended' : undefined;
   // One cluster is read and the other written: no precondition spans both, so the copy on the target may stop in between.
-  return truth.runs('source') && lastOnTarget < readSince
+  return truth.runs('source') && lastOnTarget < readSince - VMI_LAGS_MS
     ? 'L2: the only running copy is on the source, and its VMI is ended'
     : undefined;
 }
@@ -185,7 +185,7 @@ function changesSource(checked: CheckedWrite, after: Vm): string | undefined {
       : 'L3: the source is halted before its guest has moved';
   // KubeVirt starts no VM that is Manual by itself, and its own strategy comes back at the end (isStrategyKept).
   if (strategyIn(before) === 'RerunOnFailure' && strategyIn(after) === 'Manual') return undefined;
-  if (hasLeft(truth, before)) return 'L1: the source is started though its guest has moved';
+  if (startsLeft(checked, before)) return 'L1: the source is started though its guest has moved';
   // A record that was removed is made again with a strategy that a user has set since.
   return [clusters.strategy, ...clusters.strategiesOfUser].includes(strategyIn(after))
     ? undefined
@@ -202,6 +202,10 @@ function startsStopped({ clusters, readSince }: CheckedWrite, after: Vm): string
     ? 'L3: the source VM was stopped, and is started'
     : undefined;
 }
+
+/** Not where a user has started it already: the VM on the target was deleted, say. */
+const startsLeft = ({ truth, isTouched }: Checked, vm: Vm): boolean =>
+  hasLeft(truth, vm) && !(isTouched && truth.runs('source'));
 
 /** Also where it was lost then, if the run has seen that: the disks of the target are newer. */
 const hasLeft = (truth: Truth, vm: Vm): boolean =>

@@ -70,8 +70,11 @@ export function whenGuestHasLeft({ vmi, launchers, now }: VmiView): VmiDecision 
 const isThrough = (vmi: Vmi, { status }: LauncherPod): boolean =>
   vmi.status?.migrationState?.completed === true && isDecentralized(vmi) && status?.phase === 'Succeeded';
 
-const launcherOn = ({ status }: Vmi, launchers: readonly LauncherPod[]): LauncherPod | undefined =>
-  launchers.findLast(({ spec }) => spec.nodeName === status?.nodeName);
+/** The launcher on the VMI's node; the one that lives, where the target of a local migration has come and gone there. */
+function launcherOn({ status }: Vmi, launchers: readonly LauncherPod[]): LauncherPod | undefined {
+  const there = launchers.filter(({ spec }) => spec.nodeName === status?.nodeName);
+  return there.find((pod) => !isOver(pod)) ?? there.at(-1);
+}
 
 type Seen = Pick<VmiView, 'vmi' | 'launchers' | 'now'>;
 
