@@ -69,7 +69,7 @@ export class Clusters {
   haltedByKubeVirtAt = -Infinity;
   /** When the run has written it last, milliseconds. */
   writtenAt = 0;
-  /** What a user has set it to since. */
+  /** What a user has set it to since, also by a start, for which KubeVirt sets a halted VM to Always. */
   readonly strategiesOfUser: string[] = [];
   /** Reads and writes there are not answered. */
   readonly away: Record<Server, boolean> = { source: false, target: false, hub: false };
@@ -209,8 +209,12 @@ export class Clusters {
     const isOurs = writer !== undefined && writer !== before.metadata.annotations?.[WRITER];
     this.strategyBy = isOurs ? (writer.split(' ')[0] ?? '') : 'virt-controller';
     this.strategyAt = this.now;
-    if (this.strategyBy === 'virt-controller' && spec.runStrategy === 'Halted')
-      this.haltedByKubeVirtAt = this.now;
+    if (this.strategyBy === 'virt-controller') this.#noteOfKubeVirt(spec.runStrategy);
+  }
+
+  #noteOfKubeVirt(strategy: string | undefined): void {
+    if (strategy === 'Halted') this.haltedByKubeVirtAt = this.now;
+    if (strategy === 'Always') this.strategiesOfUser.push('Always');
   }
 
   /** virt-api's webhook for VMIMs (facts/cross-cluster.md C4). */
