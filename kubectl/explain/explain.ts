@@ -73,12 +73,14 @@ async function run({ session, terminal, args, flags }: Invocation): Promise<Exit
     reader.get(MIGRATIONS, { namespace, name }),
     readState(reader),
   ]);
-  const snapshot = await readNamespace(reader, state, namespace);
+  const [snapshot, said] = await Promise.all([
+    readNamespace(reader, state, namespace),
+    readSaid(reader, migration),
+  ]);
   if (snapshot === undefined) throw new PluginError(`namespace ${namespace} is gone`);
   const undrained = await readUndrained(reader, migration, snapshot.view?.kubevirt.drainTaint);
   const whole = { ...snapshot, ...(await readClaims(reader, migration, snapshot)), undrained };
   const explanation = explain(migration, whole, state.rules);
-  const said = await readSaid(reader, migration);
   const { output } = flags as { readonly output?: Output };
   terminal.print(
     output === undefined || output === 'wide'

@@ -42,13 +42,14 @@ interface Entry {
   readonly vmi: VirtualMachineInstance;
   readonly move: Move;
   readonly isLater: boolean;
+  /** What its outcome says besides, if it does not go. */
+  readonly ifStuck: Pick<VmOutcome, 'waiting'>;
   outcome: Omit<VmOutcome, 'namespace' | 'name' | 'node'> | undefined;
 }
 
 class NamespaceOutlook {
   readonly #run: NamespaceRun;
   readonly #entries: readonly Entry[];
-  readonly #waitingOf: (move: Move) => Pick<VmOutcome, 'waiting'>;
 
   constructor(facts: NamespaceFacts, task: Task, cluster: ClusterFacts) {
     const { now, state, onlyOutdated } = cluster;
@@ -56,17 +57,17 @@ class NamespaceOutlook {
     const surroundings = surroundingsOf(task, cluster, facts.namespace.metadata.name);
     this.#run = new NamespaceRun(facts, surroundings);
     const pods = podsByVm(facts.pods);
-    this.#waitingOf = ({ vmi, migration, isNew }) => {
-      if (isNew) return {};
-      const own = pods.get(vmi.metadata.name) ?? [];
-      const purpose = purposeOf({ vmi, migration, pods: own, draining: surroundings.draining });
-      if (purpose === purposeOfTask(task, state.kubevirt)) return {};
-      return { waiting: { migration: migration.metadata.name, purpose } };
+    const wanted = purposeOfTask(task, state.kubevirt);
+    const waitingOf = (move: Move): Pick<VmOutcome, 'waiting'> => {
+      const own = { ...move, pods: pods.get(move.vmi.metadata.name) ?? [], draining: surroundings.draining };
+      const purpose = move.isNew ? wanted : purposeOf(own);
+      return purpose === wanted ? {} : { waiting: { migration: move.migration.metadata.name, purpose } };
     };
     this.#entries = planOf(facts, whatIf).map(({ move, exempt, isLater }) => ({
       vmi: move.vmi,
       move,
       isLater,
+      ifStuck: waitingOf(move),
       outcome: exempt === undefined ? undefined : { ...exempt, by: [], missing: [] },
     }));
   }
@@ -94,7 +95,7 @@ class NamespaceOutlook {
       const attempt = this.#run.attempt(entry.move);
       entry.outcome = attempt.goes
         ? outcomeOf('PassesInTurn', attempt)
-        : { ...outcomeOf(failed(attempt), attempt), ...this.#waitingOf(entry.move) };
+        : { ...outcomeOf(failed(attempt), attempt), ...entry.ifStuck };
       if (attempt.holdsSlot && !attempt.goes) slots.take(node);
       this.#run.finish();
     }

@@ -76,10 +76,8 @@ async function kindFor(
   return { kind: isAllowed ? 'vmmrq' : 'cvmmrq', isAllowed };
 }
 
-const deletion = ({ kind, metadata: { name, namespace } }: Suggestion['manifests'][number]): string =>
-  namespace === undefined || kind === KIND.clusterVmmrq.kind
-    ? `kubectl delete cvmmrq ${name}`
-    : `kubectl delete vmmrq ${name} -n ${namespace}`;
+const deletion = ({ metadata: { name, namespace } }: Suggestion['manifests'][number]): string =>
+  namespace === undefined ? `kubectl delete cvmmrq ${name}` : `kubectl delete vmmrq ${name} -n ${namespace}`;
 
 /** Comments on the purpose of the manifests, their effect, and the users that may create them. */
 function commentsOn(

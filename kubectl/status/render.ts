@@ -1,4 +1,4 @@
-import { describeAmounts, describeAmountText } from '../../functions/domain/quantity.ts';
+import { describeAmounts } from '../../functions/domain/quantity.ts';
 import { formatAge } from '../terminal/age.ts';
 import { renderTable, type Cell, type Sheet } from '../terminal/table.ts';
 import { VERDICT_STYLE } from '../terminal/verdict-style.ts';
@@ -85,8 +85,8 @@ function waitingRow(
 ): Cell[] {
   const byQuota = Map.groupBy(blocking, ({ quota }) => quota);
   const lacks = [...byQuota].map(([quota, keys]) => {
-    const amounts = keys.map(({ key, missing }) => `${key}=${describeAmountText(key, missing)}`);
-    return `${quota}: ${amounts.join(', ')}`;
+    const amounts = Object.fromEntries(keys.map(({ key, missing }) => [key, missing]));
+    return `${quota}: ${describeAmounts(amounts).join(', ')}`;
   });
   return [
     namespace,

@@ -43,7 +43,7 @@ const BREAK_GLASS = `${CLUSTER_PREFIX}break-glass`;
 /** The name after kubectl's `ns/`. */
 const nameIn = (argument: string): string => argument.slice(argument.lastIndexOf('/') + 1);
 
-/** Rejects where the user lacks a right. The break-glass role has the last one alone: who may write a namespace is not ours to say. */
+/** Rejects where the user lacks a right. The break-glass role has the last one alone, because it lets nobody write namespaces. */
 async function requireRightsFor(name: string, cluster: ApiServer): Promise<void> {
   const own = (verb: 'get' | 'patch'): Right => ({ verb, type: NAMESPACES, namespace: name, name });
   await requireRights(cluster, [own('get'), own('patch')]);
