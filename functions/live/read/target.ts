@@ -1,5 +1,5 @@
 import type { StorageMap } from '../../domain/live/forklift.ts';
-import type { ClaimProperties, DataVolume, VirtualMachine } from '../../domain/live/kubevirt.ts';
+import type { ClaimProperties, DataVolume, VirtualMachine, Vmim } from '../../domain/live/kubevirt.ts';
 import { LIVE_LABEL } from '../../domain/live/names.ts';
 import { isMadeBy, isNoSecret, keyOf, keyOfObject, resourcesOf } from '../on-target/resources.ts';
 import type { RunId } from '../run/names.ts';
@@ -9,6 +9,7 @@ import { isUnfilled } from '../on-target/filling.ts';
 import { hasTargetPod, vmimOf } from '../guest/proofs.ts';
 import { overQuota } from '../on-target/quota.ts';
 import { neededVolumes, type NeededVolume } from '../on-target/volumes.ts';
+import { wasRejectedByQuota } from '../../domain/migration.ts';
 import { KIND, KUBEVIRT } from '../../domain/names.ts';
 import type { KubernetesObject, Namespace, Pod } from '../../domain/objects.ts';
 import { LISTED_PODS } from '../../cluster/listed.ts';
@@ -53,17 +54,16 @@ export async function readTargetSide(
   request: TargetRequest,
   source: Promise<SourceSide>,
 ): Promise<TargetSide> {
-  const { run, at, record, known } = request;
-  const [{ now, cluster }, namespace, vm, vmi, { vmims, taken, local }] = await Promise.all([
-    known ?? readIdentity(reader),
+  const { run, at, record } = request;
+  const [[vm, { now, cluster }], namespace, vmi, { vmims, taken, local }] = await Promise.all([
+    readVm(reader, request),
     readNamespace(reader, request),
-    getOrUndefined(reader.get(VIRTUAL_MACHINES, at)),
     getOrUndefined(reader.get(WHOLE_VMIS, at)),
     readVmims(reader, at, { run, record }),
   ]);
   const [launchers, over, setup, made] = await Promise.all([
     areLaunchersNeeded(record) ? readLaunchers(reader, at) : [],
-    readOver(reader, request),
+    vmims.length === 0 ? readOver(reader, request) : '',
     isSettingUp(record) && namespace !== undefined ? readSetup(reader, request) : undefined,
     mayHaveMade(record) ? readMadeIn(namespace, reader, request) : undefined,
   ]);
@@ -76,6 +76,18 @@ export async function readTargetSide(
       ? await readLaunching(reader, { request, core, launchers }, source)
       : FITS;
   return { ...core, over, setup, made, ...launching };
+}
+
+/** Reads the VM, and which cluster answers. The VM that the attempts are for says that by its uid, as the one of kube-system would. */
+async function readVm(
+  reader: Reader,
+  { at, record, known }: TargetRequest,
+): Promise<[VirtualMachine | undefined, Identity]> {
+  const reading = reader.get(VIRTUAL_MACHINES, at);
+  const vm = await getOrUndefined(reading);
+  const isReceiver = record?.receiver !== undefined && vm?.metadata.uid === record.receiver;
+  if (!isReceiver) return [vm, known ?? (await readIdentity(reader))];
+  return [vm, known ?? { now: (await reading).date.getTime(), cluster: record.target.cluster }];
 }
 
 /**
@@ -109,7 +121,8 @@ async function readLaunching(
   source: Promise<SourceSide>,
 ): Promise<Pick<TargetSide, 'fit' | 'launched' | 'isFilledLate' | 'isQueued' | 'refusal'>> {
   const { namespace, vm, vmi, vmims, now } = core;
-  const received = vmimOf(vmims, run, record?.attempt ?? 0);
+  const { attempt = 0 } = record ?? {};
+  const received = vmimOf(vmims, run, attempt);
   const [isQueued, refusal] = await Promise.all([
     readIsQueued(reader, received, now),
     readRefusal(reader, { vmi, received, now }),
@@ -118,12 +131,17 @@ async function readLaunching(
   // A launcher is on a node once its volumes are bound, and filled if they waited for it: before, CDI may take more.
   const scheduled = launchers.filter(({ spec }) => spec.nodeName !== undefined);
   const launched = new Set(scheduled.flatMap(vmiNamesOf));
+  const sent = vmimOf((await source).vmims, run, attempt);
   const fit =
-    namespace === undefined
-      ? FITS
-      : await readFit(reader, { at, namespace, unfilled, source: await source, launched });
+    namespace !== undefined && isFitNeeded(received, sent)
+      ? await readFit(reader, { at, namespace, unfilled, source: await source, launched })
+      : FITS;
   return { ...fit, isFilledLate: unfilled.length > 0, isQueued, refusal };
 }
+
+/** Whether the fit decides anything: before the source's VMIM is made, which waits for it, and where a quota has refused the launcher. */
+const isFitNeeded = (received: Vmim | undefined, sent: Vmim | undefined): boolean =>
+  received !== undefined && (sent === undefined || wasRejectedByQuota(received));
 
 /** Reads the objects that the run has made. A namespace that is not there has none, and no Role there can give the right to look. */
 const readMadeIn = async (
@@ -212,7 +230,7 @@ async function readNamed(
 const mayHaveMade = (record: RunRecord | undefined): boolean =>
   record === undefined || (record.end !== undefined && !isPastCutOver(record));
 
-/** Reads the excess once the guest has arrived: before, the VM may not stay there. */
+/** Reads the excess once the guest has arrived, and its VMIM is gone: before, the VM may not stay there, or the run does not end. */
 async function readOver(
   reader: Reader,
   { at: { namespace }, record }: Pick<TargetRequest, 'at' | 'record'>,

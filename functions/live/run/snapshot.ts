@@ -128,7 +128,7 @@ export interface TargetSide extends OneSide, OwnVmims {
   readonly pods: readonly Pod[];
   /** The setup, read until the standby VM is there. */
   readonly setup: TargetSetup | undefined;
-  /** Whether the VM's pods fit in the quotas of its namespace. */
+  /** Whether the VM's pods fit in the quotas of its namespace; read until the source's VMIM is made, and where a quota has refused one. */
   readonly fit: Fit;
   /** Names of the VMIs whose launcher in the namespace is on a node; undefined if it has no quota that counts them. */
   readonly launched: ReadonlySet<string> | undefined;
@@ -138,7 +138,7 @@ export interface TargetSide extends OneSide, OwnVmims {
   readonly isQueued?: boolean;
   /** Why the API server refused the launcher last, in its words, read until there is one. */
   readonly refusal?: string | undefined;
-  /** The excess of the namespace over its quotas, in words, read once the guest has arrived; empty if there is none. */
+  /** The excess of the namespace over its quotas, in words, read once the guest has arrived and its VMIM is gone; empty if there is none. */
   readonly over: string;
   /** The objects that the run has made, read when it goes back, or when the source VM or its record is not there. */
   readonly made: MadeObjects | undefined;

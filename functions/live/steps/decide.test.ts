@@ -327,6 +327,27 @@ describe('the cut-over', () => {
     expect(arrivedAt).toBe(seconds(0));
   });
 
+  test('an arrival is recorded by the write that halts the source', () => {
+    const decision = decide(firstAttempt({ target: THERE }, { marks: MARKS }));
+    expect(writtenRecord(decision as never)).toMatchObject({ arrivedAt: seconds(0), halted: true });
+  });
+
+  test.each<[string, Parameters<typeof firstAttempt>[0]]>([
+    [
+      'a start is to be taken off the source first',
+      {
+        source: {
+          vm: aVm((vm) => ({ ...vm, status: { ...vm.status, stateChangeRequests: [{ action: 'Start' }] } })),
+        },
+      },
+    ],
+    ['the halt was refused', { hub: showing('Refused', 1) }],
+  ])('an arrival is recorded by itself where %s', (_what, different) => {
+    const decision = decide(firstAttempt({ ...different, target: THERE }, { marks: MARKS }));
+    const { arrivedAt, halted } = writtenRecord(decision as never) ?? {};
+    expect([arrivedAt, halted]).toEqual([seconds(0), undefined]);
+  });
+
   test('none is recorded by another VM than the attempt was for: it is a sign, by which nothing is deleted', () => {
     const run = firstAttempt({ target: { ...THERE, vmims: [] } }, { receiver: 'uid-of-another' });
     const record = writtenRecord(decide(run) as never);

@@ -1,6 +1,7 @@
 import { freeStuckVmims } from '../guest/abort.ts';
 import { ADVICE_AFTER_UNDO } from '../guest/advice.ts';
 import { migrationKnownBy } from '../guest/cut-over.ts';
+import { waitFor } from '../../domain/live/conditions.ts';
 import { isUndoLate } from '../run/deadlines.ts';
 import { DONE, type Fail, type LiveWrite, type Wait } from '../run/decision.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
@@ -90,8 +91,29 @@ function decideVm(snapshot: RunSnapshot): RunDecision {
   }
   if (state.kind === 'none') return withoutRecordOnVm(snapshot, vm);
   const { record } = state;
-  const run: RecordedRun = { ...snapshot, record, source: { ...snapshot.source, vm } };
-  return recordMarks(run) ?? (isPastCutOver(record) ? pastCutOver(run) : beforeCutOver(run));
+  return decideRecorded({ ...snapshot, record, source: { ...snapshot.source, vm } });
+}
+
+/**
+ * Decides about a VM with a record. A mark that is seen first is recorded by the write that halts the source VM, or by one of its own if a
+ * write was refused: it must not be lost with a halt.
+ */
+function decideRecorded(run: RecordedRun): RunDecision {
+  const marked = withSeenMarks(run);
+  if (marked === undefined) return isPastCutOver(run.record) ? pastCutOver(run) : beforeCutOver(run);
+  const decision = pastCutOver({ ...run, record: marked });
+  const isAlone = waitFor(run.hub.status?.conditions, LIVE_REASON.refused) !== undefined;
+  return !isAlone && isRecordedBy(decision, marked, run)
+    ? decision
+    : writeRecord(run.source.vm, marked, 'recording that the guest may be on the target');
+}
+
+/** Whether the first write of the decision is of the source VM, and records the marks. */
+function isRecordedBy(decision: RunDecision, { marks, arrivedAt }: RunRecord, { run }: RecordedRun): boolean {
+  const [first] = decision.kind === 'write' ? decision.writes : [];
+  if (first?.verb !== 'replace' || first.on !== 'source' || first.subresource !== undefined) return false;
+  const written = recordIn({ source: { vm: first.object as VirtualMachine }, run });
+  return written?.marks.length === marks.length && written.arrivedAt === arrivedAt;
 }
 
 /** Decides about a VM that has not begun, or whose record was removed by a user. */
@@ -126,13 +148,6 @@ function endUnbegun(
   const before = migrationKnownBy(snapshot.source.vmi);
   const record = { ...rebuiltRecord(snapshot, vm), attempt: 0, ...(before && { before }), end };
   return writeRecord(vm, record, `recording that the run ends: ${message}`);
-}
-
-function recordMarks(run: RecordedRun): RunDecision | undefined {
-  const next = withSeenMarks(run);
-  return next === undefined
-    ? undefined
-    : writeRecord(run.source.vm, next, 'recording that the guest may be on the target');
 }
 
 /** PUT of the source VM with another record. */

@@ -47,7 +47,7 @@ function lookAt(moment: Moment, replayed: Replayed, stopAt: number): Replayed {
   const isDown = moment.source.vmi?.status?.phase !== 'Running';
   if (deletesVm(decision) && (runsOnTarget(moment.target) || isDown))
     replayed.deletedTooSoon.push(moment.seconds);
-  const record = writtenBy(decision);
+  const record = writtenBy(decision, replayed.record);
   return record === undefined ? replayed : lookAt(moment, { ...replayed, record }, stopAt);
 }
 
@@ -94,16 +94,18 @@ const deletesVm = (decision: RunDecision): boolean =>
     ({ verb, on, object }) => verb === 'delete' && on === 'target' && object.kind === 'VirtualMachine',
   );
 
-/** The record that a decision writes, if it changes nothing else of the VM. */
-function writtenBy(decision: RunDecision): RunRecord | undefined {
+/** The record that a decision writes; of one that changes the VM too, only the arrival, because the recorded VM does not follow it. */
+function writtenBy(decision: RunDecision, before: RunRecord): RunRecord | undefined {
   if (decision.kind !== 'write') return undefined;
   const [write] = decision.writes;
   if (write?.verb !== 'replace' || write.on !== 'source' || write.object.kind !== 'VirtualMachine')
     return undefined;
   const vm = write.object as VirtualMachine;
   const state = recordOf(vm, RUN);
-  const isRecordOnly = decision.message.startsWith('recording');
-  return isRecordOnly && state.kind === 'ours' ? state.record : undefined;
+  if (state.kind !== 'ours') return undefined;
+  const { marks, arrivedAt } = state.record;
+  if (decision.message.startsWith('recording')) return state.record;
+  return arrivedAt === before.arrivedAt ? undefined : { ...before, marks, ...(arrivedAt && { arrivedAt }) };
 }
 
 const HALT = 'replace VirtualMachine vm0 on source';
