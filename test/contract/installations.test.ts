@@ -20,6 +20,7 @@ import {
   type Overlay,
 } from '../cluster/overlay.ts';
 import { OLDEST } from '../../webhook/observability/compatibility.ts';
+import type { Role } from '../support/environment/roles.ts';
 import { CERTIFICATES_SECRET } from '../../webhook/tls/certificates.ts';
 import { SERVING_NAMES } from '../../webhook/tls/renewal.ts';
 import { knativeProblems } from './knative-rules.ts';
@@ -301,6 +302,18 @@ describe('cert-manager', () => {
       'cert-manager.io/inject-ca-from': 'mtq-system/mtq-guard',
     });
   });
+
+  test.each<[readonly Component[]]>([[[]], [['live-migration']]])(
+    'with %j leaves the guard no right to write its certificate or its CA bundle',
+    async (others) => {
+      const objects = await rendered('default', ['cert-manager', ...others]);
+      const rules = objects.flatMap((object) =>
+        object.metadata.name.includes('guard') ? ((object as Partial<Role>).rules ?? []) : [],
+      );
+      const written = rules.filter(({ verbs }) => verbs.includes('update'));
+      expect(written.flatMap(({ resources }) => resources)).toEqual(['namespaces', 'resourcequotas/status']);
+    },
+  );
 });
 
 describe('oidc', () => {
