@@ -21,6 +21,12 @@ const there = (runStrategy: 'Always' | 'Halted'): VirtualMachine =>
   aReceiver((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy } }));
 const run = (target: NonNullable<Different['target']>, more: Different = {}): RecordedRun =>
   firstAttempt({ source: OFF, ...more, target: { vmims: [], ...target } }, { arrivedAt: seconds(0) });
+/** A VMI as KubeVirt leaves it for a moment: the migration has completed, and the VMI is still its target. */
+const HANDED_OVER = aWaitingVmi(arrived, (vmi) => ({
+  ...vmi,
+  metadata: { ...vmi.metadata, annotations: aWaitingVmi().metadata.annotations ?? {} },
+  status: { ...vmi.status, phase: 'Scheduled' },
+}));
 const DOWN = { vm: there('Halted'), vmi: undefined };
 
 test.each<[string, RecordedRun, string]>([
@@ -45,6 +51,7 @@ test.each<[string, RecordedRun, RegExp | undefined]>([
     run({ vm: there('Always'), vmi: aWaitingVmi() }),
     /Events of its VMI target\/web/,
   ],
+  ['being handed over', run({ vm: there('Always'), vmi: HANDED_OVER }), undefined],
   ['off, and the source is on', run(DOWN, { source: { ...OFF, vm: aVm() } }), undefined],
   ['deleted', run({ vm: undefined, vmi: undefined }), undefined],
 ])('how to start the VM that is %s', (_what, snapshot, advice) => {
@@ -52,6 +59,13 @@ test.each<[string, RecordedRun, RegExp | undefined]>([
     message:
       advice === undefined ? expect.not.stringMatching(/virtctl|Events/) : expect.stringMatching(advice),
   });
+});
+
+test('a VMI that is being handed over is not said to have failed', () => {
+  const { message } = decide(run({ vm: there('Always'), vmi: HANDED_OVER })) as { message: string };
+  expect(message).toBe(
+    'the guest has arrived on the target, and KubeVirt there does not say yet that it runs',
+  );
 });
 
 test('as recorded: the target fails just after its arrival, and nothing runs anywhere', () => {
