@@ -14,8 +14,8 @@ import { isDraining } from '../../functions/domain/policy/purpose.ts';
 import { keepsState } from '../../functions/domain/sizing/claims.ts';
 import type { NamespaceSnapshot } from '../../functions/domain/snapshot.ts';
 import type { Reader } from '../../functions/kubernetes/cluster.ts';
-import { ignoreNotFound } from '../../functions/kubernetes/errors.ts';
-import { MIGRATIONS, NODES } from '../../functions/kubernetes/resources.ts';
+import { ignoreNotFound, isNotFound } from '../../functions/kubernetes/errors.ts';
+import { MIGRATIONS, NAMESPACES, NODES } from '../../functions/kubernetes/resources.ts';
 import { readNamespace, snapshotRights } from '../cluster/namespace.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
 import { sightOf, unseenLines, withUnseen } from '../cluster/sight.ts';
@@ -69,10 +69,7 @@ async function run({ session, terminal, args, flags }: Invocation): Promise<Exit
     [{ verb: 'get', type: MIGRATIONS, namespace }, ...STATE_RIGHTS, ...snapshotRights(namespace)],
     namespace,
   );
-  const [{ object: migration }, state] = await Promise.all([
-    reader.get(MIGRATIONS, { namespace, name }),
-    readState(reader),
-  ]);
+  const [migration, state] = await Promise.all([readMigration(reader, namespace, name), readState(reader)]);
   const [snapshot, said] = await Promise.all([
     readNamespace(reader, state, namespace),
     readSaid(reader, migration),
@@ -95,6 +92,20 @@ async function run({ session, terminal, args, flags }: Invocation): Promise<Exit
         ),
   );
   return THROUGH.includes(explanation.verdict) ? EXIT.ok : EXIT.found;
+}
+
+/** Reads the migration. Where it is not found, the namespace may be missing: that is said first. */
+async function readMigration(cluster: Reader, namespace: string, name: string): Promise<Migration> {
+  try {
+    return (await cluster.get(MIGRATIONS, { namespace, name })).object;
+  } catch (error) {
+    if (
+      isNotFound(error) &&
+      (await ignoreNotFound(cluster.get(NAMESPACES, { name: namespace }))) === undefined
+    )
+      throw new PluginError(`there is no namespace ${namespace}`);
+    throw error;
+  }
 }
 
 /** What the functions, which see everything, said of the migration last: the message of their newest Event. */

@@ -113,9 +113,12 @@ describe('explain', () => {
     );
   });
 
-  test('exits with 2 for a migration that does not exist', async () => {
-    const { code, stdout, stderr } = await plugin('explain', 'none', '-n', 'explain-none');
+  test.each([
+    ['a migration', 'explain-none', /"none" not found/],
+    ['a namespace', 'nowhere', /^error: there is no namespace nowhere\n$/],
+  ])('exits with 2 for %s that does not exist', async (_, namespace, message) => {
+    const { code, stdout, stderr } = await plugin('explain', 'none', '-n', namespace);
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(/"none" not found/);
+    expect(stderr).toMatch(message);
   });
 });
