@@ -3,7 +3,7 @@ import { aPlan, aPlanMigration, RUN } from '../../../test/support/builders/live.
 import { annotated, NOW, seconds } from '../../../test/support/builders/object.ts';
 import type { PlanMigration, VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_ANNOTATION, type LiveReason } from '../../domain/live/names.ts';
-import type { RunDecision } from '../steps/decide.ts';
+import type { RunDecision } from '../run/decision.ts';
 import { abandon } from './abandon.ts';
 
 const broken = (uid: string): PlanMigration => aPlanMigration(annotated(LIVE_ANNOTATION.breakGlass, uid));

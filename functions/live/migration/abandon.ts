@@ -5,7 +5,7 @@ import type { Plan, PlanMigration, VmStatus } from '../../domain/live/forklift.t
 import { LIVE_CONDITION, LIVE_LABEL, LIVE_REASON, type LiveReason } from '../../domain/live/names.ts';
 import { waitingSince } from '../run/waiting-since.ts';
 import { describeRecord } from '../run/describe.ts';
-import type { Ended, RunDecision } from '../steps/decide.ts';
+import type { Ended, RunDecision } from '../run/decision.ts';
 
 /** Milliseconds of silence, or of refused writes, before a given-up VM is abandoned: a cluster that only restarts is waited for. */
 const UNKNOWN_MS = 60_000;

@@ -7,9 +7,8 @@ import { isHost, providerFindings } from '../findings/providers.ts';
 import type { PlanProviders } from '../read/plan-view.ts';
 import { identifyCluster } from '../read/providers.ts';
 import { breakGlassCommand } from '../run/break-glass.ts';
-import { wait } from '../run/decision.ts';
+import { wait, type RunDecision } from '../run/decision.ts';
 import { describeName } from '../run/describe.ts';
-import type { RunDecision } from '../steps/decide.ts';
 
 /** The step of a VM that has not begun. */
 export const FIRST_STEP = 'Validate';

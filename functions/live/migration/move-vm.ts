@@ -4,7 +4,7 @@ import { reviewOf } from '../plan/requester-review.ts';
 import { describeName } from '../run/describe.ts';
 import { breakGlassCommand } from '../run/break-glass.ts';
 import { LIMIT_MS } from '../run/deadlines.ts';
-import { wait, type NewObject, type Side } from '../run/decision.ts';
+import { wait, type NewObject, type Side, type RunDecision } from '../run/decision.ts';
 import type { Plan, PlanMigration, PlanVm, VmStatus } from '../../domain/live/forklift.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { isNew } from '../steps/hook.ts';
@@ -35,7 +35,7 @@ import {
 } from '../../kubernetes/live-resources.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { apply, type Applied } from './apply.ts';
-import { decide, type RunDecision } from '../steps/decide.ts';
+import { decide } from '../steps/decide.ts';
 import { getOrUndefined } from '../read/get.ts';
 import { wrongNamespace } from './wrong-namespace.ts';
 import type { PlanProviders } from '../read/plan-view.ts';

@@ -6,7 +6,7 @@ import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_REASON } from '../../domain/live/
 import { hasOutbox } from '../run/outbox.ts';
 import { recordIn } from '../run/record.ts';
 import { hasEnded, isClosed, hasFinalizer, isLive } from '../run/state.ts';
-import type { RunDecision } from '../steps/decide.ts';
+import type { RunDecision } from '../run/decision.ts';
 import { runClustersOf } from '../run/run-clusters.ts';
 import { runSettings } from '../run/settings.ts';
 import { isSameVm, stopOf } from '../run/stop.ts';

@@ -3,7 +3,7 @@ import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import { recordOf } from '../run/record.ts';
 import { hasNothingLeft } from '../run/state.ts';
 import { VIRTUAL_MACHINES } from '../../kubernetes/live-resources.ts';
-import type { Ended } from '../steps/decide.ts';
+import type { Ended } from '../run/decision.ts';
 import { shownEnd } from '../steps/ends.ts';
 import { getOrUndefined } from '../read/get.ts';
 import type { RunContext, RunVm } from './move-vm.ts';

@@ -57,6 +57,29 @@ export interface Fail {
   readonly message: string;
 }
 
+/** The next action of a VM's run. */
+export type RunDecision =
+  | {
+      readonly kind: 'write';
+      readonly step: string;
+      readonly writes: readonly LiveWrite[];
+      readonly message: string;
+    }
+  | (Wait & { readonly step: string })
+  | Ended;
+
+/** The end. The run does nothing more but remove the record, once the end is in the status of the Migration. */
+export interface Ended {
+  readonly kind: 'ended';
+  readonly as: 'Succeeded' | 'Failed' | 'Canceled';
+  readonly reason: LiveReason;
+  readonly message: string;
+  /** Objects that the run made and could not delete, or must not; the finalizers of the run stay until there are none. */
+  readonly leftovers: readonly string[];
+  /** Writes that remove the record from the source VM. */
+  readonly recordRemoval: readonly LiveWrite[];
+}
+
 export const DONE: StepDecision = { kind: 'done' };
 
 /** A message may name objects of the other cluster, whose API server may answer any name. */

@@ -12,7 +12,7 @@ import type { VmStatus } from '../../domain/live/forklift.ts';
 import { hasMoved } from '../run/state.ts';
 import type { RunRecord } from '../run/record.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
-import type { RunDecision } from '../steps/decide.ts';
+import type { RunDecision } from '../run/decision.ts';
 import { nextVmStatus } from './vm.ts';
 
 const SEEN: Partial<RunRecord> = { marks: [{ mark: 'GuestReady', at: seconds(0) }] };

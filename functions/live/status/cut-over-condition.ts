@@ -5,7 +5,7 @@ import { hasMoved } from '../run/state.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import { isPastCutOver, type RunRecord } from '../run/record.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
-import type { RunDecision } from '../steps/decide.ts';
+import type { RunDecision } from '../run/decision.ts';
 
 interface Decided {
   /** The snapshot; left out if a cluster could not be read. */

@@ -22,7 +22,7 @@ import type { RunRecord } from '../run/record.ts';
 import { hasLeftovers } from '../run/state.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
 import { isSame } from '../../domain/same.ts';
-import type { Ended, RunDecision } from '../steps/decide.ts';
+import type { Ended, RunDecision } from '../run/decision.ts';
 import { reportRun, shownVmStatus, type RunReport } from './report.ts';
 import { rawText } from '../../../test/support/raw-text.ts';
 

@@ -4,7 +4,7 @@ import { leftoversOf } from '../run/leftovers.ts';
 import type { PlanMigration, RunProgress, VmStatus } from '../../domain/live/forklift.ts';
 import { hasMoved } from '../run/state.ts';
 import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
-import type { Ended } from '../steps/decide.ts';
+import type { Ended } from '../run/decision.ts';
 import { percentOf } from './pipeline.ts';
 import { endOf } from './vm.ts';
 

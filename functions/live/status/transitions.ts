@@ -4,7 +4,7 @@ import type { MoveEvent } from '../../domain/live/move-events.ts';
 import type { Plan, PlanMigration, VmStatus } from '../../domain/live/forklift.ts';
 import { named } from '../../domain/live/reference.ts';
 import { LIVE_CONDITION, MOVE_EVENT, type MoveEventType } from '../../domain/live/names.ts';
-import type { Ended } from '../steps/decide.ts';
+import type { Ended } from '../run/decision.ts';
 import { defined } from './defined.ts';
 import { doneIn, percentOf } from './pipeline.ts';
 import { endOf, isGoingBack } from './vm.ts';

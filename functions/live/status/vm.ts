@@ -9,7 +9,7 @@ import { recordIn, type RunRecord } from '../run/record.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
 import { overruledEnd, finalOutcome } from '../run/outcome.ts';
 import { leftOnTarget } from '../run/left-on-target.ts';
-import type { Ended, RunDecision } from '../steps/decide.ts';
+import type { Ended, RunDecision } from '../run/decision.ts';
 import { TRANSFER } from '../steps/itinerary.ts';
 import { defined } from './defined.ts';
 import { doneIn, pipelineAt, stepsOf } from './pipeline.ts';

@@ -3,7 +3,7 @@ import { ADVICE_AFTER_UNDO } from '../guest/advice.ts';
 import { migrationKnownBy } from '../guest/cut-over.ts';
 import { waitFor } from '../../domain/live/conditions.ts';
 import { isUndoLate } from '../run/deadlines.ts';
-import { DONE, type Fail, type LiveWrite, type Wait } from '../run/decision.ts';
+import { DONE, type Fail, type LiveWrite, type RunDecision } from '../run/decision.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { suspendHooks } from './hook.ts';
 import { LIVE_REASON, type LiveReason } from '../../domain/live/names.ts';
@@ -41,29 +41,6 @@ import {
 import { ended, shownEnd, unlessRefused } from './ends.ts';
 import { decide as undo } from './undo.ts';
 import { withoutSource } from './without-source.ts';
-
-/** The next action of a VM's run. */
-export type RunDecision =
-  | {
-      readonly kind: 'write';
-      readonly step: string;
-      readonly writes: readonly LiveWrite[];
-      readonly message: string;
-    }
-  | (Wait & { readonly step: string })
-  | Ended;
-
-/** The end. The run does nothing more but remove the record, once the end is in the status of the Migration. */
-export interface Ended {
-  readonly kind: 'ended';
-  readonly as: 'Succeeded' | 'Failed' | 'Canceled';
-  readonly reason: LiveReason;
-  readonly message: string;
-  /** Objects that the run made and could not delete, or must not; the finalizers of the run stay until there are none. */
-  readonly leftovers: readonly string[];
-  /** Writes that remove the record from the source VM. */
-  readonly recordRemoval: readonly LiveWrite[];
-}
 
 /**
  * Decides the next step of a VM, by the objects of both clusters. A mark of the cut-over is recorded before anything else is done. From

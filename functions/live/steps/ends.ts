@@ -1,9 +1,8 @@
 import { has } from '../../domain/live/conditions.ts';
 import type { VmStatus } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION, LIVE_REASON, type LiveReason } from '../../domain/live/names.ts';
-import { fail, type StepDecision } from '../run/decision.ts';
+import { fail, type StepDecision, type Ended } from '../run/decision.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
-import type { Ended } from './decide.ts';
 
 /** Returns the end in the status: the run has ended, and the record is removed. */
 export function shownEnd(status: VmStatus | undefined): Ended {

@@ -8,7 +8,8 @@ import type { VirtualMachine, Vmim } from '../../domain/live/kubevirt.ts';
 import { runLabels, vmimName } from '../run/names.ts';
 import { recordOf, withRecord, type RunRecord } from '../run/record.ts';
 import type { RunSnapshot, Stop } from '../run/snapshot.ts';
-import { decide, type RunDecision } from './decide.ts';
+import type { RunDecision } from '../run/decision.ts';
+import { decide } from './decide.ts';
 
 /** A replay of a recording. Only the record is really written: KubeVirt's part is as it was recorded. */
 interface Replayed {
