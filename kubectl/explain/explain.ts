@@ -94,7 +94,7 @@ async function run({ session, terminal, args, flags }: Invocation): Promise<Exit
   return THROUGH.includes(explanation.verdict) ? EXIT.ok : EXIT.found;
 }
 
-/** Reads the migration. Where it is not found, the namespace may be missing: that is said first. */
+/** Reads the migration. Throws a PluginError if its namespace does not exist. */
 async function readMigration(cluster: Reader, namespace: string, name: string): Promise<Migration> {
   try {
     return (await cluster.get(MIGRATIONS, { namespace, name })).object;
