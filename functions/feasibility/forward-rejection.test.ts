@@ -1,7 +1,13 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { WatchedCluster } from '../../test/support/builders/cluster.ts';
-import { aMigration, inPhase, refusedAt, withCondition } from '../../test/support/builders/kubevirt.ts';
-import { beingDeleted, NOW } from '../../test/support/builders/object.ts';
+import {
+  aMigration,
+  inPhase,
+  withPriority,
+  refusedAt,
+  withCondition,
+} from '../../test/support/builders/kubevirt.ts';
+import { beingDeleted, named, NOW } from '../../test/support/builders/object.ts';
 import { aView, aVmmrq } from '../../test/support/builders/snapshot.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import { EVENT, REASON, SOURCE_EVENT } from '../domain/names.ts';
@@ -161,6 +167,41 @@ describe('a migration that waits for a migration slot', () => {
     expect(await forwardRejection(turn, context())).toMatchObject({ reason: REASON.parallelLimit });
     view = aView({ served: true, open: free });
     expect(await forwardRejection(turn, context())).toHaveProperty('reply');
+  });
+});
+
+describe('after another migration has succeeded', () => {
+  const succeeded = about(aMigration(named('done'), inPhase('Succeeded')));
+  const waiting = [aMigration(named('late')), aMigration(named('urgent'), withPriority('system-critical'))];
+
+  test('the next one that the guard sees waiting with a slot goes to lock, once', async () => {
+    view = aView({ served: true, migrations: waiting });
+    expect(await forwardRejection(succeeded, context())).toMatchObject({
+      reason: REASON.slotFree,
+      reply: { migrations: [{ name: 'urgent' }], vmis: ['vm0'] },
+    });
+    now += 10;
+    expect(await forwardRejection(succeeded, context())).toEqual({
+      reason: REASON.freshRefusal,
+      message: 'the same refusal was handled a moment ago',
+    });
+    expect(cluster.asked).toEqual([]);
+  });
+
+  test('one without a slot lets the next one go', async () => {
+    const [late, urgent] = waiting;
+    const queued = [urgent?.metadata.uid ?? ''];
+    view = aView({ served: true, migrations: waiting, open: { queued, status: false } });
+    expect(await forwardRejection(succeeded, context())).toMatchObject({ migrations: [late?.metadata.name] });
+  });
+
+  test.each<[string, View | undefined]>([
+    ['the guard does not answer', undefined],
+    ['nothing waits', aView({ served: true, migrations: [] })],
+    ['no VMMRQ is there', aView({ served: false, migrations: waiting })],
+  ])('a look follows where %s', async (_, seen) => {
+    view = seen;
+    expect(await forwardRejection(succeeded, context())).toBeUndefined();
   });
 });
 

@@ -2,10 +2,11 @@ import type { Reference } from '../domain/lock.ts';
 import type { View } from '../domain/view.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
-import { isFreshlyRejected } from '../domain/migration.ts';
+import { byPriority, isFreshlyRejected, isRejectedByQuota } from '../domain/migration.ts';
 import { EVENT, KIND, REASON, SOURCE_EVENT, type Reason } from '../domain/names.ts';
 import { LISTED_VMMRQS } from '../cluster/listed.ts';
 import type { Outcome, StepContext } from '../host/step.ts';
+import { successIn } from './nothing-open.ts';
 
 /** virt-controller reports one refusal by two updates at the same moment: the condition, and its Event's count (test/recorded). */
 const DUPLICATE_MS = 1_000;
@@ -24,16 +25,44 @@ interface Candidate extends Reference {
   readonly message: string;
 }
 
-/** The migration that the guard has seen a migration slot for, or that the event itself shows as refused a moment ago. */
-const candidateOf = (request: StepRequest, now: number): Candidate | undefined =>
-  request.type === EVENT.resyncRequested ? awaited(request) : refused(request, now);
-
-function awaited({ migrations: [migration] = [], vmis }: StepRequest): Candidate | undefined {
-  if (migration === undefined) return undefined;
-  const { name, uid } = migration;
-  const message = `KubeVirt has a migration slot for ${name}: lock decides`;
-  return { name, uid, vmis, key: `slot for ${uid}`, reason: REASON.slotFree, message };
+/**
+ * The migration that the guard has seen a migration slot for, the next one after a success, or the one that the event itself shows as refused
+ * a moment ago.
+ */
+async function candidateOf(
+  request: StepRequest,
+  { view, clock }: StepContext,
+): Promise<Candidate | undefined> {
+  if (request.type === EVENT.resyncRequested) return awaited(request);
+  const succeeded = successIn(request);
+  return succeeded === undefined
+    ? refused(request, clock.now().getTime())
+    : nextAfter(succeeded, await view(request.namespace));
 }
+
+const awaited = ({ migrations: [migration] = [], vmis }: StepRequest): Candidate | undefined =>
+  migration && slotFor(migration, vmis);
+
+/** The next migration that waits with a slot, as the guard sees it. KubeVirt writes a success several times. */
+function nextAfter(succeeded: string, view: View | undefined): Candidate | undefined {
+  const waiting = (view?.migrations ?? []).filter(
+    (each) => isRejectedByQuota(each) && view?.open.queued.includes(each.metadata.uid) !== true,
+  );
+  const [next] = waiting.toSorted(byPriority);
+  if (next === undefined) return undefined;
+  const { metadata, spec } = next;
+  return {
+    ...slotFor(metadata, spec.vmiName === undefined ? undefined : [spec.vmiName]),
+    key: `after ${succeeded}`,
+  };
+}
+
+const slotFor = ({ name, uid }: Reference, vmis: readonly string[] | undefined): Candidate => ({
+  ...{ name, uid, vmis },
+  key: `slot for ${uid}`,
+  reason: REASON.slotFree,
+  message: `KubeVirt has a migration slot for ${name}: lock decides`,
+});
 
 function refused({ type, eventObject }: StepRequest, now: number): Candidate | undefined {
   if (type !== SOURCE_EVENT.update || eventObject?.kind !== KIND.migration.kind) return undefined;
@@ -67,7 +96,7 @@ export async function forwardRejection(
   context: StepContext,
 ): Promise<Outcome | undefined> {
   const { namespace, id } = request;
-  const candidate = candidateOf(request, context.clock.now().getTime());
+  const candidate = await candidateOf(request, context);
   if (candidate === undefined) return undefined;
   const { name, uid, vmis, key, reason, message } = candidate;
   const view = await context.view(namespace);

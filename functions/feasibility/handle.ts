@@ -15,7 +15,14 @@ import { pause } from '../runtime/clock.ts';
 import type { Serialized } from '../runtime/keyed-serializer.ts';
 import { type Outcome, rulesOf, type Step, type StepContext } from '../host/step.ts';
 import { decide, type FeasibilityDecision, type Nudge } from './decide.ts';
-import { closedBy, hasNothingOpen, mayJoinWait, waitsForUnlock } from './nothing-open.ts';
+import {
+  closedBy,
+  hasNothingOpen,
+  isLate,
+  mayJoinWait,
+  noteAdmitted,
+  waitsForUnlock,
+} from './nothing-open.ts';
 import { canSkip, mayHaveBeenRefused } from './can-skip.ts';
 import { forwardRejection, LOCKED } from './forward-rejection.ts';
 import { headroomDueWithin } from './headroom-wait.ts';
@@ -51,11 +58,17 @@ const AWAITED: Outcome = {
   message: 'the namespace is looked at as soon as the headroom of a migration that has ended is back',
 };
 
+const LATE: Outcome = {
+  reason: REASON.admitted,
+  message: 'a lock has let it through a moment ago, and KubeVirt shows the refusal from before',
+};
+
 async function handle(request: StepRequest, context: StepContext): Promise<Outcome> {
+  noteAdmitted(request, context);
+  if (isLate(request, context)) return LATE;
   if (mayJoinWait(request) && (await isAwaited(request.namespace, context))) return AWAITED;
-  const forwarded = await forwardRejection(request, context);
-  if (forwarded !== undefined) return forwarded;
-  const known = await knownOutcome(request, context);
+  const seen = withOneView(request, context);
+  const known = (await forwardRejection(request, seen)) ?? (await knownOutcome(request, seen));
   if (known !== undefined) return known;
   const { result: first, isShared } = await look(request, context);
   if (first === 'awaited') return AWAITED;
@@ -63,6 +76,12 @@ async function handle(request: StepRequest, context: StepContext): Promise<Outco
   return isShared
     ? outcomeOf(decide(first.snapshot, first.assessment), isReportOnly(request))
     : conclude(first, request, context);
+}
+
+/** Asks for the view once, and only where it is needed. */
+function withOneView({ namespace }: StepRequest, context: StepContext): StepContext {
+  let asked: ReturnType<StepContext['view']> | undefined;
+  return { ...context, view: () => (asked ??= context.view(namespace)) };
 }
 
 /** The outcome where the guard's view shows that a look finds nothing: what the event ends was the last that waited, or a lock is there. */

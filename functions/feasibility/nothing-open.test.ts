@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { aMigration, inPhase, withCondition } from '../../test/support/builders/kubevirt.ts';
 import { named, type Change } from '../../test/support/builders/object.ts';
 import { aView, aVmmrq } from '../../test/support/builders/snapshot.ts';
@@ -7,7 +7,15 @@ import type { KubernetesObject, Migration } from '../domain/objects.ts';
 import type { View } from '../domain/view.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import { parseEventObject } from '../eventing/event-object.ts';
-import { closedBy, hasNothingOpen, mayJoinWait, waitsForUnlock } from './nothing-open.ts';
+import { newFirstTimes, type FirstTimes } from '../host/first-times.ts';
+import {
+  closedBy,
+  hasNothingOpen,
+  isLate,
+  mayJoinWait,
+  noteAdmitted,
+  waitsForUnlock,
+} from './nothing-open.ts';
 
 const about = (object: KubernetesObject, type: string): StepRequest => {
   const { namespace = '' } = object.metadata;
@@ -60,6 +68,33 @@ test.each<[string, StepRequest, boolean]>([
   ['that lock declined', { type: EVENT.migrationInfeasible, id: '', namespace: 'tenant' }, false],
 ])('an event waits for the end of a lock: %s', (_, request, want) => {
   expect(waitsForUnlock(request)).toBe(want);
+});
+
+describe('a migration that its lock has let through', () => {
+  let now: number;
+  let times: FirstTimes;
+
+  beforeEach(() => {
+    now = 0;
+    times = newFirstTimes({ elapsed: () => now });
+    noteAdmitted(unlocked(REASON.admitted), times);
+  });
+
+  test.each<[string, StepRequest, number, boolean]>([
+    ['still shows the refusal a moment later', ofMigration(SOURCE_EVENT.update), 999, true],
+    ['shows one after a second', ofMigration(SOURCE_EVENT.update), 1_000, false],
+    ['is deleted', ofMigration(SOURCE_EVENT.delete), 10, false],
+  ])('%s', (_, request, afterMs, want) => {
+    now = afterMs;
+    expect(isLate(request, times)).toBe(want);
+  });
+
+  test('is no other one, and none of a lock that ended otherwise', () => {
+    expect(isLate(ofMigration(SOURCE_EVENT.update, named('mig1')), times)).toBe(false);
+    const others = newFirstTimes({ elapsed: () => now });
+    noteAdmitted(unlocked(), others);
+    expect(isLate(ofMigration(SOURCE_EVENT.update), others)).toBe(false);
+  });
 });
 
 test.each<[string, Partial<View>, boolean]>([

@@ -2,6 +2,7 @@ import { isPending, isRejectedByQuota } from '../domain/migration.ts';
 import { EVENT, KIND, REASON, SOURCE_EVENT } from '../domain/names.ts';
 import type { View } from '../domain/view.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
+import type { StepContext } from '../host/step.ts';
 
 /**
  * UIDs of the migrations that the event settles: one that ended, was deleted or is no longer refused, or all of a lock whose
@@ -28,11 +29,39 @@ export const waitsForUnlock = ({ type, eventObject }: StepRequest): boolean =>
   eventObject?.kind === KIND.migration.kind || type === EVENT.resyncRequested;
 
 /** Whether a run that waits for headroom already does what the event asks for: one more migration is through, or a slot is free. */
-export const mayJoinWait = ({ type, eventObject }: StepRequest): boolean =>
-  type === EVENT.resyncRequested ||
-  (type === SOURCE_EVENT.update &&
-    eventObject?.kind === KIND.migration.kind &&
-    eventObject.status?.phase === 'Succeeded');
+export const mayJoinWait = (request: StepRequest): boolean =>
+  request.type === EVENT.resyncRequested || successIn(request) !== undefined;
+
+/** UID of the migration that the event shows as succeeded. */
+export const successIn = ({ type, eventObject }: StepRequest): string | undefined =>
+  type === SOURCE_EVENT.update &&
+  eventObject?.kind === KIND.migration.kind &&
+  eventObject.status?.phase === 'Succeeded'
+    ? eventObject.metadata.uid
+    : undefined;
+
+/** How long KubeVirt may take to write that a migration goes on, milliseconds. */
+const LATE_MS = 1_000;
+const admitted = (uid: string): string => `admitted ${uid}`;
+
+/** Notes the migrations that the lock has let through, if the event is its end. */
+export function noteAdmitted(
+  { type, reason, migrations = [] }: StepRequest,
+  { sinceFirst }: Pick<StepContext, 'sinceFirst'>,
+): void {
+  if (type === EVENT.namespaceUnlocked && reason === REASON.admitted)
+    for (const { uid } of migrations) sinceFirst(admitted(uid));
+}
+
+/** Whether the event is of a migration that its lock has let through a moment ago: KubeVirt still shows the refusal from before. */
+export function isLate(
+  { type, eventObject }: StepRequest,
+  { sinceAsked }: Pick<StepContext, 'sinceAsked'>,
+): boolean {
+  const { uid } = eventObject?.kind === KIND.migration.kind ? eventObject.metadata : {};
+  if (type !== SOURCE_EVENT.update || uid === undefined) return false;
+  return (sinceAsked(admitted(uid)) ?? Infinity) < LATE_MS;
+}
 
 /**
  * Whether no other migration of the namespace waits and no status report is due, as far as the guard sees. With a VMMRQ each one in

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { systemClock } from '../runtime/clock.ts';
 import { KeyedSerializer } from '../runtime/keyed-serializer.ts';
 import { newExclusively } from './exclusive.ts';
-import { firstTimes } from './first-times.ts';
+import { newFirstTimes } from './first-times.ts';
 import { newLaterSteps } from './later-steps.ts';
 import { postEvent, silentAmong } from '../eventing/post.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
@@ -57,7 +57,7 @@ export function newStepContext({ cluster, settings, log }: StepContextOptions): 
       settings.VIEW_URL === undefined ? undefined : readView(settings.VIEW_URL, namespace),
     maintenance: async (subject) =>
       settings.VIEW_URL === undefined ? undefined : readMaintenance(settings.VIEW_URL, subject),
-    sinceFirst: firstTimes(systemClock),
+    ...newFirstTimes(systemClock),
     exclusively: newExclusively(),
     looks: new KeyedSerializer(systemClock),
   };

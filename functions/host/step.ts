@@ -14,6 +14,7 @@ import type { Settings, StepName } from '../runtime/settings.ts';
 import type { Looked } from '../domain/verdict/assessment.ts';
 import type { KeyedSerializer } from '../runtime/keyed-serializer.ts';
 import type { Exclusively } from './exclusive.ts';
+import type { FirstTimes } from './first-times.ts';
 
 /** Everything a step may use. It holds no state: each event starts with a read of the API server. */
 export interface StepContext {
@@ -34,7 +35,8 @@ export interface StepContext {
   /** The guard's view of a drain or the upgrade; undefined: no answer in time. Never rejects. */
   readonly maintenance: (subject: Subject) => Promise<Maintenance | undefined>;
   /** Milliseconds since this process was first asked about the key, as far as it remembers; 0: now. A courtesy, never a state. */
-  readonly sinceFirst: (what: string) => number;
+  readonly sinceFirst: FirstTimes['sinceFirst'];
+  readonly sinceAsked: FirstTimes['sinceAsked'];
   /** Runs `work`, or returns `otherwise` at once while this process runs other work under the same key. */
   readonly exclusively: Exclusively;
   /** Serializes looks at a namespace. */

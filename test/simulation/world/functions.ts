@@ -1,5 +1,5 @@
 import { newExclusively } from '../../../functions/host/exclusive.ts';
-import { firstTimes } from '../../../functions/host/first-times.ts';
+import { newFirstTimes } from '../../../functions/host/first-times.ts';
 import { cloudEventOf } from '../../../functions/eventing/cloud-events.ts';
 import { newFunction, type Handle } from '../../../functions/host/function.ts';
 import { SERVICE_ACCOUNT, userOf } from '../../../functions/domain/names.ts';
@@ -57,7 +57,7 @@ export function contextOf(
         schedule.suspend(actor, () => resolve(life.isAlive ? view(namespace) : undefined));
       }),
     maintenance: () => Promise.resolve(undefined),
-    sinceFirst: firstTimes({ elapsed: () => schedule.time.now }),
+    ...newFirstTimes({ elapsed: () => schedule.time.now }),
     exclusively: newExclusively(),
     looks: new KeyedSerializer(schedule.time.clockOf(life)),
     inBackground: (work) => {

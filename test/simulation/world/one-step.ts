@@ -121,6 +121,7 @@ const contextOn = (step: Step, { server, clock, settings = {}, context = {} }: R
   view: () => Promise.resolve(aView()),
   maintenance: () => Promise.resolve(undefined),
   sinceFirst: () => Infinity,
+  sinceAsked: () => undefined,
   exclusively: newExclusively(),
   looks: { serialize: async (_key, work) => ({ result: await work(), isShared: false }) },
   inBackground: () => undefined,
