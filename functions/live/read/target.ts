@@ -40,7 +40,7 @@ export interface TargetRequest {
   readonly vm: VirtualMachine | undefined;
   readonly storage: StorageMap;
   /** The reading before in the same event. */
-  readonly known: (Identity & Pick<TargetSide, 'namespace'>) | undefined;
+  readonly known: (Identity & Pick<TargetSide, 'namespace' | 'over'>) | undefined;
 }
 
 type TargetCore = Omit<
@@ -63,7 +63,7 @@ export async function readTargetSide(
   ]);
   const [launchers, over, setup, made] = await Promise.all([
     areLaunchersNeeded(record) ? readLaunchers(reader, at) : [],
-    vmims.length === 0 ? readOver(reader, request) : '',
+    readOver(reader, request),
     isSettingUp(record) && namespace !== undefined ? readSetup(reader, request) : undefined,
     mayHaveMade(record) ? readMadeIn(namespace, reader, request) : undefined,
   ]);
@@ -230,13 +230,13 @@ async function readNamed(
 const mayHaveMade = (record: RunRecord | undefined): boolean =>
   record === undefined || (record.end !== undefined && !isPastCutOver(record));
 
-/** Reads the excess once the guest has arrived, and its VMIM is gone: before, the VM may not stay there, or the run does not end. */
+/** Reads the excess once in an event, where the guest has arrived, or the source VM is gone: before, the VM may not stay there. */
 async function readOver(
   reader: Reader,
-  { at: { namespace }, record }: Pick<TargetRequest, 'at' | 'record'>,
-): Promise<string> {
-  if (record?.arrivedAt === undefined) return '';
-  return overQuota((await reader.list(RESOURCE_QUOTAS, { namespace })).items);
+  { at: { namespace }, record, vm, known }: TargetRequest,
+): Promise<string | undefined> {
+  if (vm !== undefined && record?.arrivedAt === undefined) return undefined;
+  return known?.over ?? overQuota((await reader.list(RESOURCE_QUOTAS, { namespace })).items);
 }
 
 /**
