@@ -35,7 +35,7 @@ export function marksOf(sides: Sides): Mark[] {
   const sent = sentState(source, before);
   const received = target.vmi?.status?.migrationState;
   const marks: Record<Mark, boolean> = {
-    [MARK.guestReady]: isGuestReady(sent) || isGuestReady(received),
+    [MARK.guestReady]: isGuestReady(sent) || isGuestReady(received) || wasGuestReady(target.vmim),
     [MARK.postCopy]: isPostCopy(sides),
     [MARK.received]: hasSucceeded(target.vmim),
     [MARK.notWaiting]: target.vmi !== undefined && !isMigrationTarget(target.vmi),
@@ -133,6 +133,12 @@ const hasSucceeded = (vmim: Vmim | undefined): boolean => vmim?.status?.phase ==
 /** Whether the migration succeeded: a failed migration is completed too. */
 const isCompleted = (state: MigrationState | undefined): boolean =>
   state?.completed === true && state.failed !== true;
+
+/**
+ * Whether the guest was active on the target, by the state that KubeVirt copies into a VMIM at its end: the VMI there may be another one by
+ * then (migration.go, updateStatus; recorded: cross-target-fails).
+ */
+export const wasGuestReady = (vmim: Vmim | undefined): boolean => isGuestReady(vmim?.status?.migrationState);
 
 const isGuestReady = (state: MigrationState | undefined): boolean =>
   typeof (state?.targetNodeDomainReadyTimestamp ?? state?.targetState?.domainReadyTimestamp) === 'string';

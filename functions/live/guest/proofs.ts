@@ -44,10 +44,14 @@ export function neverHadLauncher({ target: { vmi, pods }, record }: RecordedRun)
   if (pods.length > 0) return false;
   // A VMI that is gone may have had a launcher.
   if (vmi === undefined) return record.attempt === 0;
-  return isReceivingVmi(vmi, record) && isMigrationTarget(vmi) && !namesLauncher(vmi);
+  return isFirstVmi(vmi, record) && isMigrationTarget(vmi) && !namesLauncher(vmi);
 }
 
-/** Whether the VMI is the one that the attempts were for. */
+/** Whether the VMI is still the one that was there when the attempts began: one that has taken its place may never have had a launcher. */
+const isFirstVmi = (vmi: Vmi, record: RunRecord): boolean =>
+  isReceivingVmi(vmi, record) && (record.attempt === 0 || vmi.metadata.uid === record.receiverVmi);
+
+/** Whether the VMI is of the VM that the attempts were for. */
 export const isReceivingVmi = ({ metadata }: Vmi, { attempt, receiver }: RunRecord): boolean =>
   attempt === 0 || metadata.ownerReferences?.some(({ uid }) => uid === receiver) === true;
 
@@ -144,7 +148,7 @@ function hasGivenUp(snapshot: RecordedRun): boolean {
   const { target, record, run } = snapshot;
   const receiver = receiverOf(snapshot);
   if (receiver === undefined || !isReceiver(receiver)) return false;
-  if (hasTargetPod(target) || !isWaiting(target.vmi) || !isReceivingVmi(target.vmi, record)) return false;
+  if (hasTargetPod(target) || !isWaiting(target.vmi) || !isFirstVmi(target.vmi, record)) return false;
   const hasFailed = vmimOf(target.vmims, run, record.attempt)?.status?.phase === 'Failed';
   return hasFailed || neverHadLauncher(snapshot);
 }

@@ -1,4 +1,4 @@
-import { hasArrived, marksOf } from './cut-over.ts';
+import { hasArrived, marksOf, wasGuestReady } from './cut-over.ts';
 import { MARK } from '../../domain/live/names.ts';
 import { isReceivingVmi, receiverOf, vmimOf } from './proofs.ts';
 import { withMarks, type RunRecord } from '../run/record.ts';
@@ -16,7 +16,8 @@ export function withSeenMarks(run: RecordedRun): RunRecord | undefined {
   const isAnother = vmi !== undefined && record.receiver !== undefined && !isReceivingVmi(vmi, record);
   const seen = { vm: receiver, vmi, vmim: vmimOf(target.vmims, run.run, record.attempt) };
   const { before } = record;
-  const wasReady = record.marks.some(({ mark }) => mark === MARK.guestReady);
+  const isNoted = record.marks.some(({ mark }) => mark === MARK.guestReady);
+  const wasReady = isNoted || (!isAnother && wasGuestReady(seen.vmim));
   return withMarks(
     record,
     {

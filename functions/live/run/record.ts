@@ -34,6 +34,8 @@ const recordSchema = z.object({
   attempt: z.int().check(z.nonnegative()),
   /** The VM on the target of the first pair. Another one of its name, which a delayed call has made, proves nothing. */
   receiver: z.optional(text),
+  /** The VMI of that VM: another one proves nothing about the launchers of this one. */
+  receiverVmi: z.optional(text),
   /** The attempt was withdrawn: its VMIMs are deleted, and another one follows. */
   withdrawn: z.optional(z.literal(true)),
   /** The VM's labels and spec as the run began (edits.ts). */

@@ -107,14 +107,15 @@ test.each<[string, RecordedRun, string]>([
   expect(summary(decide(run))).toBe(wanted);
 });
 
-test('the first attempt is for the VM that is on the target then', () => {
-  const record = recorded({ attempt: 1, receiver: 'uid-of-receiver' });
+test('the first attempt is for the VM and the VMI that are on the target then', () => {
+  const record = recorded({ attempt: 1, receiver: 'uid-of-receiver', receiverVmi: 'uid-of-target-vmi' });
   expect(writtenRecord(decide(aRecordedRun(recorded({}), READY)))).toEqual(record);
 });
 
 test('the next attempt has the next number, and is not withdrawn', () => {
   const before = withdrawn({ target: { vmims: [] } });
-  expect(writtenRecord(decide(before))).toEqual(recorded({ attempt: 2, receiver: 'uid-of-receiver' }));
+  const own = { receiver: 'uid-of-receiver', receiverVmi: 'uid-of-target-vmi' };
+  expect(writtenRecord(decide(before))).toEqual(recorded({ attempt: 2, ...own }));
 });
 
 test('the VMIM receives by the id of the attempt, and has the labels of the run', () => {

@@ -67,8 +67,14 @@ function create({ target, run, record }: RecordedRun): StepDecision {
 }
 
 function begin({ source: { vm }, target, record }: RecordedRun): StepDecision {
-  const { withdrawn: _withdrawn, receiver = target.vm?.metadata.uid, ...rest } = record;
-  const next: RunRecord = { ...rest, attempt: record.attempt + 1, ...(receiver && { receiver }) };
+  const {
+    withdrawn: _withdrawn,
+    receiver = target.vm?.metadata.uid,
+    receiverVmi = target.vmi?.metadata.uid,
+    ...rest
+  } = record;
+  const own = { ...(receiver && { receiver }), ...(receiverVmi && { receiverVmi }) };
+  const next: RunRecord = { ...rest, attempt: record.attempt + 1, ...own };
   return write(`recording attempt ${String(next.attempt)}`, {
     verb: 'replace',
     on: 'source',

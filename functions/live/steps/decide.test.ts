@@ -21,9 +21,9 @@ import {
 } from '../../../test/support/builders/live-run.ts';
 import { aLauncher } from '../../../test/support/builders/kubevirt.ts';
 import { aHook, aRecord, aVm, itsVmi, RUN } from '../../../test/support/builders/live.ts';
-import { annotated, metadata, NOW, seconds } from '../../../test/support/builders/object.ts';
+import { annotated, metadata, NOW, seconds, type Change } from '../../../test/support/builders/object.ts';
 import type { VmStatus } from '../../domain/live/forklift.ts';
-import type { Job } from '../../domain/live/kubevirt.ts';
+import type { Job, Vmi, Vmim } from '../../domain/live/kubevirt.ts';
 import type { RunRecord } from '../run/record.ts';
 import { runLabels } from '../run/names.ts';
 import type { HookView, HubSide, RunSnapshot } from '../run/snapshot.ts';
@@ -307,6 +307,44 @@ describe('an end that is recorded while the guest arrives comes too late', () =>
   test('a cancel does not say that the VM stayed where nothing proves it', () => {
     const lost = { source: OFF, target: { vmi: undefined, vmims: [] } };
     expect(summary(decide(firstAttempt(lost, { end: CANCELED })))).toMatch(/^Failed SourceDownUndecided/);
+  });
+});
+
+describe('a VMI on the target that has taken the place of the first one', () => {
+  const second: Change<Vmi> = (vmi) => ({ ...vmi, metadata: { ...vmi.metadata, uid: 'uid-of-second' } });
+  const state =
+    (more: object): Change<Vmim> =>
+    (vmim) => ({
+      ...vmim,
+      status: { ...vmim.status, migrationState: { targetNodeDomainReadyTimestamp: seconds(-30), ...more } },
+    });
+  const halting = { manager: 'virt-controller', fieldsV1: { 'f:spec': { 'f:runStrategy': {} } } };
+  const vm = { ...HALTED, metadata: { ...HALTED.metadata, managedFields: [halting] } };
+  const downByKubeVirt = { ...OFF, vm };
+
+  test('shows no cut-over, but the VMIM there does', () => {
+    const vmims = [received('Failed', state({ completed: true, failed: true }))];
+    const run = firstAttempt({ source: downByKubeVirt, target: { vmi: aWaitingVmi(second), vmims } });
+    expect(writtenRecord(decide(run) as never)?.marks.map(({ mark }) => mark)).toEqual(['GuestReady']);
+  });
+
+  test('shows an arrival by that VMIM, and the source goes off', () => {
+    const vmims = [received('Succeeded', state({ completed: true }))];
+    const restarted: Change<Vmi> = ({ status: { migrationState: _, ...status } = {}, ...vmi }) => ({
+      ...vmi,
+      status,
+    });
+    const vmi = aWaitingVmi(arrived, second, restarted);
+    const run = firstAttempt({ target: { vm: THERE.vm, vmi, vmims } }, { marks: MARKS.slice(1) });
+    expect(writtenRecord(decide(run) as never)).toMatchObject({ arrivedAt: seconds(0) });
+  });
+
+  test('proves nothing once that VMIM is gone: the source is not started, and nothing is deleted', () => {
+    const end = { ...END, reason: 'SourceStopped' };
+    const target = { vmi: aWaitingVmi(second), vmims: [], made: MADE };
+    expect(summary(decide(firstAttempt({ source: downByKubeVirt, target }, { end })))).toMatch(
+      /^Failed SourceDownUndecided, left: /,
+    );
   });
 });
 

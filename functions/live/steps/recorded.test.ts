@@ -32,8 +32,10 @@ function replay(name: string, stopAt = Infinity, missed = [Infinity, -Infinity])
     .filter(({ seconds: at }) => at < (missed[0] ?? 0) || at > (missed[1] ?? 0));
   const began = moments.findIndex(({ source }) => source.vmim !== undefined);
   const { source, target } = moments[began] ?? {};
-  const [vmi = '', receiver = ''] = [source?.vmi, target?.vm].map((one) => one?.metadata.uid);
-  const record = recorded({ attempt: 1, vmi, receiver });
+  const [vmi = '', receiver = '', receiverVmi = ''] = [source?.vmi, target?.vm, target?.vmi].map(
+    (one) => one?.metadata.uid,
+  );
+  const record = recorded({ attempt: 1, vmi, receiver, receiverVmi });
   const start: Replayed = { decisions: [], deletedTooSoon: [], record };
   return moments.slice(began).reduce((replayed, moment) => lookAt(moment, replayed, stopAt), start);
 }

@@ -255,9 +255,12 @@ export const showing = (reason: LiveReason, since: number): Partial<HubSide> => 
 export const recorded = (different: Partial<RunRecord>): RunRecord =>
   aRecord((record) => ({ ...record, ...different }));
 
+/** The VM and the VMI that the attempts are for. */
+const RECEIVING = { receiver: aReceiver().metadata.uid, receiverVmi: aWaitingVmi().metadata.uid };
+
 /** The first attempt: the VM on the target waits, and its VMIM too. */
 export const firstAttempt = (different: Different = {}, record: Partial<RunRecord> = {}): RecordedRun =>
-  aRecordedRun(recorded({ attempt: 1, receiver: aReceiver().metadata.uid, ...record }), {
+  aRecordedRun(recorded({ attempt: 1, ...RECEIVING, ...record }), {
     ...different,
     source: { setup: undefined, ...different.source },
     target: {

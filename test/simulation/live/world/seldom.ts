@@ -1,5 +1,5 @@
 import type { KubernetesObject } from '../../../../functions/domain/objects.ts';
-import { VMS } from '../../../cluster/kubevirt/objects/objects.ts';
+import { FULL_VMIS, VMS } from '../../../cluster/kubevirt/objects/objects.ts';
 import type { Vm } from '../../../cluster/kubevirt/objects/types.ts';
 import { Random } from '../../engine/random.ts';
 import type { Clusters } from './clusters.ts';
@@ -15,6 +15,8 @@ const LAST_STEP = 200;
 const STALLS = [300, 3_000, 30_000];
 const STALL = 'a call stands still';
 export const EDIT = 'source VM is edited';
+export const VMI_DELETED = 'target VMI is deleted';
+const OVER = ['Succeeded', 'Failed'];
 /** The label that it gets. */
 export const EDIT_LABEL = 'tier';
 
@@ -37,6 +39,8 @@ export class Seldom {
   readonly #namespaceGoesAt: number | undefined;
   /** Turn of the run; undefined: never. */
   readonly #editedAt: number | undefined;
+  /** Turn of the run; undefined: never. */
+  readonly #vmiDeletedAt: number | undefined;
   readonly #random: Random;
   /** Before each request. */
   #stallRate: number;
@@ -53,6 +57,8 @@ export class Seldom {
     // Of numbers of its own again.
     const edits = new Random(options.seed + 2 ** 48);
     this.#editedAt = edits.chance(0.2) ? edits.below(LAST_STEP) : undefined;
+    const deletions = new Random(options.seed + 2 ** 50);
+    this.#vmiDeletedAt = deletions.chance(0.1) ? deletions.below(LAST_STEP) : undefined;
     options.clusters.pair.stores.source.onChange(({ type, object }) => {
       if (type === 'MODIFIED' && object.kind === VMS.kind) this.#seen(object as Vm);
     });
@@ -67,6 +73,7 @@ export class Seldom {
 
   step(turn: number): void {
     if (turn === this.#editedAt) this.#edit();
+    if (turn === this.#vmiDeletedAt) this.#deleteVmi();
     if (turn !== this.#namespaceGoesAt) return;
     this.#options.hub.isNamespaceGoing = true;
     this.#options.onHit(NAMESPACE);
@@ -89,6 +96,17 @@ export class Seldom {
         clusters.editedAt = clusters.now;
       }),
     );
+  }
+
+  /** KubeVirt makes another one. While a migration is under way nobody has recorded what it does with the state of both. */
+  #deleteVmi(): void {
+    const { clusters, onHit } = this.#options;
+    const vmi = clusters.vmi('target');
+    const isMoving = clusters.vmims('target').some(({ status }) => !OVER.includes(status?.phase ?? ''));
+    if (vmi === undefined || isMoving) return;
+    const { namespace = '', name } = vmi.metadata;
+    onHit(VMI_DELETED);
+    clusters.try(clusters.pair.target.admin.delete(FULL_VMIS, { namespace, name }));
   }
 
   #seen({ spec }: Vm): void {
