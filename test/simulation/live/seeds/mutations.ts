@@ -43,7 +43,7 @@ const UNRECORDED_UNSEEN = edit(
 
 /** Each with what shows it. Those that are left out are seen with another one, or with the arrival. */
 const MARKS = [
-  ['guestReady', 'isGuestReady(sent) || isGuestReady(received)'],
+  ['guestReady', 'isGuestReady(sent) || isGuestReady(received) || wasGuestReady(target.vmim)'],
   ['postCopy', 'isPostCopy(sides)'],
 ] as const;
 
