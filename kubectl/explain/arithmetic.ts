@@ -1,10 +1,9 @@
 import { allowanceFrom } from '../../functions/domain/quota/allowance.ts';
 import { canonicalKey, sumOf } from '../../functions/domain/quota/charged.ts';
 import { blockingOf } from '../../functions/domain/quota/headroom.ts';
-import { quotaCoversPod } from '../../functions/domain/quota/scopes.ts';
 import type { ResourceQuota } from '../../functions/domain/objects.ts';
 import { parseQuantity, type Amount } from '../../functions/domain/quantity.ts';
-import { sizeOf, sizeOfNext } from '../../functions/domain/sizing/missing-pod.ts';
+import { isCountedBy, sizeOf, sizeOfNext } from '../../functions/domain/sizing/missing-pod.ts';
 import type { NamespaceSnapshot } from '../../functions/domain/snapshot.ts';
 import type { Evaluated } from '../../functions/domain/verdict/allocation.ts';
 import { vmmrqName } from '../../functions/domain/vmmrq-name.ts';
@@ -34,7 +33,7 @@ export function arithmeticOf(evaluated: Evaluated, snapshot: NamespaceSnapshot):
   const next = sizeOfNext(evaluated, snapshot);
   const pods = next === undefined ? [size] : [size, next];
   return snapshot.quotas.flatMap((quota) => {
-    const need = sumOf(pods.filter(({ pod }) => quotaCoversPod(quota, pod)).map((each) => each.need));
+    const need = sumOf(pods.filter((pod) => isCountedBy(pod, quota)).map((each) => each.need));
     const [blocking] = blockingOf(quota, need, evaluated.reserved);
     const missing = new Map(blocking?.shortfalls.map((shortfall) => [shortfall.key, shortfall.missing]));
     return Object.keys(quota.status?.hard ?? {}).flatMap((key) => {

@@ -9,7 +9,6 @@ import { KUBEVIRT, REASON } from '../../functions/domain/names.ts';
 import type { Migration, PersistentVolumeClaim, Pod, ResourceQuota } from '../../functions/domain/objects.ts';
 import { parsePodRejection, type PodRejection } from '../../functions/domain/quota/pod-rejection.ts';
 import { claimShortfall, claimToCopy } from '../../functions/domain/sizing/claims.ts';
-import type { Estimate } from '../../functions/domain/sizing/estimate.ts';
 import { UPGRADE_OVERHEAD } from '../../functions/domain/sizing/growth.ts';
 import { limitRangeRefusal, stateClaimRefusal } from '../../functions/domain/sizing/limit-range-refusal.ts';
 import {
@@ -17,7 +16,13 @@ import {
   migrationRefusal,
   withMigrationsCounted,
 } from '../../functions/domain/verdict/migration-object.ts';
-import { isForUpgrade, missingPodOf, sizeOf, sizeOfNext } from '../../functions/domain/sizing/missing-pod.ts';
+import {
+  isForUpgrade,
+  missingPodOf,
+  sizeOf,
+  sizeOfNext,
+  type Sized,
+} from '../../functions/domain/sizing/missing-pod.ts';
 import { isSame } from '../../functions/domain/same.ts';
 import type { NamespaceSnapshot } from '../../functions/domain/snapshot.ts';
 import { evaluateAll } from '../../functions/domain/verdict/assessment.ts';
@@ -54,7 +59,7 @@ export interface Attempt extends PodVerdict {
 
 interface SizedVerdict extends PodVerdict {
   /** The size; undefined if it is unknown. */
-  readonly size: Estimate | undefined;
+  readonly size: Sized | undefined;
 }
 
 /** A candidate, and the snapshot that it is evaluated in. */
@@ -135,7 +140,7 @@ export class NamespaceRun {
    * The pods that a raise would be for, as they would be now: the migration's target launcher, and its attachment pod; [] if that is
    * unknown.
    */
-  needOf(move: Move): Estimate[] {
+  needOf(move: Move): Sized[] {
     const step = this.#nextStep(move);
     if (step === undefined) return [];
     const snapshot = forRaise(step.snapshot);
@@ -253,7 +258,7 @@ export class NamespaceRun {
   }
 
   /** Creates the missing pod. */
-  #start({ move, candidate }: Step, { pod, need }: Estimate): void {
+  #start({ move, candidate }: Step, { pod, need }: Sized): void {
     const { name } = move.vmi.metadata;
     const own = this.#pods.get(name) ?? [];
     const made = hasTarget(candidate)

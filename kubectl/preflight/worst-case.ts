@@ -2,7 +2,7 @@ import { canonicalKey } from '../../functions/domain/quota/charged.ts';
 import { givingTo } from '../../functions/domain/policy/policy.ts';
 import { purposeOf } from '../../functions/domain/policy/purpose.ts';
 import { roundToStored, type Amount } from '../../functions/domain/quantity.ts';
-import type { Estimate } from '../../functions/domain/sizing/estimate.ts';
+import type { Sized } from '../../functions/domain/sizing/missing-pod.ts';
 import { beyondGiven, lacked } from '../../functions/domain/verdict/raise-verdict.ts';
 import { growthBetween, withGrowth, type Growth } from './charges.ts';
 import type { ClusterFacts, NamespaceFacts } from './facts.ts';
@@ -17,7 +17,7 @@ import { planOf, type Move } from './what-if.ts';
 /** The need of a VM's pods, and the growth of its quotas when the VM has moved. */
 interface Moving {
   readonly move: Move;
-  readonly need: readonly Estimate[];
+  readonly need: readonly Sized[];
   readonly growth: Growth;
 }
 

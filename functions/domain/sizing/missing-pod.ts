@@ -8,6 +8,7 @@ import { podUsage } from './pod-usage.ts';
 import { receivedPod } from './receiving.ts';
 import { podRejectionsOf, type PodRejection, type SeenRejection } from '../quota/pod-rejection.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
+import { quotaCoversPod } from '../quota/scopes.ts';
 import { unknownTerms } from './unknown-terms.ts';
 
 /** The pod that a blocked migration waits for, and what its size is derived from. */
@@ -72,11 +73,29 @@ const withoutSource = (migration: Migration): string =>
     ? 'it receives a VM from another cluster, and no Event shows the size of its pod yet'
     : 'the VMI has no running pod of this kind to read the size from';
 
+type Refusal = Extract<SeenRejection, { kind: 'exceeded' }>;
+
+/** A pod as estimated, with the newest refusal of it by a quota's amounts. */
+export interface Sized extends Estimate {
+  readonly refusal: Refusal | undefined;
+}
+
+/**
+ * Whether the quota counts the pod: by its scopes, or because it has refused the pod. The API server knows the class and the affinity that
+ * the pod has then: the default PriorityClass of today may be another one than that of the source pod.
+ */
+export const isCountedBy = ({ pod, refusal }: Sized, quota: ResourceQuota): boolean =>
+  quotaCoversPod(quota, pod) ||
+  (refusal?.quota === quota.metadata.name && Date.parse(quota.metadata.creationTimestamp) <= refusal.at);
+
 /** The estimated size of the pod. */
-export const sizeOf = ({ candidate, ...like }: MissingPod, snapshot: NamespaceSnapshot): Estimate =>
-  candidate.blocked.lacks === undefined
-    ? estimate({ ...snapshot, ...like, rejectionsIncludeUpgrade: isForUpgrade(candidate, like.vmi) })
-    : estimateAttachment({ ...snapshot, ...like });
+export function sizeOf({ candidate, ...like }: MissingPod, snapshot: NamespaceSnapshot): Sized {
+  const size =
+    candidate.blocked.lacks === undefined
+      ? estimate({ ...snapshot, ...like, rejectionsIncludeUpgrade: isForUpgrade(candidate, like.vmi) })
+      : estimateAttachment({ ...snapshot, ...like });
+  return { ...size, refusal: like.rejections.find((each) => each.kind === 'exceeded') };
+}
 
 /**
  * Whether the workload updater made the migration because of an upgrade: it marks the launcher as outdated first, by the image that its own
@@ -89,10 +108,11 @@ export const isForUpgrade = ({ migration }: Candidate, vmi: VirtualMachineInstan
 export function sizeOfNext(
   { candidate: { migration, blocked }, vmi }: MissingPod,
   snapshot: NamespaceSnapshot,
-): Estimate | undefined {
+): Sized | undefined {
   if (blocked.lacks !== undefined) return undefined;
   const source = sourceAttachmentOf(migration, snapshot.pods, vmi.status?.nodeName);
-  return source === undefined ? undefined : estimateAttachment({ ...snapshot, source, rejections: [] });
+  if (source === undefined) return undefined;
+  return { ...estimateAttachment({ ...snapshot, source, rejections: [] }), refusal: undefined };
 }
 
 /** What it will be charged beyond its source pod, which it replaces. */

@@ -4,8 +4,7 @@ import type { Pod, Vmmrq } from '../objects.ts';
 import type { Amount } from '../quantity.ts';
 import type { Blocking } from '../quota/charged.ts';
 import type { Reserved } from '../quota/headroom.ts';
-import type { Estimate } from '../sizing/estimate.ts';
-import type { MissingPod } from '../sizing/missing-pod.ts';
+import type { MissingPod, Sized } from '../sizing/missing-pod.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
 
 /** State of an evaluation in order of precedence: what the earlier migrations leave. */
@@ -43,6 +42,6 @@ export interface Evaluated extends MissingPod, RaiseCandidate {
 
 /** What the pod needs, and what it lacks of which quotas. */
 export interface Lack {
-  readonly size: Estimate;
+  readonly size: Sized;
   readonly blocking: readonly Blocking[];
 }

@@ -14,7 +14,7 @@ import {
   sourcePodOf,
   type Candidate,
 } from '../migration.ts';
-import { sizedOrNot, sizeOf, type MissingPod } from '../sizing/missing-pod.ts';
+import { isCountedBy, sizedOrNot, sizeOf, type MissingPod } from '../sizing/missing-pod.ts';
 import { REASON } from '../names.ts';
 import type { Pod, ResourceQuota, VirtualMachineInstance, Vmmrq } from '../objects.ts';
 import { ALREADY_TRIED, blockerOf, blockerOfRejection, type BlockerInput } from './blocker.ts';
@@ -26,7 +26,6 @@ import { fits } from './fits.ts';
 import { evaluateRaise, lacked } from './raise-verdict.ts';
 import { isStatusKnown, reserve } from '../quota/headroom.ts';
 import { candidatesIn, podRejectionsOf } from '../quota/pod-rejection.ts';
-import { quotaCoversPod } from '../quota/scopes.ts';
 import type { NamespaceSnapshot, Rules } from '../snapshot.ts';
 import { verdictResult, type VerdictResult, type Verdict } from './verdict.ts';
 import { namespaceBlocker } from './namespace-precondition.ts';
@@ -175,6 +174,9 @@ function evaluateMigration(candidate: Candidate, allocation: Allocation): Verdic
   if (vmi === undefined) {
     return verdictResult('NotBlocked', REASON.vmiGone, `the VMI ${migration.spec.vmiName ?? ''} is gone`);
   }
+  // KubeVirt makes no target for it any more (migration.go, sync), and deletes the migration only once the VMI is gone.
+  if (vmi.metadata.deletionTimestamp !== undefined)
+    return verdictResult('NotBlocked', REASON.vmiGone, `the VMI ${vmi.metadata.name} is being deleted`);
   const other = refusedOtherwise(candidate, allocation);
   if (other !== undefined)
     return (ALREADY_TRIED.includes(other.reason) ? slotShortage(candidate, allocation) : undefined) ?? other;
@@ -262,15 +264,13 @@ function evaluateHeadroom(missing: MissingPod & RaiseCandidate, allocation: Allo
   const { candidate, locked, givers } = missing;
   const size = sizeOf(missing, snapshot);
   const { pod, need } = size;
-  const covering = snapshot.quotas.filter((quota) => quotaCoversPod(quota, pod));
+  const covering = snapshot.quotas.filter((quota) => isCountedBy(size, quota));
   const hindrance =
     notCounted(covering) ?? refusedAnyway({ ...missing, pod, covering, snapshot }, allocation);
   if (hindrance !== undefined) return hindrance;
   const blocking = lacked([size], snapshot, reserved);
   const fitting =
-    blocking.length === 0
-      ? fits(missing, snapshot)
-      : { ...evaluateRaise(missing, { size, blocking }, allocation), blocking };
+    blocking.length === 0 ? fits(missing, snapshot) : evaluateRaise(missing, { size, blocking }, allocation);
   const result = ifSlotFree(ifShown(fitting, candidate), candidate, allocation);
   if (canGoNow(result)) allocation.accepted.push({ ...candidate.blocked, node: nodeOf(candidate, snapshot) });
   if (result.verdict === 'FitsWithRaise') allocation.raising.push({ locked, givers, blocking });

@@ -1,3 +1,4 @@
+import { canonicalKey } from '../quota/charged.ts';
 import { claimShortfall, keepsState } from '../sizing/claims.ts';
 import { CLOCKS_APART_MS, isReceiving, rejectedAt, type Candidate } from '../migration.ts';
 import { stateClaimRefusal } from '../sizing/limit-range-refusal.ts';
@@ -97,8 +98,9 @@ export function blockerOfRejection(
   const { kind, text } = rejection;
   if (kind === 'statusUnknown') return undefined;
   if (kind === 'exceeded') {
-    const isOutdated = quotas.some(isNamed(rejection.quota)) || isReplaced(rejection, quotas);
-    return isOutdated ? undefined : clusterQuota(rejection.quota, text);
+    const named = quotas.filter(isNamed(rejection.quota));
+    const isOutdated = named.some((quota) => countsAll(quota, rejection)) || isReplaced(rejection, quotas);
+    return isOutdated ? undefined : clusterQuota(rejection.quota, { text, isNamesake: named.length > 0 });
   }
   if (kind === 'mustSpecify') {
     const named = quotas.filter(isNamed(rejection.quota));
@@ -134,10 +136,22 @@ const isNamed =
 const isReplaced = ({ at }: SeenRejection, quotas: readonly ResourceQuota[]): boolean =>
   quotas.some(({ metadata }) => Date.parse(metadata.creationTimestamp) > at);
 
-const clusterQuota = (name: string, text: string): Blocker => ({
-  reason: REASON.clusterQuota,
-  message: `the quota ${name}, which is not of this namespace (a ClusterResourceQuota?), refuses the pod: ${text}`,
-});
+/** Whether the quota has each key for which the pod was refused. */
+function countsAll({ spec }: ResourceQuota, { requested }: Exceeded): boolean {
+  const keys = new Set(Object.keys(spec.hard ?? {}).map(canonicalKey));
+  return [...requested.keys()].every((key) => keys.has(key));
+}
+
+type Exceeded = Extract<SeenRejection, { kind: 'exceeded' }>;
+
+function clusterQuota(
+  name: string,
+  { text, isNamesake }: { readonly text: string; readonly isNamesake: boolean },
+): Blocker {
+  const which = isNamesake ? 'has other keys than the one of this namespace' : 'is not of this namespace';
+  const message = `the quota ${name}, which ${which} (a ClusterResourceQuota?), refuses the pod: ${text}`;
+  return { reason: REASON.clusterQuota, message };
+}
 
 const stillRequires = ({ status }: ResourceQuota, text: string): boolean =>
   Object.keys(status?.hard ?? {}).some((key) => text.includes(` ${key} for: `));

@@ -8,17 +8,15 @@ import {
   type Blocking,
   type Shortfall,
 } from '../quota/charged.ts';
-import type { Estimate } from '../sizing/estimate.ts';
 import { MAX_LOCKED, type Reference } from '../lock.ts';
 import { controllerOf, isReceiving, hasTarget } from '../migration.ts';
-import { growthOver, sizeOfNext, type MissingPod } from '../sizing/missing-pod.ts';
+import { growthOver, isCountedBy, sizeOfNext, type MissingPod, type Sized } from '../sizing/missing-pod.ts';
 import { ANNOTATION, KUBEVIRT, REASON, type Purpose } from '../names.ts';
 import type { Amount } from '../quantity.ts';
 import type { Migration, Pod, Vmmrq } from '../objects.ts';
 import { givingTo } from '../policy/policy.ts';
 import { blockingOf, type Reserved } from '../quota/headroom.ts';
 import { describeUncharged, recounted } from '../sizing/uncharged.ts';
-import { quotaCoversPod } from '../quota/scopes.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
 import type { Allocation, Lack, RaiseCandidate } from './allocation.ts';
 import { raiseRefusals } from './raise-refusal.ts';
@@ -27,16 +25,19 @@ import { verdictResult, type VerdictResult } from './verdict.ts';
 
 /** What these pods together lack of the quotas that count them, after the reserved amounts. */
 export const lacked = (
-  pods: readonly Estimate[],
+  pods: readonly Sized[],
   { quotas }: Pick<NamespaceSnapshot, 'quotas'>,
   reserved: Reserved,
 ): Blocking[] =>
   quotas.flatMap((quota) => {
-    const counted = pods.filter(({ pod }) => quotaCoversPod(quota, pod));
+    const counted = pods.filter((pod) => isCountedBy(pod, quota));
     return blockingOf(quota, sumOf(counted.map(({ need }) => need)), reserved);
   });
 
-/** Whether we may raise the quotas that block a migration, and do so now. */
+/**
+ * Whether we may raise the quotas that block a migration, and do so now. Its `blocking` is what the verdict is about: a raise is for the next
+ * pod alone, and any other verdict for all that are to come.
+ */
 export function evaluateRaise(
   missing: MissingPod & RaiseCandidate,
   { size, blocking }: Lack,
@@ -47,7 +48,10 @@ export function evaluateRaise(
   // A migration that could never get the following pod is not admitted to wait for it.
   const all = next === undefined ? blocking : lacked([size, next], snapshot, allocation.reserved);
   const result = evaluate(missing, { size, next, blocking, all }, allocation);
-  return ifCanceled(ifCharged(result, { all, givers: missing.givers, snapshot }), missing, snapshot);
+  return {
+    ...ifCanceled(ifCharged(result, { all, givers: missing.givers, snapshot }), missing, snapshot),
+    blocking: result.verdict === 'FitsWithRaise' ? blocking : all,
+  };
 }
 
 /** Adds what to do about an evacuation whose node is not drained any more: to give more is no advice then. */
@@ -63,7 +67,7 @@ function ifCanceled(
 }
 
 interface BothLack extends Lack {
-  readonly next: Estimate | undefined;
+  readonly next: Sized | undefined;
   /** What both pods lack. */
   readonly all: readonly Blocking[];
 }
@@ -75,11 +79,11 @@ function evaluate(
 ): VerdictResult {
   const { snapshot } = allocation;
   const { givers } = missing;
-  const what = describeBlocking(blocking, 'lacks');
+  const pods = next === undefined ? [size] : [size, next];
+  const what = describeLack(all, pods);
   const unwanted =
     skippedBecause(all, snapshot) ?? notGivenTo(missing, snapshot) ?? refusedBecause(all, snapshot);
   if (unwanted !== undefined) return { ...unwanted, message: `${unwanted.message}; ${what}` };
-  const pods = next === undefined ? [size] : [size, next];
   const tooMuch = beyondGiven(all, givers, snapshot).length > 0;
   if (tooMuch) return notEnough({ pods, blocking: all, givers }, allocation);
   return (
@@ -88,7 +92,7 @@ function evaluate(
     verdictResult(
       'FitsWithRaise',
       REASON.fitsWithRaise,
-      `${what}${describeGrowth(missing, size, allocation)}`,
+      `${describeBlocking(blocking, 'lacks')}${describeGrowth(missing, size, allocation)}`,
     )
   );
 }
@@ -235,9 +239,13 @@ const describeBlocking = (blocking: readonly Blocking[], verb: string): string =
     .map(({ quota, shortfalls }) => `ResourceQuota ${quota.name} ${verb} ${describeShortfalls(shortfalls)}`)
     .join('; ');
 
+/** "ResourceQuota quota lacks requests.cpu=100m", for these pods of a migration. */
+const describeLack = (blocking: readonly Blocking[], pods: readonly Sized[]): string =>
+  `${describeBlocking(blocking, 'lacks')}${pods.length > 1 ? ' for it and the pod that attaches its hotplugged volumes' : ''}`;
+
 /** The pods of a migration, the quotas that block them, and the VMMRQs that give to it. */
 interface Wanted {
-  readonly pods: readonly Estimate[];
+  readonly pods: readonly Sized[];
   readonly blocking: readonly Blocking[];
   readonly givers: readonly Vmmrq[];
 }
@@ -253,8 +261,7 @@ function notEnough(
   const alone = lacked(pods, snapshot, new Map());
   const beyond = beyondGiven(alone, givers, snapshot);
   const isNoFit = !headroomReturns && beyond.length > 0;
-  const both = pods.length > 1 ? ' for it and the pod that attaches its hotplugged volumes' : '';
-  const lacks = `${describeBlocking(isNoFit ? alone : blocking, 'lacks')}${both}`;
+  const lacks = describeLack(isNoFit ? alone : blocking, pods);
   if (!isNoFit) return afterOthers(lacks);
   const message = `${lacks}; ${describeGiven(beyond, givers)}${describeLeftOver(leftOver)}`;
   return verdictResult('NoFit', REASON.notEnough, message);
@@ -315,10 +322,10 @@ export function beyondGiven(
 }
 
 /** Describes by how much the quotas stay exceeded when this migration is over; '' where they do not, or others are under way. */
-function describeGrowth(missing: MissingPod, { pod, need }: Estimate, allocation: Allocation): string {
+function describeGrowth(missing: MissingPod, size: Sized, allocation: Allocation): string {
   if (allocation.headroomReturns || isReceiving(missing.candidate.migration)) return '';
-  const growth = growthOver(missing, need);
-  const staying = lacked([{ pod, need: growth }], allocation.snapshot, new Map()).map((each) =>
+  const growth = growthOver(missing, size.need);
+  const staying = lacked([{ ...size, need: growth }], allocation.snapshot, new Map()).map((each) =>
     capped(each, growth),
   );
   const text = describeBlocking(staying, 'stays exceeded by');

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { aMigration, refusedAt, withCondition } from '../../../test/support/builders/kubevirt.ts';
 import { createdAt } from '../../../test/support/builders/object.ts';
 import { aFailure, exceeded, forbidden } from '../../../test/support/builders/pod-rejection.ts';
-import { aQuota, hard } from '../../../test/support/builders/quota.ts';
+import { aQuota, hard, used } from '../../../test/support/builders/quota.ts';
 import { aSnapshot, RULES } from '../../../test/support/builders/snapshot.ts';
 import { REASON } from '../names.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
@@ -12,6 +12,18 @@ const reasonOf = (different: Partial<NamespaceSnapshot>): string =>
   assess(aSnapshot(different), RULES)
     .verdicts.map(({ reason }) => reason)
     .join();
+
+test.each([
+  ['requests.memory=1Gi', REASON.clusterQuota],
+  ['requests.cpu=1005m', REASON.fitsWithRaise],
+])(
+  'a refusal for %s by the name of a quota that counts CPU is its own only for its own keys',
+  (keys, want) => {
+    const quotas = [aQuota(hard({ 'requests.cpu': '1' }), used({ 'requests.cpu': '1' }))];
+    const events = [aFailure(exceeded('quota', keys))];
+    expect(reasonOf({ migrations: [aMigration(refusedAt(-60))], events, quotas })).toBe(want);
+  },
+);
 
 describe('a quota that refused the pod and is not there any more', () => {
   const migrations = [aMigration(refusedAt(-60))];
