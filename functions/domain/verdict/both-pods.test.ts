@@ -6,7 +6,7 @@ import { aSnapshot, aVmmrq, forPurposes, giving, RULES } from '../../../test/sup
 import type { Vmmrq } from '../objects.ts';
 import { assess, type Assessment } from './assessment.ts';
 
-/** Its VM has hotplugged volumes, so that it needs a second pod; there is room for one more pod, and for no more CPU. */
+/** The launchers of a VM with hotplugged volumes, which needs two more; there is room for one more pod, and for no more CPU. */
 const pods = [aLauncher(), anAttachment(aLauncher())];
 const quotas = [
   aQuota(named('cpu'), hard({ 'requests.cpu': '3' }), used({ 'requests.cpu': '3' })),

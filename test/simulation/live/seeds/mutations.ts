@@ -247,8 +247,8 @@ export const MUTATIONS: readonly LiveMutation[] = [
     ),
     edit(
       'functions/live/steps/without-source.ts',
-      "import { wait } from '../run/decision.ts';",
-      "import { DONE, wait } from '../run/decision.ts';",
+      "import { wait, type Ended, type RunDecision } from '../run/decision.ts';",
+      "import { DONE, wait, type Ended, type RunDecision } from '../run/decision.ts';",
     ),
   ),
   mutation(
