@@ -135,8 +135,8 @@ const isCompleted = (state: MigrationState | undefined): boolean =>
   state?.completed === true && state.failed !== true;
 
 /**
- * Whether the guest was active on the target, by the state that KubeVirt copies into a VMIM at its end: the VMI there may be another one by
- * then (migration.go, updateStatus; recorded: cross-target-fails).
+ * Whether the guest was active on the target, by the state that its VMIM there keeps at its end: the VMI may be another one by then
+ * (facts/cross-cluster.md §C7).
  */
 export const wasGuestReady = (vmim: Vmim | undefined): boolean => isGuestReady(vmim?.status?.migrationState);
 
