@@ -257,6 +257,8 @@ test.each([
   ['requests.cpu', '1200m', '1200m'],
   ['pods', '1', '1'],
   ['gold.storageclass.storage.k8s.io/persistentvolumeclaims', '2048', '2048'],
+  ['gold.storageclass.storage.k8s.io/requests.storage', '2048Mi', '2Gi'],
+  ['requests.volcano.sh/vgpu-memory', '1024', '1024'],
 ])('programs read %s=%s as %s', (key, text, want) => {
   expect(formatAmount(key, parseQuantity(text))).toBe(want);
 });
@@ -284,6 +286,9 @@ describe('people read', () => {
     ['pods', '12345', '12345'],
     ['count/pods', '123456', '123456'],
     ['requests.nvidia.com/gpu', '1024', '1024'],
+    ['requests.volcano.sh/vgpu-memory', '12288', '12288'],
+    ['volcano.sh/vgpu-memory', '1024', '1024'],
+    ['requests.deviceclass.resource.kubernetes.io/fpga.cpu', '12345', '12345'],
     ['gold.storageclass.storage.k8s.io/persistentvolumeclaims', '2048', '2048'],
   ])('%s=%s as %s', (key, text, want) => {
     expect(describeQuantity(key, parseQuantity(text))).toBe(want);
@@ -313,6 +318,10 @@ test.each([
   ['requests.cpu', '605m', '610m'],
   ['requests.cpu', '1', '1'],
   ['pods', '1', '1'],
+  ['gold.storageclass.storage.k8s.io/requests.storage', '10485761', '11Mi'],
+  ['requests.volcano.sh/vgpu-memory', '16', '16'],
+  ['requests.tencent.com/vcuda-memory', '256', '256'],
+  ['requests.example.com/fast-storage', '3', '3'],
 ])('to give %s=%s a person would write %s', (key, text, want) => {
   expect(formatAmount(key, roundForPeople(key, parseQuantity(text)))).toBe(want);
 });

@@ -109,11 +109,17 @@ const CPU: readonly Unit[] = [
 ];
 const COUNT: readonly Unit[] = [['', NANO]];
 
-/** The units of a quota's key, or of a resource. A storage class's `persistentvolumeclaims` is a count. */
+/**
+ * The units of a quota's key, or of a resource. With a domain it is a count, whatever its name is (volcano.sh/vgpu-memory: an extended
+ * resource is a whole number), but for what the claims of a storage class hold.
+ */
 function unitsOf(key: string): readonly Unit[] {
-  if (/(^|[./-])(memory|storage)$|hugepages-/.test(key)) return BYTES;
+  if (key.includes('/')) return OF_STORAGE_CLASS.test(key) ? BYTES : COUNT;
+  if (/(^|\.)(memory|(ephemeral-)?storage)$|hugepages-/.test(key)) return BYTES;
   return /(^|\.)cpu$/.test(key) ? CPU : COUNT;
 }
+
+const OF_STORAGE_CLASS = /\.storageclass\.storage\.k8s\.io\/requests\.storage$/;
 
 /** The exact amount of a key, for programs: bytes with a binary suffix where that is whole ("1500Mi"), anything else as formatQuantity. */
 export function formatAmount(key: string, amount: Amount): string {
