@@ -35,6 +35,11 @@ describe('allowanceFrom', () => {
       ['2', '2'],
     ],
     ['all of it', [{ 'requests.nvidia.com/gpu': '7' }, [aVmmrq(sharing('100%'))]], ['0', '7']],
+    [
+      'a part of a device, whatever its name ends in: whole ones',
+      [{ 'requests.example.com/fast.cpu': '9' }, [aVmmrq(sharing('50%'))]],
+      ['0', '4'],
+    ],
     ['no quantity of it', [{ cpu: '10' }, [aVmmrq(sharing('300%')), aVmmrq(sharing('x'))]], ['0', '0']],
     [
       'both, and several',

@@ -69,13 +69,15 @@ export function percentOf({ spec }: Vmmrq): bigint | undefined {
 
 const ONE = parseQuantity('1');
 const MILLI = parseQuantity('1m');
+/** A device may be named like it: requests.example.com/fast.cpu. */
+const CPU = /^(requests|limits)\.cpu$/;
 
 const share = (key: string, hard: Amount, percent: bigint): Amount =>
   floorToUnit(key, (hard * percent) / 100n);
 
 /** Rounds down to what the API server accepts: whole bytes, pods and devices, thousandths of a CPU. */
 function floorToUnit(key: string, amount: Amount): Amount {
-  const unit = key.endsWith('.cpu') ? MILLI : ONE;
+  const unit = CPU.test(key) ? MILLI : ONE;
   return (amount / unit) * unit;
 }
 
