@@ -6,14 +6,14 @@ import { parseQuantity } from '../quantity.ts';
  * (kubernetes 1.36 pkg/quota/v1/evaluator/core/pods.go, podMatchesScopeFunc). An unknown scope matches: then the quota is
  * looked at, never overlooked.
  */
-export function quotaCoversPod(quota: ResourceQuota, pod: Pod): boolean {
-  const scopes = (quota.spec.scopes ?? []).map((scopeName): ScopeSelectorTerm => ({
-    scopeName,
-    operator: 'Exists',
-  }));
-  const terms = [...scopes, ...(quota.spec.scopeSelector?.matchExpressions ?? [])];
-  return terms.every((term) => matches(term, pod));
-}
+export const quotaCoversPod = (quota: ResourceQuota, pod: Pod): boolean =>
+  scopeTermsOf(quota).every((term) => matches(term, pod));
+
+/** The scopes of a quota as terms, and the terms of its scopeSelector; all of them must match. */
+export const scopeTermsOf = ({ spec }: ResourceQuota): ScopeSelectorTerm[] => [
+  ...(spec.scopes ?? []).map((scopeName): ScopeSelectorTerm => ({ scopeName, operator: 'Exists' })),
+  ...(spec.scopeSelector?.matchExpressions ?? []),
+];
 
 function matches(term: ScopeSelectorTerm, pod: Pod): boolean {
   switch (term.scopeName) {

@@ -4,7 +4,13 @@ import { labelled } from '../../../test/support/builders/object.ts';
 import { aQuota, hard, scoped, used } from '../../../test/support/builders/quota.ts';
 import { aClaim, keepingState } from '../../../test/support/builders/pod-rejection.ts';
 import { claimShortfall } from './claims.ts';
-import type { PersistentVolumeClaim, ResourceList } from '../objects.ts';
+import type { PersistentVolumeClaim, ResourceList, ScopeSelectorTerm } from '../objects.ts';
+
+type Operator = ScopeSelectorTerm['operator'];
+
+const byTerms = (...matchExpressions: ScopeSelectorTerm[]): Parameters<typeof scoped>[0] => ({
+  scopeSelector: { matchExpressions },
+});
 
 const full = (limits: ResourceList): string =>
   claimShortfall(aMigration(), keepingState(), {
@@ -57,8 +63,27 @@ describe('claimShortfall (F26)', () => {
     expect(claimShortfall(aMigration(), vmi, { claims, quotas: LACKING })).toBe('');
   });
 
-  test('a quota with a scope does not count it', () => {
-    const quotas = LACKING.map(scoped({ scopes: ['NotTerminating'] }));
-    expect(claimShortfall(aMigration(), keepingState(), { claims: [aClaim()], quotas })).toBe('');
+  const ofClass = (operator: Operator, ...values: string[]): ScopeSelectorTerm => ({
+    scopeName: 'VolumeAttributesClass',
+    operator,
+    values,
+  });
+
+  test.each<[string, Parameters<typeof scoped>[0], string]>([
+    ['of pods', { scopes: ['NotTerminating'] }, ''],
+    ['of claims with a class', { scopes: ['VolumeAttributesClass'] }, ''],
+    ['of claims with this class', byTerms(ofClass('In', 'gold')), ''],
+    ['of claims with any class', byTerms(ofClass('Exists')), ''],
+    ['of claims without a class', byTerms(ofClass('DoesNotExist')), 'persistentvolumeclaims=1'],
+    ['of claims with no such class', byTerms(ofClass('NotIn', 'gold')), 'persistentvolumeclaims=1'],
+    [
+      'of claims without a class, and of pods',
+      byTerms(ofClass('DoesNotExist'), { scopeName: 'PriorityClass', operator: 'DoesNotExist' }),
+      '',
+    ],
+  ])('a quota with a scope %s', (_, scope, want) => {
+    const quotas = LACKING.map(scoped(scope));
+    const lacking = want === '' ? '' : `ResourceQuota quota lacks ${want}`;
+    expect(claimShortfall(aMigration(), keepingState(), { claims: [aClaim()], quotas })).toBe(lacking);
   });
 });

@@ -1,8 +1,15 @@
 import { describeBlocking, sumOf, type Amounts } from '../quota/charged.ts';
 import { blockingOf } from '../quota/headroom.ts';
 import { KUBEVIRT } from '../names.ts';
-import type { Migration, PersistentVolumeClaim, ResourceQuota, VirtualMachineInstance } from '../objects.ts';
+import type {
+  Migration,
+  PersistentVolumeClaim,
+  ResourceQuota,
+  ScopeSelectorTerm,
+  VirtualMachineInstance,
+} from '../objects.ts';
 import { parseQuantity } from '../quantity.ts';
+import { scopeTermsOf } from '../quota/scopes.ts';
 
 const TRACKING: readonly (string | undefined)[] = ['Initializing', 'Enabled'];
 
@@ -95,6 +102,11 @@ export function claimUsage({ spec }: ClaimSize): Amounts {
   return usage.set(`${ofClass}/persistentvolumeclaims`, one).set(`${ofClass}/requests.storage`, storage);
 }
 
-/** Scopes are about pods; VolumeAttributesClass, the one of claims, KubeVirt does not set. */
-export const coversClaims = ({ spec }: ResourceQuota): boolean =>
-  (spec.scopes ?? []).length === 0 && (spec.scopeSelector?.matchExpressions ?? []).length === 0;
+/**
+ * Whether a quota counts claims of KubeVirt and CDI. No claim has a scope of pods, and these have no VolumeAttributesClass (kubernetes 1.36
+ * pkg/quota/v1/evaluator/core/persistent_volume_claims.go, pvcMatchesScopeFunc).
+ */
+export const coversClaims = (quota: ResourceQuota): boolean => scopeTermsOf(quota).every(matchesNoClass);
+
+const matchesNoClass = ({ scopeName, operator }: ScopeSelectorTerm): boolean =>
+  scopeName === 'VolumeAttributesClass' && ['DoesNotExist', 'NotIn'].includes(operator);

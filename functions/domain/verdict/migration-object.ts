@@ -1,10 +1,10 @@
 import { describeBlocking, type Amounts } from '../quota/charged.ts';
 import { blockingOf } from '../quota/headroom.ts';
+import { scopeTermsOf } from '../quota/scopes.ts';
 import { REASON } from '../names.ts';
 import type { ResourceQuota } from '../objects.ts';
 import { parseQuantity } from '../quantity.ts';
 import { verdictResult, type VerdictResult } from './verdict.ts';
-import { coversClaims } from '../sizing/claims.ts';
 
 /** How a quota counts objects of this kind (kubernetes pkg/quota/v1/generic/evaluator.go, ObjectCountQuotaResourceNameFor). */
 const KEY = 'count/virtualmachineinstancemigrations.kubevirt.io';
@@ -15,9 +15,9 @@ export const KEPT_MIGRATIONS = 5;
 /** What a migration is charged, as an object. A local migration makes no others but pods and volume claims (facts/kubevirt.md §2.2). */
 export const MIGRATION_USAGE: Amounts = new Map([[KEY, parseQuantity('1')]]);
 
-/** Whether a quota counts migrations. Like claims they have no scope. */
+/** Whether a quota counts migrations. They have no scope. */
 export const countsMigrations = (quota: ResourceQuota): boolean =>
-  coversClaims(quota) && { ...quota.spec.hard, ...quota.status?.hard }[KEY] !== undefined;
+  scopeTermsOf(quota).length === 0 && { ...quota.spec.hard, ...quota.status?.hard }[KEY] !== undefined;
 
 /** Admission refuses what a quota counts as long as the quota controller has not. */
 const isUncounted = ({ status }: ResourceQuota): boolean =>
