@@ -24,7 +24,7 @@ export interface Allocation {
   readonly raising: (RaiseCandidate & Pick<Lack, 'blocking'>)[];
   /** See `assess`. */
   readonly onEvaluate: (evaluated: Evaluated) => void;
-  /** The nodes that Pending migrations with a target leave; undefined: not known. The view does not count these migrations. */
+  /** The nodes that Pending migrations with a target leave; '': none, undefined: not known. The view does not count these migrations. */
   readonly leftByPending: readonly (string | undefined)[];
 }
 

@@ -127,7 +127,7 @@ export function evaluateAll(
     raising: [],
     leftByPending: snapshot.migrations
       .filter((each) => isPendingWithTarget(each, snapshot.pods))
-      .map((each) => sourcePodOf(each, snapshot.pods)?.spec.nodeName),
+      .map((each) => (isReceiving(each) ? NO_NODE : sourcePodOf(each, snapshot.pods)?.spec.nodeName)),
   };
   const verdicts = candidates.map((each) => verdictOf(each, evaluateMigration(each, allocation)));
   const { raising } = allocation;
@@ -257,7 +257,10 @@ function slotShortage(candidate: Candidate, allocation: Allocation): VerdictResu
 }
 
 const nodeOf = (candidate: Candidate, snapshot: NamespaceSnapshot): string | undefined =>
-  vmiOf(candidate, snapshot)?.status?.nodeName;
+  vmiOf(candidate, snapshot)?.status?.nodeName ?? (isReceiving(candidate.migration) ? NO_NODE : undefined);
+
+/** What a migration that receives a VM leaves: KubeVirt counts it beside others without a node (facts/kubevirt.md §1.5). */
+const NO_NODE = '';
 
 function evaluateHeadroom(missing: MissingPod & RaiseCandidate, allocation: Allocation): VerdictResult {
   const { snapshot, reserved } = allocation;

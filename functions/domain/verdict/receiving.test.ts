@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { aMigration, aVmi, receiving } from '../../../test/support/builders/kubevirt.ts';
-import { named, type Change } from '../../../test/support/builders/object.ts';
-import { aQuota, hard, scoped } from '../../../test/support/builders/quota.ts';
+import { aLauncher, aMigration, aVmi, ofVm, receiving } from '../../../test/support/builders/kubevirt.ts';
+import { createdAt, named, type Change } from '../../../test/support/builders/object.ts';
+import { aQuota, hard, scoped, used } from '../../../test/support/builders/quota.ts';
 import { aFailure, exceeded, forbidden } from '../../../test/support/builders/pod-rejection.ts';
 import { aSnapshot, aVmmrq, giving, RULES } from '../../../test/support/builders/snapshot.ts';
 import { assess } from './assessment.ts';
@@ -22,6 +22,26 @@ const ALLOWED = [aVmmrq(allowing)];
 
 const asking = (requests: AmountList): ReadonlyMap<string, VirtualMachineInstance> =>
   new Map([['vm0', { ...aVmi(), spec: { domain: { resources: { requests } } } }]]);
+
+/** Migrations of these VMs, the oldest first, and a quota with headroom for them all. */
+const ofVms = (vms: readonly [vm: string, 'local' | 'receives'][]): NamespaceSnapshot =>
+  aSnapshot({
+    migrations: vms.map(([vm, kind], index) =>
+      aMigration(
+        named(vm),
+        ofVm(vm),
+        createdAt(index - 60),
+        ...(kind === 'local' ? [] : [receiving(`id-of-${vm}`)]),
+      ),
+    ),
+    pods: vms.flatMap(([vm, kind]) => (kind === 'local' ? [aLauncher(vm)] : [])),
+    vmis: new Map(vms.map(([vm, kind]) => [vm, kind === 'local' ? aVmi(vm) : { ...aVmi(vm), status: {} }])),
+    quotas: [aQuota(hard({ pods: '9' }), used({ pods: '2' }))],
+    events: vms.map(([vm]) => ({
+      ...aFailure(exceeded('quota', 'pods=1').replaceAll('vm0', vm)),
+      involvedObject: { kind: 'VirtualMachineInstance', name: vm, uid: `uid-of-${vm}` },
+    })),
+  });
 
 interface Case {
   readonly with: Partial<NamespaceSnapshot>;
@@ -123,6 +143,28 @@ describe('a migration that receives a VM from another cluster', () => {
   test.each(Object.entries(CASES))('%s', (_, { with: different, want: [verdict, reason, words = ''] }) => {
     const { verdicts } = assess(aSnapshot({ ...RECEIVING, ...different }), RULES);
     expect(verdicts).toMatchObject([{ verdict, reason, message: expect.stringContaining(words) }]);
+  });
+
+  /** KubeVirt counts migrations by the node of their VMI, and a receiver has none (facts/kubevirt.md §1.5). */
+  test.each<[string, Record<string, 'local' | 'receives'>, string]>([
+    [
+      'it takes none of a node',
+      { vm0: 'receives', vm1: 'local', vm2: 'local' },
+      'vm0 Fits, vm1 Fits, vm2 Fits',
+    ],
+    [
+      'two that leave a node take none of it',
+      { vm1: 'local', vm2: 'local', vm0: 'receives' },
+      'vm1 Fits, vm2 Fits, vm0 Fits',
+    ],
+    [
+      'two others that receive take both of it',
+      { vm0: 'receives', vm1: 'receives', vm2: 'receives' },
+      'vm0 Fits, vm1 Fits, vm2 ParallelLimitReached',
+    ],
+  ])('slots of a node: %s', (_, vms, want) => {
+    const { verdicts } = assess(ofVms(Object.entries(vms)), RULES);
+    expect(verdicts.map(({ migration, reason }) => `${migration.name} ${reason}`).join(', ')).toBe(want);
   });
 
   test('only a key with a known shortfall is raised', () => {
