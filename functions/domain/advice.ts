@@ -8,7 +8,7 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   [REASON.nothingBlocked]: NO_ACTION,
   [REASON.vmiGone]: NO_ACTION,
   [REASON.noSourcePod]: NO_ACTION,
-  [REASON.launcherLeftOver]: 'Delete the launcher pod that does not run the VM.',
+  [REASON.launcherLeftOver]: 'Delete the launcher pod that does not run the VM, or make its node answer.',
   [REASON.sizeUnknown]: 'Wait: the next refusal shows the size.',
   [REASON.parallelLimit]: "Wait, or increase KubeVirt's parallel migration limits.",
   [REASON.backOff]: 'Wait, or change a VMMRQ to retry at once.',

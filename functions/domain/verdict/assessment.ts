@@ -218,7 +218,13 @@ function refusedOtherwise(candidate: Candidate, { snapshot, leftOver }: Given): 
 }
 
 function describeLaunchers(launchers: readonly Pod[], { status }: VirtualMachineInstance): string {
-  const names = launchers.map(({ metadata, spec }) => `${metadata.name} on ${spec.nodeName ?? 'no node'}`);
+  const names = launchers.map(
+    ({ metadata: { name, deletionTimestamp }, spec }) =>
+      `${name} on ${spec.nodeName ?? 'no node'}` +
+      (deletionTimestamp === undefined
+        ? ''
+        : ` (being deleted since ${deletionTimestamp}: its node does not end it)`),
+  );
   return (
     `the VM has ${String(launchers.length)} launchers and no migration under way, and KubeVirt creates no target beside them: ` +
     `${names.join(', ')}; it runs on ${status?.nodeName ?? 'no node'}`

@@ -21,6 +21,7 @@ import {
   type Change,
 } from '../../../test/support/builders/object.ts';
 import { aSnapshot, aVmmrq, giving, RULES } from '../../../test/support/builders/snapshot.ts';
+import { withAdvice } from '../advice.ts';
 import { ANNOTATION, KUBEVIRT, REASON } from '../names.ts';
 import type { Migration, Pod } from '../objects.ts';
 import { assess } from './assessment.ts';
@@ -114,6 +115,15 @@ describe('a second launcher of the VM itself', () => {
       },
     ]);
     expect(migrations).toEqual([]);
+  });
+
+  test('that its node does not end: it is being deleted already', () => {
+    const stuck = beingDeleted(-3_600)(own);
+    const [verdict] = assess(aSnapshot({ pods: [aLauncher(), stuck] }), RULES).verdicts;
+    expect(verdict?.message).toContain(
+      `virt-launcher-vm0-source on node1, left-over on node2 (being deleted since ${seconds(-3_600)}: its node does not end it); it runs on`,
+    );
+    expect(withAdvice('', [verdict?.reason ?? ''])).toContain('or make its node answer');
   });
 
   test('also where nothing is ever raised', () => {
