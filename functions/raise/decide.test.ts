@@ -12,11 +12,12 @@ import {
   fencedBy,
   uncounted,
   used,
+  withUncounted,
 } from '../../test/support/builders/quota.ts';
 import { aClusterVmmrq, aVmmrq, forPurposes, giving } from '../../test/support/builders/snapshot.ts';
 import { grantOf, type Grant } from '../domain/quota/grant.ts';
 import { ANNOTATION, LABEL, MAX_RAISES, REASON } from '../domain/names.ts';
-import type { ResourceQuota, Vmmrq } from '../domain/objects.ts';
+import type { ResourceList, ResourceQuota, Vmmrq } from '../domain/objects.ts';
 import { decide, isRaisedAlready, type RaiseDecision, type RaiseSnapshot } from './decide.ts';
 
 const decided = (different: Partial<RaiseSnapshot> = {}): RaiseDecision =>
@@ -45,6 +46,9 @@ const grantIn = (quota: ResourceQuota | undefined): Partial<Grant> => {
 const RAISED = raisedBy(aVmmrq())(aQuota());
 const receives = [{ name: 'mig0', uid: 'uid-of-mig0', vmi: 'uid-of-vm0', receives: true as const }];
 const allowing: Vmmrq = { ...aVmmrq(), spec: { ...aVmmrq().spec, allowReceive: true } };
+
+/** A key that older clusters do not know. */
+const GPUS = 'requests.deviceclass.resource.kubernetes.io/gpu';
 
 describe('raised (F6)', () => {
   test('status.hard, label and grant in one object; spec and `used` are unchanged', () => {
@@ -193,6 +197,19 @@ describe('the lock ends, never silently (F6)', () => {
     ],
     ['it may not receive any more', { lock: other }, REASON.receiveNotAllowed],
     ['the quota is being counted', { quotas: [aQuota(uncounted())] }, REASON.statusUnknown],
+    [
+      'a device class of its pods is not counted',
+      {
+        quotas: [aQuota(withUncounted({ [GPUS]: '1' }))],
+        lock: withNeed({ 'requests.cpu': '1005m', [GPUS]: '1' }),
+      },
+      REASON.statusUnknown,
+    ],
+    [
+      'a device class is not counted, and what its pods need is not known',
+      { quotas: [aQuota(withUncounted({ [GPUS]: '1' }))] },
+      REASON.statusUnknown,
+    ],
     ['the VMMRQs give nothing any more (F11)', { vmmrqs: [] }, REASON.notEnough],
     [
       'the VMMRQs give nothing for this quota',
@@ -257,11 +274,16 @@ describe('the lock ends, never silently (F6)', () => {
     });
   });
 
+  test('a quota with a device class that an older cluster does not count, and no pod asks for, is raised', () => {
+    const [quota] = written({ quotas: [aQuota(withUncounted({ [GPUS]: '1' }))], lock: withNeed() });
+    expect(quota?.status?.hard).toMatchObject({ 'requests.cpu': '2010m', [GPUS]: '1' });
+  });
+
   test('a quota fenced by another token is raised', () => {
     expect(decided({ quotas: [aQuota(fencedBy('token-0'), withUid('uid-of-quota'))] }).kind).toBe('raise');
   });
 });
 
-function withNeed(): RaiseSnapshot['lock'] {
-  return aLock({ quotas: [{ name: 'quota', uid: 'uid-of-quota', need: { 'requests.cpu': '1005m' } }] });
+function withNeed(need: ResourceList = { 'requests.cpu': '1005m' }): RaiseSnapshot['lock'] {
+  return aLock({ quotas: [{ name: 'quota', uid: 'uid-of-quota', need }] });
 }

@@ -1,4 +1,4 @@
-import { grantBy, grantOf, type Grant } from '../domain/quota/grant.ts';
+import { grantBy, grantOf, orderFor, type Grant } from '../domain/quota/grant.ts';
 import { isFencedBy } from '../domain/quota/lower.ts';
 import { isUndone, needsMore, raisedAgain, raisedQuota, type RaiseOrder } from '../domain/quota/raise.ts';
 import { isStatusKnown } from '../domain/quota/headroom.ts';
@@ -115,7 +115,7 @@ export function raiseOf(quota: ResourceQuota, snapshot: RaiseSnapshot): QuotaRai
     return { ended: end(REASON.fenced, `ResourceQuota ${name} is fenced already`) };
   const grant = grantBy(quota, token);
   if (grant !== undefined && !isUndone(quota, grant)) return { isRaised: true };
-  const ended = closedTo(quota, grant, lock);
+  const ended = closedTo(quota, grant, order.lock);
   if (ended !== undefined) return { ended };
   if (grant !== undefined) return writeOr(raisedAgain(quota, grant, order), notEnough(name));
   if (needsMore(quota, order)) return { ended: notEnough(name) };
@@ -127,7 +127,7 @@ export function raiseOf(quota: ResourceQuota, snapshot: RaiseSnapshot): QuotaRai
 function closedTo(
   quota: ResourceQuota,
   grant: Grant | undefined,
-  { migrations }: Pick<ProvenLock, 'migrations'>,
+  { migrations, quotas }: Pick<RaiseOrder['lock'], 'migrations' | 'quotas'>,
 ): End | undefined {
   const { name, annotations } = quota.metadata;
   const what = `ResourceQuota ${name}`;
@@ -141,7 +141,8 @@ function closedTo(
     const isOften = grant.raises >= MAX_RAISES + migrations.length;
     return isOften ? end(REASON.undone, message) : undefined;
   }
-  return isStatusKnown(quota)
+  const need = orderFor(quota, quotas)?.need;
+  return isStatusKnown(quota, (key) => need === undefined || need[key] !== undefined)
     ? undefined
     : end(REASON.statusUnknown, `the quota controller has not counted ${what} yet`);
 }

@@ -37,6 +37,12 @@ export function isChargedByPods(key: string): boolean {
   return canonical === 'pods' || FORMS.some((form) => form.test(canonical));
 }
 
+/**
+ * Whether the key counts devices of a class. Older clusters do not know such keys: their quota controller writes them to status.hard, and
+ * never to `used` (kubernetes 1.36 isExtendedResourceNameForQuota).
+ */
+export const isOfDeviceClass = (key: string): boolean => DEVICE_CLASS.test(key);
+
 const FORMS = [COMPUTE, HUGEPAGES, EXTENDED, DEVICE_CLASS];
 
 /**

@@ -1,13 +1,21 @@
-import { canonicalKey, isChargedByPods, type Amounts, type Blocking, type Shortfall } from './charged.ts';
+import {
+  canonicalKey,
+  isChargedByPods,
+  isOfDeviceClass,
+  type Amounts,
+  type Blocking,
+  type Shortfall,
+} from './charged.ts';
 import type { ResourceQuota } from '../objects.ts';
 import { parseQuantity, sameQuantity, type Amount } from '../quantity.ts';
 
 /**
  * Whether admission can evaluate a pod by this quota: for every key that pods are charged for, status.hard equals spec.hard
  * and `used` is counted. The quota controller never counts a key that it does not know (count/ of a kind that is not
- * installed, say): no pod waits for that.
+ * installed, or a device class in an older cluster): no pod waits for that. `asks`: whether the pod asks for what a canonical
+ * key counts.
  */
-export function isStatusKnown(quota: ResourceQuota): boolean {
+export function isStatusKnown(quota: ResourceQuota, asks: (key: string) => boolean): boolean {
   const { spec, status } = quota;
   const wanted = spec.hard ?? {};
   const enforced = status?.hard ?? {};
@@ -15,7 +23,8 @@ export function isStatusKnown(quota: ResourceQuota): boolean {
   return keys.every((key) => {
     const [want, have] = [wanted[key], enforced[key]];
     if (want === undefined || have === undefined) return false;
-    return sameQuantity(want, have) && status?.used?.[key] !== undefined;
+    const isCounted = status?.used?.[key] !== undefined || (isOfDeviceClass(key) && !asks(key));
+    return sameQuantity(want, have) && isCounted;
   });
 }
 

@@ -45,6 +45,7 @@ import {
   specHard,
   uncounted,
   used,
+  withUncounted,
 } from '../../../test/support/builders/quota.ts';
 import {
   aClaim,
@@ -97,6 +98,11 @@ function manyVms(count: number): Partial<NamespaceSnapshot> {
 
 const WITH_HEADROOM = hard({ pods: '10', 'requests.cpu': '9', 'requests.memory': '9Gi' });
 const skipping = annotated(ANNOTATION.skip, 'true');
+
+/** The requests of aLauncher, and a device that it might ask for besides. */
+const SIZE = { cpu: '1005m', memory: '1412828864' };
+const GPU = 'deviceclass.resource.kubernetes.io/gpu';
+const GPUS = `requests.${GPU}`;
 
 const TOO_LARGE = forbidden('maximum memory usage per Container is 1Gi, but limit is 2Gi');
 
@@ -383,15 +389,34 @@ const CASES: Readonly<Record<string, Case>> = {
     want: [['Waiting', REASON.statusUnknown]],
   },
 
+  'an older cluster does not know device classes, and its pod asks for none': {
+    with: { quotas: [aQuota(withUncounted({ [GPUS]: '1' }))] },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'nor would it count the device that its pod asks for': {
+    with: {
+      quotas: [aQuota(withUncounted({ [GPUS]: '1' }))],
+      pods: [aLauncher('vm0', podSpec({ containers: [aContainer({ ...SIZE, [GPU]: '1' })] }))],
+    },
+    want: [['Waiting', REASON.statusUnknown]],
+  },
+  'its pod asks for no device that was not counted, but for another': {
+    with: {
+      quotas: [aQuota(withUncounted({ [GPUS]: '1' }))],
+      pods: [aLauncher('vm0', podSpec({ containers: [aContainer({ ...SIZE, [`${GPU}-2`]: '1' })] }))],
+    },
+    want: [['FitsWithRaise', REASON.fitsWithRaise]],
+  },
+  'a device class that was added to the quota a moment ago': {
+    with: {
+      quotas: [aQuota((quota) => specHard({ ...quota.spec.hard, [GPUS]: '1' })(quota))],
+    },
+    want: [['Waiting', REASON.statusUnknown]],
+  },
+
   'it will never count a key that it does not know, and no pod waits for that': {
     with: {
-      quotas: [
-        aQuota((quota) => ({
-          ...quota,
-          spec: { hard: { ...quota.spec.hard, 'count/widgets.example.com': '1' } },
-          status: { ...quota.status, hard: { ...quota.status?.hard, 'count/widgets.example.com': '1' } },
-        })),
-      ],
+      quotas: [aQuota(withUncounted({ 'count/widgets.example.com': '1' }))],
     },
     want: [['FitsWithRaise', REASON.fitsWithRaise]],
   },

@@ -1,5 +1,5 @@
 import { fingerprintOf, backoffOf, lastAttemptOf, sizesOf, type Backoff } from './attempt.ts';
-import { canonicalKey } from '../quota/charged.ts';
+import { canonicalKey, type Amounts } from '../quota/charged.ts';
 import type { LockedMigration, QuotaToRaise, Reference } from '../lock.ts';
 import {
   admittedPodOf,
@@ -262,6 +262,7 @@ function slotShortage(candidate: Candidate, allocation: Allocation): VerdictResu
   return verdictResult('Waiting', REASON.parallelLimit, message);
 }
 
+/** The node that it leaves; undefined: not known. */
 const nodeOf = (candidate: Candidate, snapshot: NamespaceSnapshot): string | undefined =>
   vmiOf(candidate, snapshot)?.status?.nodeName ?? (isReceiving(candidate.migration) ? NO_NODE : undefined);
 
@@ -275,7 +276,7 @@ function evaluateHeadroom(missing: MissingPod & RaiseCandidate, allocation: Allo
   const { pod, need } = size;
   const covering = snapshot.quotas.filter((quota) => isCountedBy(size, quota));
   const hindrance =
-    notCounted(covering) ?? refusedAnyway({ ...missing, pod, covering, snapshot }, allocation);
+    notCounted(covering, need) ?? refusedAnyway({ ...missing, pod, covering, snapshot }, allocation);
   if (hindrance !== undefined) return hindrance;
   const blocking = lacked([size], snapshot, reserved);
   const fitting =
@@ -290,8 +291,8 @@ function evaluateHeadroom(missing: MissingPod & RaiseCandidate, allocation: Allo
   return result;
 }
 
-function notCounted(covering: readonly ResourceQuota[]): VerdictResult | undefined {
-  const unknown = covering.find((quota) => !isStatusKnown(quota));
+function notCounted(covering: readonly ResourceQuota[], need: Amounts): VerdictResult | undefined {
+  const unknown = covering.find((quota) => !isStatusKnown(quota, (key) => need.has(key)));
   if (unknown === undefined) return undefined;
   const message = `the quota controller has not computed the status of ResourceQuota ${unknown.metadata.name} yet`;
   return verdictResult('Waiting', REASON.statusUnknown, message);

@@ -67,6 +67,15 @@ export const used =
 /** New: the quota controller has not handled it yet. */
 export const uncounted = (): Change<ResourceQuota> => (quota) => ({ ...quota, status: {} });
 
+/** With keys that the quota controller does not count. */
+export const withUncounted =
+  (list: ResourceList): Change<ResourceQuota> =>
+  (quota) => ({
+    ...quota,
+    spec: { ...quota.spec, hard: { ...quota.spec.hard, ...list } },
+    status: { ...quota.status, hard: { ...quota.status?.hard, ...list } },
+  });
+
 export const scoped =
   (spec: Pick<ResourceQuota['spec'], 'scopes' | 'scopeSelector'>): Change<ResourceQuota> =>
   (quota) => ({ ...quota, spec: { ...quota.spec, ...spec } });
