@@ -29,6 +29,14 @@ const vm0: VmLeft = {
   vmi: evictedFrom('node1')(aVmi()),
 };
 
+const twoLaunchers: VmLeft = {
+  ...vm0,
+  vmi: {
+    ...aVmi(),
+    status: { ...vm0.vmi?.status, activePods: { one: 'node1', other: 'node2' } },
+  },
+};
+
 const evacuated = (...changes: Change<Migration>[]): VmLeft => ({
   ...vm0,
   migration: aMigration(annotated(KUBEVIRT.evacuation, 'node1'), withCondition(), ...changes),
@@ -86,6 +94,12 @@ describe('a VM whose migration failed', () => {
       failed({ ...vm0, vmi: aVmi() }, -1),
       before(-999),
       'waiting NotEvicted NotEvicted',
+    ],
+    [
+      'a minute ago, and left a launcher over',
+      failed(twoLaunchers, -60),
+      known,
+      'waiting LauncherLeftOver Pending',
     ],
     ['before the drain began', failed(vm0, -1_000), before(-359), 'noMigrationYet NoMigration'],
     [

@@ -1,4 +1,5 @@
 import { BLOCKED_BY, type BlockedReason } from '../domain/progress/names.ts';
+import { REASON } from '../domain/names.ts';
 import {
   LONGEST_BACKOFF_MS,
   WAITS_FOR,
@@ -14,6 +15,7 @@ const ELSEWHERE: readonly string[] = [
   WAITS_FOR.external,
   WAITS_FOR.otherMigration,
   WAITS_FOR.crossCluster,
+  REASON.launcherLeftOver,
 ];
 /** What may also hold back the next attempt. */
 const HOLDING: readonly (BlockedReason | undefined)[] = [undefined, BLOCKED_BY.limit, BLOCKED_BY.pending];

@@ -67,6 +67,13 @@ describe('a VM that no controller moves', () => {
     ...{ namespace: 'tenant', name: 'vm0', isQueued: false, isLocked: false },
     vmi: { ...evictedFrom('node1')(aVmi()), spec: { evictionStrategy } },
   });
+  const withTwoLaunchers = (vm: VmLeft): VmLeft => {
+    const vmi = vm.vmi ?? aVmi();
+    return {
+      ...vm,
+      vmi: { ...vmi, status: { ...vmi.status, activePods: { one: 'node1', other: 'node2' } } },
+    };
+  };
   const FIXED_EXTERNAL: VmLeft = {
     ...protectedBy('External'),
     vmi: {
@@ -97,6 +104,18 @@ describe('a VM that no controller moves', () => {
     ],
     ['while others were moved', protectedBy('LiveMigrate'), before(-999, -359), 'noMigrationYet NoMigration'],
     ['and no other since', protectedBy('LiveMigrate'), before(-999, -360), 'waiting NoMigration Pending'],
+    [
+      'because one of its launchers is left over',
+      withTwoLaunchers(protectedBy('LiveMigrate')),
+      before(-360),
+      'waiting LauncherLeftOver Pending',
+    ],
+    [
+      'because one of its launchers is left over, while no slot is left',
+      { ...withTwoLaunchers(protectedBy('LiveMigrate')), isQueued: true },
+      before(-360),
+      'waiting LauncherLeftOver Pending',
+    ],
     [
       'because an external controller does nothing',
       protectedBy('External'),

@@ -1,4 +1,5 @@
 import { BLOCKED_BY, type BlockedReason } from '../domain/progress/names.ts';
+import { REASON } from '../domain/names.ts';
 import {
   hasWaited,
   isEvictedOnly,
@@ -40,8 +41,9 @@ function isHanging(
   return isStopping && now - Date.parse(since) >= LONGEST_BACKOFF_MS + graceMs;
 }
 
-const BY_REASON: ReadonlyMap<string, BlockedReason> = new Map([
+const BY_REASON: ReadonlyMap<string, BlockedReason> = new Map<string, BlockedReason>([
   [WAITS_FOR.noMigration, BLOCKED_BY.pending],
+  [REASON.launcherLeftOver, BLOCKED_BY.pending],
   [WAITS_FOR.notEvicted, BLOCKED_BY.notEvicted],
   [WAITS_FOR.external, BLOCKED_BY.external],
 ]);

@@ -25,6 +25,12 @@ const FIXED = {
   conditions: [{ type: 'LiveMigratable', status: 'False' as const, reason: 'DisksNotLiveMigratable' }],
 };
 const EVICTED = { evacuationNodeName: 'node1' };
+/** Two launchers of the VM have not ended; its last migration ended so many seconds ago. */
+const twice = (ended = 60): VirtualMachineInstance['status'] => ({
+  ...EVICTED,
+  activePods: { one: 'node1', other: 'node2' },
+  migrationState: { endTimestamp: seconds(-ended) },
+});
 const stopping = (vm: VmLeft): VmLeft => ({ ...vm, vmi: beingDeleted()(vm.vmi ?? aVmi()) });
 /** A VM was last migrated so many seconds ago. */
 const moved = (seconds: number): MaintenanceRules => ({
@@ -95,6 +101,60 @@ const CASES: readonly Case[] = [
     refusedBy(NO_MORE),
     DRAIN,
     ['noMigrationYet', 'NoMigration'],
+  ],
+  [
+    'a launcher is left over, and KubeVirt says nothing',
+    withStrategy('LiveMigrate', { ...twice(), migrationState: {} }),
+    DRAIN,
+    ['noMigrationYet', 'LauncherLeftOver'],
+  ],
+  [
+    'a launcher is left over, after a refusal of its migration',
+    refusedBy(NO_MORE, { status: { ...twice(), migrationState: {} } }),
+    OPEN,
+    ['noMigrationYet', 'LauncherLeftOver'],
+  ],
+  [
+    'a launcher is left over by its last migration',
+    withStrategy('LiveMigrate', twice(60)),
+    DRAIN,
+    ['noMigrationYet', 'LauncherLeftOver'],
+  ],
+  [
+    'the second launcher goes after its last migration',
+    withStrategy('LiveMigrate', twice(59)),
+    DRAIN,
+    ['noMigrationYet', 'NoMigration'],
+  ],
+  [
+    'a launcher is left over, and nothing evicts it',
+    withStrategy('LiveMigrate', { ...twice(), evacuationNodeName: 'other' }),
+    DRAIN,
+    ['noMigrationYet', 'NotEvicted'],
+  ],
+  [
+    'a launcher is left over, and an external controller evicts it',
+    withStrategy('External', twice()),
+    DRAIN,
+    ['noMigrationYet', 'ExternalEviction'],
+  ],
+  [
+    'a launcher is left over, in an upgrade that evicts',
+    withStrategy('LiveMigrate', twice()),
+    { ...UPGRADE, methods: ['Evict'] },
+    ['noMigrationYet', 'LauncherLeftOver'],
+  ],
+  [
+    'a launcher is left over, in an upgrade that migrates: KubeVirt creates the migration',
+    withStrategy('LiveMigrate', twice()),
+    UPGRADE,
+    ['noMigrationYet', 'NoMigration'],
+  ],
+  [
+    'it has the second launcher of its evacuation',
+    { ...withStrategy('LiveMigrate', twice()), migration: aMigration(EVACUATES, inPhase('Running')) },
+    DRAIN,
+    ['running', 'Running'],
   ],
   ['nothing evicts it', withStrategy('LiveMigrate'), DRAIN, ['noMigrationYet', 'NotEvicted']],
   [
@@ -451,6 +511,13 @@ describe('what a VM that is left waits for', () => {
     expect(forged.since).toBe(seconds(0));
     const other = vmStateOf(refusedBy('no endpoints'), OPEN);
     expect(other.message).toBe('KubeVirt cannot create its migration: no endpoints');
+  });
+
+  test('a launcher that is left over has the nodes of both', () => {
+    const { message } = vmStateOf(withStrategy('LiveMigrate', twice()), DRAIN);
+    expect(message).toBe(
+      'it has 2 launchers (on node1, node2), and KubeVirt creates no migration beside them',
+    );
   });
 
   test('a refusal has its quotas, what they lack, and its time', () => {

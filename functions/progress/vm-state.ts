@@ -105,7 +105,7 @@ const TEMPORARY: readonly string[] = [
 
 /** A refusal without a verdict for so long is reported; the functions take one at once (milliseconds). */
 const UNEXAMINED_MS = 10_000;
-/** A target pod that is not ready for so long, or a slot that is not free for so long, is reported. */
+/** A target pod that is not ready, a slot that is not free, or a second launcher that does not end, for so long, is reported. */
 const WAITED_MS = 60_000;
 /** KubeVirt waits at most 320 s after failed migrations (facts/kubevirt.md §1.5). */
 export const LONGEST_BACKOFF_MS = 360_000;
@@ -198,7 +198,26 @@ function withoutMigration(vm: VmLeft, rules: MaintenanceRules): VmState {
   const notLive = vmi?.status?.conditions?.find(isNotLive);
   const isMigrated = kind === 'Upgrade' && methods.includes('LiveMigrate') && notLive === undefined;
   const evicted = isMigrated ? undefined : whenEvicted(strategyOf(vmi, evictionStrategy), notLive, rules);
-  return evicted ?? whileRefused(vm, rules);
+  return evicted ?? notCreated(vm, rules);
+}
+
+/** The state of a VM that KubeVirt is to migrate, and has created no migration for. */
+const notCreated = (vm: VmLeft, rules: MaintenanceRules): VmState =>
+  besideLeftOver(vm, rules) ?? whileRefused(vm, rules);
+
+/**
+ * Whether a launcher is left over beside the VM's own: the evacuation controller then creates no migration, and writes no Event
+ * (facts/kubevirt.md §3.2). undefined: none is, or it is about to end after the last migration.
+ */
+function besideLeftOver({ vmi }: VmLeft, { kind, methods, now }: MaintenanceRules): VmState | undefined {
+  if (kind === 'Upgrade' && !isEvictedOnly(kind, methods)) return undefined;
+  const { activePods = {}, migrationState } = vmi?.status ?? {};
+  const nodes = Object.values(activePods);
+  const isGoing = now - Date.parse(migrationState?.endTimestamp ?? '') < WAITED_MS;
+  if (nodes.length < 2 || isGoing) return undefined;
+  const on = nodes.toSorted().map((node) => node || 'no node');
+  const message = `it has ${String(nodes.length)} launchers (on ${on.join(', ')}), and KubeVirt creates no migration beside them`;
+  return { bucket: 'noMigrationYet', reason: REASON.launcherLeftOver, message };
 }
 
 /** KubeVirt tries to create its migration again and again: its last Event says why that fails (facts/kubevirt.md §3). */
