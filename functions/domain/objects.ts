@@ -289,6 +289,8 @@ export interface KubeVirt extends KubernetesObject {
         disabledFeatureGates?: string[];
         cpuAllocationRatio?: number;
       };
+      /** The class of the volumes that keep the state of VMs; left out: the default class. */
+      vmStateStorageClass?: string;
       /** The model of VMIs that name none; host-model by default. */
       cpuModel?: string;
     };

@@ -23,6 +23,8 @@ export interface LauncherRules {
   readonly autoCpuNamespaces?: LabelSelector | undefined;
   /** The virtual CPUs for each CPU that a launcher requests, where KubeVirt's CR says it. */
   readonly cpuAllocationRatio?: number | undefined;
+  /** The class of the claims that KubeVirt makes to keep the state of VMs, where its CR says it; left out: the default class. */
+  readonly stateStorageClass?: string | undefined;
 }
 
 /** What a quota counts as used of a key, and what the living pods of its namespace are charged: less. */

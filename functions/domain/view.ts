@@ -77,6 +77,8 @@ export const viewSchema = z.object({
     autoCpuNamespaces: z.optional(selector),
     /** cpuAllocationRatio, if it is set. */
     cpuAllocationRatio: z.optional(z.number()),
+    /** vmStateStorageClass, if it is set. */
+    stateStorageClass: maybe,
     /** Key of the taint that drains a node. */
     drainTaint: text,
   }),

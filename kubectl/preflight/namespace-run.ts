@@ -8,7 +8,12 @@ import {
 import { KUBEVIRT, REASON } from '../../functions/domain/names.ts';
 import type { Migration, PersistentVolumeClaim, Pod, ResourceQuota } from '../../functions/domain/objects.ts';
 import { parsePodRejection, type PodRejection } from '../../functions/domain/quota/pod-rejection.ts';
-import { claimShortfall, claimToCopy } from '../../functions/domain/sizing/claims.ts';
+import {
+  claimShortfall,
+  claimToCopy,
+  claimToMake,
+  leastClaimShortfall,
+} from '../../functions/domain/sizing/claims.ts';
 import { UPGRADE_OVERHEAD } from '../../functions/domain/sizing/growth.ts';
 import { limitRangeRefusal, stateClaimRefusal } from '../../functions/domain/sizing/limit-range-refusal.ts';
 import {
@@ -235,7 +240,7 @@ export class NamespaceRun {
       refusal === undefined
         ? { ...snapshot, events: withoutRefusals(snapshot.events, { kind: 'limitRange', lacks }) }
         : snapshot;
-    const result = this.#decide({ ...step, snapshot: known });
+    const result = unlessUnsure(this.#decide({ ...step, snapshot: known }), step);
     if (refusal === undefined || BEFORE_POD.includes(result.reason)) return { ...result, size };
     return { ...REFUSED, message: refusal, size };
   }
@@ -270,13 +275,16 @@ export class NamespaceRun {
 
   /** The target's volume claim comes before its pod, and stays whether that is refused or not; the source's goes with the source. */
   #copyClaim({ vmi, migration }: Move): void {
+    const { stateStorageClass } = this.#surroundings;
+    const known = { claims: this.#claims, stateStorageClass };
+    const now = { ...known, quotas: this.#quotas, limitRanges: this.#facts.limitRanges };
     const source = claimToCopy(migration, vmi, this.#claims);
-    const now = { claims: this.#claims, quotas: this.#quotas, limitRanges: this.#facts.limitRanges };
     if (source === undefined || claimShortfall(migration, vmi, now) !== '') return;
     if (stateClaimRefusal(migration, vmi, now) !== undefined) return;
     const { name } = migration.metadata;
     const labels = { [KUBEVIRT.migrationName]: name };
-    const copy = { ...source, metadata: { ...source.metadata, name: `state-for-${name}`, labels } };
+    const spec = { ...source.spec, ...claimToMake(migration, vmi, known)?.spec };
+    const copy = { spec, metadata: { ...source.metadata, name: `state-for-${name}`, labels } };
     this.#quotas = withClaim(this.#quotas, copy);
     this.#claims = [...this.#claims, copy];
   }
@@ -317,6 +325,17 @@ function verdictOf(candidate: Candidate, snapshot: NamespaceSnapshot): PodVerdic
   if (result === undefined) throw new Error('one candidate has one verdict');
   const { verdict, reason, message, blocking } = result;
   return { verdict, reason, message, blocking, by: vmmrqs.map(vmmrqName) };
+}
+
+/** Only KubeVirt knows of which class and size the volume claim will be: where the least claim has room, nobody can tell. */
+function unlessUnsure(result: PodVerdict, { move: { migration, vmi }, snapshot }: Step): PodVerdict {
+  if (result.reason !== REASON.volumeQuota || leastClaimShortfall(migration, vmi, snapshot) !== '')
+    return result;
+  return {
+    ...result,
+    verdict: 'Waiting',
+    message: `${result.message}, if KubeVirt makes it like the VM's own`,
+  };
 }
 
 interface RefusedFor extends Pick<Candidate['blocked'], 'lacks'> {

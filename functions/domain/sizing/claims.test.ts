@@ -3,7 +3,7 @@ import { aMigration, aVmi } from '../../../test/support/builders/kubevirt.ts';
 import { labelled } from '../../../test/support/builders/object.ts';
 import { aQuota, hard, scoped, used } from '../../../test/support/builders/quota.ts';
 import { aClaim, keepingState } from '../../../test/support/builders/pod-rejection.ts';
-import { claimShortfall } from './claims.ts';
+import { claimShortfall, leastClaimShortfall } from './claims.ts';
 import type { PersistentVolumeClaim, ResourceList, ScopeSelectorTerm } from '../objects.ts';
 
 type Operator = ScopeSelectorTerm['operator'];
@@ -35,6 +35,25 @@ describe('claimShortfall (F26)', () => {
     [{ pods: '1', services: '1', 'count/configmaps': '1' }, ''],
   ])('%j, all used', (limits, want) => {
     expect(full(limits)).toBe(want);
+  });
+
+  const ofSize = (storage: string, storageClassName: string): PersistentVolumeClaim =>
+    aClaim((claim) => ({
+      ...claim,
+      spec: { ...claim.spec, storageClassName, resources: { requests: { storage } } },
+    }));
+  const OLD = 'old.storageclass.storage.k8s.io/requests.storage';
+  const NEW = 'new.storageclass.storage.k8s.io/requests.storage';
+
+  test.each<[string, string | undefined, PersistentVolumeClaim, [likely: string, least: string]]>([
+    ['another class than its own', 'new', ofSize('1Gi', 'old'), [`${NEW}=10Mi`, `${NEW}=10Mi`]],
+    ['its own class', 'new', ofSize('1Gi', 'new'), [`${NEW}=1Gi`, `${NEW}=10Mi`]],
+    ['no class', undefined, ofSize('1Gi', 'old'), [`${OLD}=1Gi`, '']],
+  ])('where KubeVirt’s CR names %s', (_, stateStorageClass, claim, want) => {
+    const full = { [OLD]: '1Gi', [NEW]: '1Gi' };
+    const now = { claims: [claim], quotas: [aQuota(hard(full), used(full))], stateStorageClass };
+    const said = [claimShortfall, leastClaimShortfall].map((each) => each(aMigration(), keepingState(), now));
+    expect(said).toEqual(want.map((lacking) => lacking && `ResourceQuota quota lacks ${lacking}`));
   });
 
   test('also where only backups keep something there', () => {

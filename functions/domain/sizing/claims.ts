@@ -9,6 +9,7 @@ import type {
   VirtualMachineInstance,
 } from '../objects.ts';
 import { parseQuantity } from '../quantity.ts';
+import type { LauncherRules } from '../snapshot.ts';
 import { scopeTermsOf } from '../quota/scopes.ts';
 
 const TRACKING: readonly (string | undefined)[] = ['Initializing', 'Enabled'];
@@ -25,18 +26,48 @@ function keepsFirmware({ spec }: VirtualMachineInstance): boolean {
   return devices?.tpm?.persistent === true || firmware?.bootloader?.efi?.persistent === true;
 }
 
-/** What the quotas lack for the volume claim that virt-controller creates just before the target pod; '' : nothing. */
+/** The claims of a namespace, and the class that KubeVirt's CR gives those that keep the state of VMs. */
+interface StateClaims extends Pick<LauncherRules, 'stateStorageClass'> {
+  readonly claims: readonly PersistentVolumeClaim[];
+}
+
+interface Charged extends StateClaims {
+  readonly quotas: readonly ResourceQuota[];
+}
+
+/** What the quotas lack for the volume claim that virt-controller creates just before the target pod; '' : nothing, as far as is known. */
 export function claimShortfall(
   migration: Migration,
   vmi: VirtualMachineInstance,
-  {
-    claims,
-    quotas,
-  }: { readonly claims: readonly PersistentVolumeClaim[]; readonly quotas: readonly ResourceQuota[] },
+  { quotas, ...now }: Charged,
+): string {
+  const claim = claimToMake(migration, vmi, now);
+  return claim === undefined ? '' : missingForClaims([claim], quotas);
+}
+
+/** The same for the least that this claim can be: without a default class that may be another one by now, and without a StorageProfile. */
+export function leastClaimShortfall(
+  migration: Migration,
+  vmi: VirtualMachineInstance,
+  { claims, quotas, stateStorageClass }: Charged,
 ): string {
   const source = claimToCopy(migration, vmi, claims);
-  if (source === undefined) return '';
-  return missingForClaims([source], quotas);
+  return source === undefined ? '' : missingForClaims([stateClaim(stateStorageClass)], quotas);
+}
+
+/**
+ * The volume claim that virt-controller creates just before the target pod; undefined: none. It has the class of KubeVirt's CR, or of
+ * today's default: most often still that of the VM's own claim. Of the same class it has the same size, which a StorageProfile may have
+ * raised (docs/facts/kubevirt.md §2.2).
+ */
+export function claimToMake(
+  migration: Migration,
+  vmi: VirtualMachineInstance,
+  { claims, stateStorageClass }: StateClaims,
+): ClaimSize | undefined {
+  const source = claimToCopy(migration, vmi, claims);
+  const isLike = stateStorageClass === undefined || stateStorageClass === source?.spec.storageClassName;
+  return source === undefined || isLike ? source : stateClaim(stateStorageClass);
 }
 
 /** A claim, as far as quotas look at it. */
@@ -52,6 +83,9 @@ export const claimOfSize = (storage: string, storageClassName?: string): ClaimSi
  * class it is only that KubeVirt knows.
  */
 export const STATE_CLAIM = claimOfSize('10Mi');
+
+const stateClaim = (storageClass: string | undefined): ClaimSize =>
+  storageClass === undefined ? STATE_CLAIM : claimOfSize('10Mi', storageClass);
 
 /** What the quotas lack for claims like these, in words; '': nothing. */
 export function missingForClaims(claims: readonly ClaimSize[], quotas: readonly ResourceQuota[]): string {

@@ -15,11 +15,14 @@ export const launcherRulesOf = (rules: InView): LauncherRules => ({
   autoLimits: rules.autoLimits,
   autoCpuNamespaces: rules.autoCpuNamespaces,
   cpuAllocationRatio: rules.cpuAllocationRatio,
+  stateStorageClass: rules.stateStorageClass,
 });
 
 /** What the guard's view carries of KubeVirt's CR. */
 export function rulesInView(kubevirt: KubeVirt | undefined): InView {
   const { configuration = {} } = kubevirt?.spec ?? {};
+  // An empty class is none.
+  const stateStorageClass = configuration.vmStateStorageClass || undefined;
   const selector = configuration.autoCPULimitNamespaceLabelSelector;
   const cpuAllocationRatio = configuration.developerConfiguration?.cpuAllocationRatio;
   return {
@@ -27,5 +30,6 @@ export function rulesInView(kubevirt: KubeVirt | undefined): InView {
     autoLimits: hasAutoLimits(kubevirt),
     ...(selector === undefined ? {} : { autoCpuNamespaces: selector }),
     ...(cpuAllocationRatio === undefined ? {} : { cpuAllocationRatio }),
+    ...(stateStorageClass === undefined ? {} : { stateStorageClass }),
   };
 }

@@ -3,12 +3,11 @@ import type {
   LimitRange,
   LimitRangeItem,
   Migration,
-  PersistentVolumeClaim,
   Pod,
   ResourceList,
   VirtualMachineInstance,
 } from '../objects.ts';
-import { claimToCopy, type ClaimSize } from './claims.ts';
+import { claimToMake, type ClaimSize } from './claims.ts';
 import { formatAmount, parseQuantity, type Amount } from '../quantity.ts';
 import { askedFor } from './pod-usage.ts';
 
@@ -57,14 +56,14 @@ export function stateClaimRefusal(
   migration: Migration,
   vmi: VirtualMachineInstance,
   {
-    claims,
     limitRanges,
-  }: { readonly claims: readonly PersistentVolumeClaim[]; readonly limitRanges: readonly LimitRange[] },
+    ...now
+  }: Parameters<typeof claimToMake>[2] & { readonly limitRanges: readonly LimitRange[] },
 ): string | undefined {
-  const source = claimToCopy(migration, vmi, claims);
-  if (source === undefined) return undefined;
+  const claim = claimToMake(migration, vmi, now);
+  if (claim === undefined) return undefined;
   const refusals = limitRanges.flatMap((range) => {
-    const refusal = claimsRefusal([source], range);
+    const refusal = claimsRefusal([claim], range);
     return refusal === undefined ? [] : [`LimitRange ${range.metadata.name} refuses: ${refusal}`];
   });
   return refusals[0];

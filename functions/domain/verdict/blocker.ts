@@ -64,7 +64,7 @@ const FIRST = 'the target first needs a volume claim, which';
 export function refusedClaim(
   migration: Migration,
   vmi: VirtualMachineInstance,
-  snapshot: Pick<NamespaceSnapshot, 'claims' | 'limitRanges'>,
+  snapshot: Pick<NamespaceSnapshot, 'claims' | 'limitRanges' | 'stateStorageClass'>,
 ): Blocker | undefined {
   const refusal = stateClaimRefusal(migration, vmi, snapshot);
   return refusal === undefined ? undefined : { reason: REASON.limitRange, message: `${FIRST} ${refusal}` };
