@@ -7,7 +7,7 @@ import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_LABEL } from '../../domain/live/n
 import type { PlanView } from './plan-view.ts';
 import { isNoSecret, resourceProblems, resourcesOf, TYPES_HIDDEN } from '../on-target/resources.ts';
 import { movedToOf } from '../guest/moved-to.ts';
-import { movedBy } from '../run/record.ts';
+import { movedBy } from '../guest/vm-in-use.ts';
 import { podNetworks, unmappedNetworks } from '../on-target/standby-vm.ts';
 import { fixedDisks, neededVolumes, storageEntryOf } from '../on-target/volumes.ts';
 import { candidatesOf, labelOf, type Candidate } from './candidates.ts';

@@ -1,5 +1,9 @@
-import { isOff, isTargetUp, receiverOf } from './proofs.ts';
+import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import { LIVE_ANNOTATION } from '../../domain/live/names.ts';
+import { HELD, isHeld, type RunRecord } from '../run/record.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
+import { movedToText } from './moved-to.ts';
+import { isOff, isTargetUp, receiverOf } from './proofs.ts';
 
 /*
  * All advice to start, stop or delete a VM that moves. A user who obeys it must not lose the only copy, or start a second one: each is empty
@@ -36,3 +40,36 @@ export const ADVICE_IF_KEPT_DOWN = ' If it is down already: delete its VMI, and 
 export const ADVICE_WHERE_BOTH_RUN =
   'The one on the source was started from disks that are out of date: look at both, and stop the one that is not needed. Archive the ' +
   'plan if both shall run.';
+
+/**
+ * How to remove a record whose run is over, by what it proves (`record` is undefined if it cannot be read). Who removes that of a VM which
+ * has moved sets the annotation that it has moved in the same request: without either, the policy moved-vms would let the old copy start.
+ */
+export function adviceToRemoveRecord(vm: VirtualMachine, record: RunRecord | undefined): string {
+  const free = annotate(vm, `${LIVE_ANNOTATION.run}-`);
+  if (record === undefined) return `see that no guest of it is on another cluster, then on its own: ${free}`;
+  const { target, arrivedAt } = record;
+  const there = `${target.namespace}/${target.name} on cluster ${target.cluster}`;
+  if (arrivedAt !== undefined) {
+    const rest = isOff(vm) ? 'leave this one off' : 'compare both, because this one is not off';
+    return `its guest has arrived as ${there}: ${rest}, then on its own cluster: ${annotateMoved(vm, record, arrivedAt)}`;
+  }
+  const stays = `${free}${isHeld(vm, record) ? `, and give it its runStrategy ${HELD.from} again` : ''}`;
+  const [mark] = record.marks;
+  // Before the first attempt KubeVirt cannot have moved the guest; later it may have done so after the record was written.
+  if (mark === undefined && record.attempt === 0)
+    return `see that the VM runs on the source alone, then there: ${stays}`;
+  const moved = annotateMoved(vm, record, mark?.at ?? record.startedAt);
+  return `its guest may be on the target: compare this VM and ${there} before. If it is there: ${moved}. If it is on this one alone: ${stays}`;
+}
+
+const annotateMoved = (vm: VirtualMachine, record: RunRecord, at: string): string =>
+  annotate(
+    vm,
+    `${LIVE_ANNOTATION.run}-`,
+    // A quote in a record, which users can write, must not end the argument.
+    `'${LIVE_ANNOTATION.movedTo}=${movedToText(record, { at }).replaceAll("'", String.raw`\u0027`)}'`,
+  );
+
+const annotate = ({ metadata: { name, namespace = '' } }: VirtualMachine, ...changes: string[]): string =>
+  `kubectl annotate vm ${name} -n ${namespace} ${changes.join(' ')}`;

@@ -1,6 +1,7 @@
 import { LIVE_ANNOTATION } from '../../domain/live/names.ts';
 import { named } from '../../domain/live/reference.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import type { RunRecord } from '../run/record.ts';
 import type { RecordedRun } from '../run/snapshot.ts';
 import { runsOnTarget } from './cut-over.ts';
 import { receiverOf } from './proofs.ts';
@@ -15,18 +16,21 @@ export function withMovedTo(run: RecordedRun): VirtualMachine {
   const { vm } = source;
   const isThere = record.arrivedAt !== undefined || (receiverOf(run) !== undefined && runsOnTarget(target));
   if (!isThere) return vm;
-  const { cluster, namespace, name } = record.target;
   const { namespace: own = '' } = hub.plan.metadata;
   const provider = { namespace: own, ...named(hub.plan.spec.provider.destination) };
-  const movedTo = {
-    vm: `${namespace}/${name}`,
+  const text = movedToText(record, {
     provider: `${provider.namespace}/${provider.name}`,
-    cluster,
     at: record.arrivedAt ?? new Date(hub.now).toISOString(),
-  };
-  const annotations = { ...vm.metadata.annotations, [LIVE_ANNOTATION.movedTo]: JSON.stringify(movedTo) };
+  });
+  const annotations = { ...vm.metadata.annotations, [LIVE_ANNOTATION.movedTo]: text };
   return { ...vm, metadata: { ...vm.metadata, annotations } };
 }
+
+/** Returns the annotation's value. Where only the record is known, the Provider is not. */
+export const movedToText = (
+  { target: { cluster, namespace, name } }: RunRecord,
+  { provider, at }: { readonly provider?: string; readonly at: string },
+): string => JSON.stringify({ vm: `${namespace}/${name}`, provider, cluster, at });
 
 /** Returns where the VM has moved, as its annotation says; undefined if it has none. */
 export const movedToOf = ({ metadata }: VirtualMachine): string | undefined =>

@@ -78,12 +78,8 @@ export type RecordState =
   | { readonly kind: 'none' }
   /** The record of this run. */
   | { readonly kind: 'ours'; readonly record: RunRecord }
-  /** A record of another run, or one that cannot be read: nothing of the VM may be changed. */
-  | { readonly kind: 'foreign'; readonly message: string };
-
-/** Advice about a record whose run never ends: `kubectl apply` of an old manifest writes one again. */
-const howToRemove = ({ metadata: { name, namespace = '' } }: VirtualMachine): string =>
-  `see that the VM runs on the source alone, then there: kubectl annotate vm ${name} -n ${namespace} ${LIVE_ANNOTATION.run}-`;
+  /** A record of another run, or undefined if it cannot be read: nothing of the VM may be changed. */
+  | { readonly kind: 'foreign'; readonly record: RunRecord | undefined };
 
 /** Returns the record on the VM as it is stored; undefined if there is none. */
 export const recordText = ({ metadata }: VirtualMachine): string | undefined =>
@@ -94,25 +90,10 @@ export function recordOf(vm: VirtualMachine, run: RunId): RecordState {
   const content = recordText(vm);
   if (content === undefined) return { kind: 'none' };
   const parsed = recordSchema.safeParse(parseJson(content));
-  if (!parsed.success) {
-    const message = `the annotation ${LIVE_ANNOTATION.run} of the VM cannot be read: unless another Migration moves it, ${howToRemove(vm)}`;
-    return { kind: 'foreign', message };
-  }
+  if (!parsed.success) return { kind: 'foreign', record: undefined };
   const { data: record } = parsed;
   if (record.vm !== vm.metadata.uid) return { kind: 'none' };
-  if (record.migration.uid === run.migration) return { kind: 'ours', record };
-  const { namespace, name, uid } = record.migration;
-  const message =
-    `the VM is moved by the Migration ${namespace}/${name} of uid ${uid}: wait for its end. If it is gone, or has ended for long, ` +
-    howToRemove(vm) +
-    (isHeld(vm, record) && !isPastCutOver(record) ? `, and give it its runStrategy ${HELD.from} again` : '');
-  return { kind: 'foreign', message };
-}
-
-/** Names the run that moves the VM, and what a user does if that run is gone; undefined if no run has a record on the VM. */
-export function movedBy(vm: VirtualMachine): string | undefined {
-  const state = recordOf(vm, { plan: '', migration: '', vm: vm.metadata.uid });
-  return state.kind === 'foreign' ? state.message : undefined;
+  return record.migration.uid === run.migration ? { kind: 'ours', record } : { kind: 'foreign', record };
 }
 
 /** Returns the record of this run on the VM; undefined if there is none. */

@@ -27,6 +27,7 @@ import { withSeenMarks } from '../guest/record-marks.ts';
 import { overruledEnd, finalOutcome, isLasting } from '../run/outcome.ts';
 import { describe } from '../run/describe.ts';
 import { withMovedTo } from '../guest/moved-to.ts';
+import { vmInUse } from '../guest/vm-in-use.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import { rebuiltRecord } from './rebuild-record.ts';
 import {
@@ -63,7 +64,7 @@ function decideVm(snapshot: RunSnapshot): RunDecision {
   if (vm === undefined) return withoutSource(snapshot);
   const state = recordOf(vm, snapshot.run);
   if (state.kind === 'foreign') {
-    const { message } = state;
+    const message = vmInUse(vm, state.record);
     return ended('Failed', { reason: LIVE_REASON.vmInUse, message }, madeObjects(snapshot).map(describe));
   }
   if (state.kind === 'none') return withoutRecordOnVm(snapshot, vm);

@@ -15,7 +15,7 @@ import { aVm, itsVmi } from '../../../test/support/builders/live.ts';
 import { seconds } from '../../../test/support/builders/object.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import type { StepDecision } from '../run/decision.ts';
-import { recordOf, withoutRecord, withRecord, withStrategy, type RunRecord } from '../run/record.ts';
+import { withoutRecord, withRecord, withStrategy, type RunRecord } from '../run/record.ts';
 import type { RecordedRun } from '../run/snapshot.ts';
 import { decide as createSourceMigration } from './create-source-migration.ts';
 import { rebuiltRecord } from './rebuild-record.ts';
@@ -112,11 +112,5 @@ describe('its strategy comes back', () => {
     }));
     const again = rebuiltRecord(run(MANUAL, {}, { target: { vm: receiver } }), MANUAL);
     expect(again).toMatchObject({ runStrategy: 'RerunOnFailure', held: true });
-  });
-
-  test('is named where another run finds the record', () => {
-    const other = { plan: 'plan', migration: 'another', vm: MANUAL.metadata.uid };
-    const vm = withRecord(MANUAL, recorded({ held: true, vm: MANUAL.metadata.uid }));
-    expect(recordOf(vm, other)).toMatchObject({ message: expect.stringMatching(/RerunOnFailure again$/) });
   });
 });

@@ -10,9 +10,12 @@ const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 const PROVED = 'functions/live/guest/advice.ts';
 const CODE = globSync('functions/{live,domain/live}/**/*.ts', { cwd: ROOT, exclude: ['**/*.test.ts'] });
 
-/** A sentence, or a part of one, that tells its reader to start, stop or delete something. */
+/**
+ * A sentence, or a part of one, that tells its reader to start, stop or delete something, or to bring about where a VM runs: who is told to
+ * see that it runs in one place stops it in the other.
+ */
 const ADVICE =
-  /(?:^|[:;,.(] |\b(?:and|or|then|please|so|must|to) )(?:start|stop|halt|delete|shut down|power off)\b(?!s|ed|ing)[^.;:]*|\bset (?:it|them|the \S+ .*?) to (?:Halted|Always|Manual)\b|\bvirtctl (?:start|stop|restart)\b/gi;
+  /(?:^|[:;,.(] |\b(?:and|or|then|please|so|must|to) )(?:start|stop|halt|delete|shut down|power off)\b(?!s|ed|ing)[^.;:]*|\bset (?:it|them|the \S+ .*?) to (?:Halted|Always|Manual)\b|\bvirtctl (?:start|stop|restart)\b|\b(?:see|check|make sure|ensure) that [^.;:,]*\b(?:runs?|is (?:off|down|up|on))\b[^.;:]*|\b(?:leave|keep|let) [^.;:,]*\b(?:off|down|run)\b/gi;
 
 /** Such texts about anything but a VM that moves, or that only say what may happen. */
 const OTHERS: readonly string[] = [
@@ -23,6 +26,10 @@ const OTHERS: readonly string[] = [
   'delete it there if no VM uses it',
   // Copies of Secrets and the like that other VMs use by now.
   'Delete by hand what nothing uses',
+  // Pods of KubeVirt, and this project.
+  'see that it runs there, and that no annotation node-labeller',
+  'check that virt-synchronization-controller runs there',
+  'see that mtq runs on that cluster',
   // KubeVirt, not a user.
   'to start',
   'to halt the VM',
