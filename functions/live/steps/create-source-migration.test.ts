@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import {
   firstAttempt,
+  going,
   received,
   sent,
   showing,
@@ -15,6 +16,8 @@ import { decide } from './create-source-migration.ts';
 
 const NAME = vmimName(RUN, 1);
 const CREATE = `create VirtualMachineInstanceMigration ${NAME} on source`;
+/** The VM as virt-api leaves it at a stop, before KubeVirt deletes its VMI. */
+const HALTED = aVm((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Halted' } }));
 const EVACUATING = itsVmi((vmi) => ({ ...vmi, status: { ...vmi.status, evacuationNodeName: 's-node' } }));
 const GROWN = itsVmi((vmi) => ({
   ...vmi,
@@ -63,6 +66,9 @@ test.each<[string, RecordedRun, string]>([
     firstAttempt({ source: { vmi: itsVmi(withUid('another')) } }),
     'fail SourceStopped',
   ],
+  ['the VM is being stopped', firstAttempt({ source: { vmi: going()(itsVmi()) } }), 'fail SourceStopped'],
+  ['a user has stopped it', firstAttempt({ source: { vm: HALTED } }), 'fail SourceStopped'],
+  ['the VM is being deleted', firstAttempt({ source: { vm: going()(aVm()) } }), 'fail SourceStopped'],
   ['the source drains the VM’s node', firstAttempt({ source: { vmi: EVACUATING } }), 'wait SourceEvacuating'],
   [
     'the source drains the VM’s node for an hour',

@@ -1,9 +1,10 @@
 import { hardwareProblem } from '../on-target/differences.ts';
 import { LIMIT_MS } from '../run/deadlines.ts';
-import { DONE, fail, wait, write, type Fail, type StepDecision } from '../run/decision.ts';
+import { DONE, fail, wait, write, type StepDecision } from '../run/decision.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
 import { hold } from '../guest/hold.ts';
-import { isStartRequested, vmimOf } from '../guest/proofs.ts';
+import { vmimOf } from '../guest/proofs.ts';
+import { sourceStopped } from '../guest/source-stopped.ts';
 import { migrationIdOf, runLabels, vmimName } from '../run/names.ts';
 import type { RecordedRun } from '../run/snapshot.ts';
 import { waitAtMost } from '../run/waiting-since.ts';
@@ -26,33 +27,6 @@ export function decide(snapshot: RecordedRun): StepDecision {
   const problem = hardwareProblem(source, snapshot.target.vmi);
   if (problem !== undefined) return fail(LIVE_REASON.hardwareDiffers, problem);
   return hold(snapshot) ?? create(snapshot);
-}
-
-/** Fails if the VMI that is to move does not run any more, or is about to stop; undefined if it runs. */
-export const sourceStopped = (snapshot: RecordedRun): Fail | undefined =>
-  sourceGone(snapshot) ?? stopRequested(snapshot);
-
-/** Fails if the VMI that is to move does not run any more; undefined if it does. */
-export function sourceGone({ source: { vmi }, record }: RecordedRun): Fail | undefined {
-  if (vmi?.status?.phase !== 'Running')
-    return fail(LIVE_REASON.sourceStopped, 'the VM was stopped on the source before its guest moved');
-  return vmi.metadata.uid === record.vmi
-    ? undefined
-    : fail(LIVE_REASON.sourceStopped, 'the VM was restarted on the source: run the plan again');
-}
-
-/**
- * Fails if a stop or restart is requested. KubeVirt carries out a restart once no migration is under way (vm.go, syncRunStrategy): after an
- * arrival, that would start the VM from its old disks.
- */
-export function stopRequested({ source: { vm }, record }: RecordedRun): Fail | undefined {
-  const requests = vm.status?.stateChangeRequests ?? [];
-  if (!requests.some(({ action, uid }) => action === 'Stop' && uid === record.vmi)) return undefined;
-  const what = isStartRequested(vm) ? 'restart' : 'stop';
-  return fail(
-    LIVE_REASON.sourceStopped,
-    `a ${what} of the VM was requested on the source before its guest moved: run the plan again once it runs`,
-  );
 }
 
 function create({ source: { vm }, target, run, record }: RecordedRun): StepDecision {

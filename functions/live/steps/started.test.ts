@@ -6,6 +6,7 @@ import {
   going,
   migrated,
   OWN_STATE,
+  sent,
   showing,
   summary,
   writtenRecord,
@@ -19,6 +20,10 @@ import type { Namespace } from '../../domain/objects.ts';
 import { decide } from './started.ts';
 
 const HALTED = aVm((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Halted' } }));
+const STOPPING = aVm((vm) => ({
+  ...vm,
+  status: { ...vm.status, stateChangeRequests: [{ action: 'Stop', uid: 'uid-of-source-vmi' }] },
+}));
 const NAMESPACE: Namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: metadata('target') };
 const forbidden = (hub: Different['hub'] = {}): RunSnapshot => {
   const { setup } = aRun().target;
@@ -42,7 +47,29 @@ test.each<[string, RunSnapshot, string]>([
     aRun({ source: { vmi: itsVmi((vmi) => ({ ...vmi, status: {} })) } }),
     'fail SourceStopped',
   ],
+  ['a VM that is being stopped', aRun({ source: { vmi: going()(itsVmi()) } }), 'fail SourceStopped'],
+  ['a VM that is being deleted', aRun({ source: { vm: going()(aVm()) } }), 'fail SourceStopped'],
   ['a VM with its record', aRecordedRun(), 'done'],
+  [
+    'a VM with its record that is stopped before anything is made',
+    aRecordedRun(aRecord(), { source: { vm: HALTED, vmi: going()(itsVmi()) } }),
+    'fail SourceStopped',
+  ],
+  [
+    'one whose stop is requested',
+    aRecordedRun(aRecord(), { source: { vm: STOPPING } }),
+    'fail SourceStopped',
+  ],
+  [
+    'one that is being deleted',
+    aRecordedRun(aRecord(), { source: { vm: going()(aVm()) } }),
+    'fail SourceStopped',
+  ],
+  [
+    'a VM that was stopped while its guest was copied',
+    firstAttempt({ source: { vm: HALTED, vmi: going()(itsVmi()), vmims: [sent('Running')] } }),
+    'done',
+  ],
   [
     'no namespace on the target',
     aRecordedRun(aRecord(), { target: { namespace: undefined } }),

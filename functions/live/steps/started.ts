@@ -1,4 +1,6 @@
 import { migrationKnownBy } from '../guest/cut-over.ts';
+import { isUp } from '../guest/proofs.ts';
+import { sourceStopped } from '../guest/source-stopped.ts';
 import { LIMIT_MS, transferSeconds } from '../run/deadlines.ts';
 import { DONE, fail, waitUntil, write, type StepDecision, type Wait } from '../run/decision.ts';
 import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
@@ -6,7 +8,7 @@ import { LIVE_KIND, LIVE_LABEL, LIVE_REASON } from '../../domain/live/names.ts';
 import { fingerprintOf } from '../on-target/edits.ts';
 import { TYPES_HIDDEN } from '../on-target/resources.ts';
 import { recordOf, strategyOf, withRecord, type RunRecord } from '../run/record.ts';
-import type { RunSnapshot, SourceSetup } from '../run/snapshot.ts';
+import type { RecordedRun, RunSnapshot, SourceSetup } from '../run/snapshot.ts';
 import { waitingSince, waitAtMost } from '../run/waiting-since.ts';
 
 /** Writes the record on the source VM, before anything else is written on either cluster; then creates the namespace on the target. */
@@ -15,9 +17,10 @@ export function decide(snapshot: RunSnapshot): StepDecision {
   const { vm, vmi } = source;
   if (vm === undefined) return fail(LIVE_REASON.sourceGone, 'the VM is not on the source');
   const state = recordOf(vm, run);
-  if (state.kind === 'ours') return state.record.attempt > 0 ? DONE : inNamespace(snapshot, state.record);
+  if (state.kind === 'ours') return begun({ ...snapshot, record: state.record, source: { ...source, vm } });
   const runStrategy = strategyOf(vm);
-  if (runStrategy === undefined || vmi?.status?.phase !== 'Running')
+  const isGoing = vm.metadata.deletionTimestamp !== undefined;
+  if (runStrategy === undefined || vmi === undefined || !isUp(vmi) || isGoing)
     return fail(LIVE_REASON.sourceStopped, 'the VM does not run on the source: only a VM that runs can move');
   const record = newRecord(snapshot, { vm, vmi, runStrategy });
   return write('recording the run on the VM', {
@@ -26,6 +29,13 @@ export function decide(snapshot: RunSnapshot): StepDecision {
     object: withRecord(vm, record),
   });
 }
+
+/**
+ * Ends the run of a VM that stops before anything of it is made. Once there is an attempt, the steps of its VMIMs ask that: they know what is
+ * on the target by then.
+ */
+const begun = (snapshot: RecordedRun): StepDecision =>
+  snapshot.record.attempt > 0 ? DONE : (sourceStopped(snapshot) ?? inNamespace(snapshot, snapshot.record));
 
 interface Running {
   readonly vm: VirtualMachine;

@@ -21,7 +21,7 @@ import type { RecordedRun } from '../run/snapshot.ts';
 import { waitingSince } from '../run/waiting-since.ts';
 import { describeName } from '../run/describe.ts';
 import { wasRejectedByQuota } from '../../domain/migration.ts';
-import { stopRequested } from './create-source-migration.ts';
+import { stopRequested } from '../guest/source-stopped.ts';
 
 /**
  * Waits while KubeVirt moves the guest, the riskiest part; done when the guest has arrived and the source VM is off. `decide` of the run

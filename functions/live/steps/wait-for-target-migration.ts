@@ -6,7 +6,7 @@ import { neverHadLauncher, vmimOf } from '../guest/proofs.ts';
 import type { RecordedRun } from '../run/snapshot.ts';
 import { waitingSince, waitAtMost } from '../run/waiting-since.ts';
 import { isFinal } from '../../domain/migration.ts';
-import { sourceGone, sourceStopped } from './create-source-migration.ts';
+import { sourceGone, sourceStopped } from '../guest/source-stopped.ts';
 
 /** Waits for the address of the target's synchronization controller, to which the source will connect. */
 export function decide(snapshot: RecordedRun): StepDecision {
