@@ -103,6 +103,16 @@ test.each<[string, RecordedRun, string]>([
     'fail Aborting',
   ],
   ['a withdrawn attempt that has gone', withdrawn({ target: { vmims: [] } }), RECORD],
+  [
+    'a withdrawn attempt that has gone, of a VM that is being stopped',
+    withdrawn({ source: { vmi: going()(itsVmi()) }, target: { vmims: [] } }),
+    'fail SourceStopped',
+  ],
+  [
+    'a recorded attempt of a VM that is being stopped',
+    firstAttempt({ source: { vmi: going()(itsVmi()) }, target: { vmims: [] } }),
+    'fail SourceStopped',
+  ],
 ])('%s', (_what, run, wanted) => {
   expect(summary(decide(run))).toBe(wanted);
 });

@@ -3,6 +3,7 @@ import { LIMIT_MS } from '../run/deadlines.ts';
 import { DONE, fail, write, type Fail, type StepDecision, type Wait } from '../run/decision.ts';
 import { LIVE_KUBEVIRT, LIVE_REASON } from '../../domain/live/names.ts';
 import { vmimOf } from '../guest/proofs.ts';
+import { sourceStopped } from '../guest/source-stopped.ts';
 import { migrationIdOf, runLabels, vmimName } from '../run/names.ts';
 import { withRecord, type RunRecord } from '../run/record.ts';
 import type { OwnVmims, RecordedRun, SourceSide } from '../run/snapshot.ts';
@@ -23,20 +24,23 @@ const WHILE_FILLED = Object.fromEntries(
 
 /** Creates the VMIM that receives; its number is recorded first. An attempt that was withdrawn ends here, and the next one begins. */
 export function decide(snapshot: RecordedRun): StepDecision {
-  const { source, target, hub, run, record } = snapshot;
+  const { source, target, run, record } = snapshot;
   const { attempt } = record;
   if (attempt === 0) return busy(snapshot) ?? begin(snapshot);
-  if (record.withdrawn === true) {
-    const aborted = abort(snapshot);
-    if (aborted.kind === 'wait')
-      return isLeftToTarget(snapshot)
-        ? fail(aborted.reason, 'KubeVirt does not remove the VMIM of an attempt that was withdrawn')
-        : waitAtMost(LIMIT_MS.busy, hub, aborted);
-    return aborted.kind === 'done' ? (busy(snapshot) ?? begin(snapshot)) : aborted;
-  }
+  if (record.withdrawn === true) return again(snapshot);
   const isThere = [source, target].some(({ vmims }) => vmimOf(vmims, run, attempt) !== undefined);
   if (isThere) return DONE;
-  return nameTaken('target', target) ?? create(snapshot);
+  return sourceStopped(snapshot) ?? nameTaken('target', target) ?? create(snapshot);
+}
+
+/** Ends an attempt that was withdrawn, then begins the next one. */
+function again(snapshot: RecordedRun): StepDecision {
+  const aborted = abort(snapshot);
+  if (aborted.kind === 'done') return sourceStopped(snapshot) ?? busy(snapshot) ?? begin(snapshot);
+  if (aborted.kind !== 'wait') return aborted;
+  return isLeftToTarget(snapshot)
+    ? fail(aborted.reason, 'KubeVirt does not remove the VMIM of an attempt that was withdrawn')
+    : waitAtMost(LIMIT_MS.busy, snapshot.hub, aborted);
 }
 
 /** Fails if a VMIM of that name is not this run's. */
