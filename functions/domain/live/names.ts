@@ -184,6 +184,8 @@ export const LIVE_REASON = {
   targetNotRunning: 'TargetNotRunning',
   /** The VM on the source is being turned off for good. */
   endingSource: 'EndingSource',
+  /** The VM on the source has its run strategy again, which the run has changed while it moves. */
+  sourceSetBack: 'SourceSetBack',
   /** The VM on the source was started again after its guest had left. */
   sourceStartedAgain: 'SourceStartedAgain',
   /** The VM on the source is not proved off. */

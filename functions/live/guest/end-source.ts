@@ -4,7 +4,7 @@ import { LIMIT_MS, timeOf } from '../run/deadlines.ts';
 import { DONE, wait, write, type LiveWrite, type StepDecision, type Wait } from '../run/decision.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { KUBEVIRT_MANAGER, LIVE_REASON } from '../../domain/live/names.ts';
-import { FIELD_MANAGER } from '../../domain/names.ts';
+import { otherOwners } from './other-owners.ts';
 import {
   isGoneOrFinal,
   isHaltedByManager,
@@ -12,7 +12,6 @@ import {
   isStartRequested,
   isTargetUp,
   isWantedRunning,
-  strategyOwners,
   vmimOf,
   writtenAt,
 } from './proofs.ts';
@@ -111,11 +110,11 @@ function isStartedAgain({ source, record }: RecordedRun): boolean {
   return vmi === undefined ? isWantedRunning(source) : ![vmi.metadata.uid, LOST_VMI].includes(record.vmi);
 }
 
-/** Names who started the VM again, if the run had halted it: the writer of its run strategy. KubeVirt itself only follows a request. */
+/** Names who started the VM again, if the run had halted it: the writer of its run strategy. */
 function starterOf({ source: { vm }, record }: RecordedRun): { readonly by?: string } {
   if (record.halted !== true) return {};
-  const owners = strategyOwners(vm).filter((owner) => ![KUBEVIRT_MANAGER, FIELD_MANAGER].includes(owner));
-  return owners.length === 0 ? {} : { by: owners.join(', ') };
+  const by = otherOwners(vm);
+  return by === '' ? {} : { by };
 }
 
 /**

@@ -30,7 +30,7 @@ export const LIMIT_MS = {
   targetRuns: 5 * MINUTE,
   /** The time for which a source VM must stay off, once an owner has started it again: tools that reconcile every few minutes are seen. */
   staysOff: 10 * MINUTE,
-  /** The time between two halts of the source VM, so that two writers make no storm. */
+  /** The time between two halts of the source VM, or two changes of its strategy, so that two writers make no storm. */
   haltAgain: 10_000,
   /** The wait until a migration within the target begins to copy. */
   local: 15 * MINUTE,

@@ -643,6 +643,7 @@ describe('a VM that waits', () => {
 
   test.each<[LiveReason, string]>([
     ['OverQuota', 'Warn'],
+    ['SourceSetBack', 'Warn'],
     ['SourceStartedAgain', 'Critical'],
   ])('by nothing that comes by itself, %s: %s', (reason, category) => {
     const { conditions } = last([wait('CreateSourceMigration', reason)]).migrationStatus.vms?.[0] ?? {};

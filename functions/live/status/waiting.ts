@@ -9,6 +9,7 @@ const BLOCKING: readonly LiveReason[] = [
   LIVE_REASON.planNotReady,
   LIVE_REASON.overQuota,
   LIVE_REASON.cutOverUndecided,
+  LIVE_REASON.sourceSetBack,
   LIVE_REASON.sourceStartedAgain,
   LIVE_REASON.sourceDownUndecided,
   LIVE_REASON.sourceNotVerified,

@@ -21,12 +21,18 @@ export function decide(snapshot: RecordedRun): StepDecision {
   if (vmimOf(source.vmims, run, record.attempt) !== undefined) return DONE;
   const stopped = sourceStopped(snapshot) ?? nameTaken('source', source);
   if (stopped !== undefined) return stopped;
-  const held = busy(snapshot) ?? inTurn(snapshot) ?? tooLarge(snapshot);
-  if (held !== undefined) return held;
+  const waiting = busy(snapshot) ?? inTurn(snapshot) ?? tooLarge(snapshot);
+  if (waiting !== undefined) return waiting;
   // A volume or interface that was plugged in during the wait is not in the VMI of the target.
   const problem = hardwareProblem(source, snapshot.target.vmi);
   if (problem !== undefined) return fail(LIVE_REASON.hardwareDiffers, problem);
-  return hold(snapshot) ?? create(snapshot);
+  return held(snapshot) ?? create(snapshot);
+}
+
+/** Holds the VM. An owner that sets it back without end must not hold up the run for ever. */
+function held(snapshot: RecordedRun): StepDecision | undefined {
+  const decision = hold(snapshot);
+  return decision?.kind === 'wait' ? waitAtMost(LIMIT_MS.busy, snapshot.hub, decision) : decision;
 }
 
 function create({ source: { vm }, target, run, record }: RecordedRun): StepDecision {

@@ -7,12 +7,14 @@ import {
   received,
   recorded,
   sent,
+  showing,
   summary,
   writtenRecord,
   type Different,
 } from '../../../test/support/builders/live-run.ts';
 import { aVm, itsVmi } from '../../../test/support/builders/live.ts';
 import { seconds } from '../../../test/support/builders/object.ts';
+import { FIELD_MANAGER } from '../../domain/names.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import type { StepDecision } from '../run/decision.ts';
 import { withoutRecord, withRecord, withStrategy, type RunRecord } from '../run/record.ts';
@@ -50,6 +52,58 @@ describe('a source VM that KubeVirt starts again on failure', () => {
   test('is Manual again if a tool has put its strategy back in the copy', () => {
     expect(strategyIn(waitForStateTransfer(run(RERUN, { held: true }, COPYING)))).toBe('Manual');
     expect(summary(waitForStateTransfer(run(MANUAL, { held: true }, COPYING)))).toBe('wait Transferring');
+  });
+});
+
+describe('an owner that sets it back', () => {
+  const setBack = (since: number): VirtualMachine => ({
+    ...RERUN,
+    metadata: {
+      ...RERUN.metadata,
+      managedFields: [
+        { manager: FIELD_MANAGER, time: seconds(-since), fieldsV1: {} },
+        { manager: 'argocd', fieldsV1: { 'f:spec': { 'f:runStrategy': {} } } },
+      ],
+    },
+  });
+  const copying = (since: number, more: Different = COPYING): StepDecision =>
+    waitForStateTransfer(run(setBack(since), { held: true }, more));
+  const blocked = { hub: showing('SourceSetBack', 3_600) };
+
+  test.each<[string, StepDecision, string]>([
+    ['is waited for in the copy', copying(9), 'wait SourceSetBack'],
+    ['is overruled a while later', copying(10), 'replace VirtualMachine web on source'],
+    ['hides no failure', copying(9, { source: { vmims: [sent('Failed')] } }), 'fail TransferFailed'],
+    [
+      'keeps the copy from its beginning',
+      createSourceMigration(run(setBack(9), { held: true })),
+      'wait SourceSetBack',
+    ],
+    [
+      'does not keep the run for ever',
+      createSourceMigration(run(setBack(9), { held: true }, blocked)),
+      'fail SourceSetBack',
+    ],
+    [
+      'of another field has nothing to do with it',
+      createSourceMigration(run(setBack(9))),
+      'replace VirtualMachine web on source',
+    ],
+  ])('%s', (_what, decision, wanted) => {
+    expect(summary(decision)).toBe(wanted);
+  });
+
+  test('also past the cut-over, where the guest is waited for', () => {
+    const marks = [{ mark: 'GuestReady' as const, at: seconds(0) }];
+    expect(summary(waitForStateTransfer(run(setBack(9), { held: true, marks }, COPYING)))).toBe(
+      'wait SourceSetBack',
+    );
+  });
+
+  test('is named', () => {
+    expect(copying(9)).toMatchObject({
+      message: expect.stringMatching(/vms\/web .* set back to RerunOnFailure by the field manager argocd/),
+    });
   });
 });
 

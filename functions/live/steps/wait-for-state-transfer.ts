@@ -31,8 +31,13 @@ export function decide(snapshot: RecordedRun): StepDecision {
   const { record } = snapshot;
   if (record.arrivedAt !== undefined) return arrived(snapshot, record.arrivedAt);
   const held = hold(snapshot);
-  if (held !== undefined) return held;
-  if (isPastCutOver(record)) return decideWhileMoving(snapshot);
+  if (held?.kind === 'write') return held;
+  const next = isPastCutOver(record) ? decideWhileMoving(snapshot) : decideBefore(snapshot);
+  // An owner that sets the VM back without end must not hide that the migration has ended.
+  return next.kind === 'wait' ? (held ?? next) : next;
+}
+
+function decideBefore(snapshot: RecordedRun): StepDecision {
   const { sent, received } = vmims(snapshot);
   const failed = [received, sent].find((vmim) => vmim?.status?.phase === 'Failed');
   if (failed !== undefined) return transferFailed(snapshot, failed);

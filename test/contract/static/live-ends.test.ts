@@ -13,6 +13,7 @@ const BEFORE: readonly LiveReason[] = [
   ...[LIVE_REASON.userRequested, LIVE_REASON.deleted, LIVE_REASON.archived, LIVE_REASON.modified],
   ...[LIVE_REASON.recordLost, LIVE_REASON.vmInUse, LIVE_REASON.sourceGone, LIVE_REASON.sourceStopped],
   ...[LIVE_REASON.sourceEvacuating, LIVE_REASON.sourceMigrating, LIVE_REASON.refused, LIVE_REASON.hookFailed],
+  LIVE_REASON.sourceSetBack,
   ...[
     LIVE_REASON.volumeFailed,
     LIVE_REASON.resourceFailed,
