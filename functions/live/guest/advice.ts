@@ -1,7 +1,8 @@
-import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
-import { LIVE_ANNOTATION } from '../../domain/live/names.ts';
-import { HELD, isHeld, type RunRecord } from '../run/record.ts';
+import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
+import { LIVE_ANNOTATION, LIVE_KUBEVIRT } from '../../domain/live/names.ts';
+import { HELD, isHeld, strategyNamed, type RunRecord } from '../run/record.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
+import { isReceiver } from './cut-over.ts';
 import { movedToText } from './moved-to.ts';
 import { isOff, isTargetUp, receiverOf } from './proofs.ts';
 
@@ -18,11 +19,53 @@ export function adviceToStartTarget(snapshot: RunSnapshot, hasArrived: boolean):
   if (!hasArrived || vm === undefined || isTargetUp(snapshot)) return '';
   const mayRun = [source.vm, source.successor].some((one) => one !== undefined && !isOff(one));
   if (mayRun || source.vmi !== undefined) return '';
-  const { namespace = '', name } = vm.metadata;
-  return isOff(vm) || target.vmi === undefined
-    ? `: start it there (virtctl start ${name} -n ${namespace})`
-    : `: see the Events of its VMI ${namespace}/${name}`;
+  return `: ${howToStart(vm, target.vmi)}`;
 }
+
+/** How a VM that is down starts. virt-api refuses a start of one that KubeVirt starts by itself, and of a receiver (StartVMRequestHandler). */
+function howToStart(vm: VirtualMachine, vmi: Vmi | undefined): string {
+  const { name, namespace = '', deletionTimestamp } = vm.metadata;
+  if (deletionTimestamp !== undefined) return 'it is being deleted there, and its disks go with it';
+  if (isOff(vm) || takesStart(vm, vmi)) return `start it there (virtctl start ${name} -n ${namespace})`;
+  return isReceiver(vm) ? howToStartReceiver(vm, vmi) : startedByKubeVirt(vm, vmi);
+}
+
+function startedByKubeVirt(vm: VirtualMachine, vmi: Vmi | undefined): string {
+  const { name, namespace = '' } = vm.metadata;
+  if (vmi === undefined)
+    return `KubeVirt there starts it by itself: see the Events of the VM ${namespace}/${name}`;
+  return vm.spec.runStrategy === 'Once' && isEnded(vmi)
+    ? `delete its VMI there (kubectl delete vmi ${name} -n ${namespace}), and KubeVirt starts it once more`
+    : seeEvents(vm);
+}
+
+const seeEvents = ({ metadata: { name, namespace = '' } }: VirtualMachine): string =>
+  `see the Events of its VMI ${namespace}/${name}`;
+
+/**
+ * How to start a VM that waits for a guest again: KubeVirt had not given it its own strategy when its guest ended, and starts none that waits
+ * (facts/cross-cluster.md §C1). A VMI that does not wait may have the guest, just after its arrival.
+ */
+function howToStartReceiver(vm: VirtualMachine, vmi: Vmi | undefined): string {
+  if (vmi !== undefined && vmi.status?.phase !== 'WaitingForSync') return seeEvents(vm);
+  const { name, namespace = '', annotations = {} } = vm.metadata;
+  const wanted = strategyNamed(annotations[LIVE_KUBEVIRT.restoreRunStrategy]);
+  const runStrategy = wanted === undefined || wanted === 'running' ? 'Always' : wanted;
+  const needsStart = ['Manual', 'RerunOnFailure'].includes(runStrategy);
+  const commands = [
+    `kubectl patch vm ${name} -n ${namespace} --type=merge -p '{"spec":{"runStrategy":"${runStrategy}"}}'`,
+    ...(vmi === undefined ? [] : [`kubectl delete vmi ${name} -n ${namespace}`]),
+    ...(needsStart ? [`virtctl start ${name} -n ${namespace}`] : []),
+  ];
+  return `it waits for a guest again, and KubeVirt starts it only with a strategy of its own: ${commands.join('; ')}`;
+}
+
+/** Whether virt-api takes a start of the VM, which is not off. */
+const takesStart = ({ spec: { runStrategy } }: VirtualMachine, vmi: Vmi | undefined): boolean =>
+  (runStrategy === 'Manual' && (vmi === undefined || isEnded(vmi))) ||
+  (runStrategy === 'RerunOnFailure' && (vmi === undefined || vmi.status?.phase === 'Succeeded'));
+
+const isEnded = ({ status }: Vmi): boolean => ['Succeeded', 'Failed'].includes(status?.phase ?? '');
 
 /** How to end the VM on the source: the guest has arrived on the target, and runs there. */
 export const adviceToEndSource = (snapshot: RunSnapshot, hasArrived: boolean): string =>

@@ -4,6 +4,7 @@ import {
   aWaitingVmi,
   arrived,
   firstAttempt,
+  going,
   showing,
   summary,
   type Different,
@@ -11,13 +12,13 @@ import {
 import { aVm } from '../../../test/support/builders/live.ts';
 import { seconds } from '../../../test/support/builders/object.ts';
 import { crossHistory } from '../../../test/support/live/cross-history.ts';
-import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
+import type { RunStrategy, VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import type { RecordedRun } from '../run/snapshot.ts';
 import { decide } from './target-runs.ts';
 
 const HALTED = aVm((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Halted' } }));
 const OFF = { vm: HALTED, vmi: undefined, pods: [] };
-const there = (runStrategy: 'Always' | 'Halted'): VirtualMachine =>
+const there = (runStrategy: RunStrategy): VirtualMachine =>
   aReceiver((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy } }));
 const run = (target: NonNullable<Different['target']>, more: Different = {}): RecordedRun =>
   firstAttempt({ source: OFF, ...more, target: { vmims: [], ...target } }, { arrivedAt: seconds(0) });
@@ -27,6 +28,12 @@ const HANDED_OVER = aWaitingVmi(arrived, (vmi) => ({
   metadata: { ...vmi.metadata, annotations: aWaitingVmi().metadata.annotations ?? {} },
   status: { ...vmi.status, phase: 'Scheduled' },
 }));
+/** A VMI whose guest has ended. */
+const ended = (phase: string): Vmi =>
+  aWaitingVmi(arrived, (vmi) => ({ ...vmi, status: { ...vmi.status, phase } }));
+const START = /: start it there \(virtctl start web -n target\)$/;
+const BY_ITSELF = /: KubeVirt there starts it by itself: see the Events of the VM target\/web$/;
+const PATCH = `kubectl patch vm web -n target --type=merge -p '{"spec":{"runStrategy":"Always"}}'`;
 const DOWN = { vm: there('Halted'), vmi: undefined };
 
 test.each<[string, RecordedRun, string]>([
@@ -45,11 +52,31 @@ test.each<[string, RecordedRun, string]>([
 
 test.each<[string, RecordedRun, RegExp | undefined]>([
   ['off', run(DOWN), /newest data.*virtctl start web -n target/],
-  ['on, without a VMI', run({ vm: there('Always'), vmi: undefined }), /virtctl start web -n target/],
+  ['Always, without a VMI', run({ vm: there('Always'), vmi: undefined }), BY_ITSELF],
+  ['Once, without a VMI', run({ vm: there('Once'), vmi: undefined }), BY_ITSELF],
+  [
+    'Once, and has ended',
+    run({ vm: there('Once'), vmi: ended('Succeeded') }),
+    /kubectl delete vmi web -n target/,
+  ],
+  ['Manual, and has ended', run({ vm: there('Manual'), vmi: ended('Failed') }), START],
+  ['Manual, without a VMI', run({ vm: there('Manual'), vmi: undefined }), START],
+  ['RerunOnFailure, and has shut down', run({ vm: there('RerunOnFailure'), vmi: ended('Succeeded') }), START],
+  [
+    'RerunOnFailure, and has failed',
+    run({ vm: there('RerunOnFailure'), vmi: ended('Failed') }),
+    /Events of its VMI target\/web$/,
+  ],
+  ['being deleted', run({ vm: going()(there('Always')), vmi: undefined }), /: it is being deleted there/],
   [
     'on, with a VMI that starts',
     run({ vm: there('Always'), vmi: aWaitingVmi() }),
     /Events of its VMI target\/web/,
+  ],
+  [
+    'a receiver whose VMI may have the guest',
+    run({ vm: aReceiver(), vmi: ended('Scheduled') }),
+    /Events of its VMI target\/web$/,
   ],
   ['being handed over', run({ vm: there('Always'), vmi: HANDED_OVER }), undefined],
   ['off, and the source is on', run(DOWN, { source: { ...OFF, vm: aVm() } }), undefined],
@@ -59,6 +86,15 @@ test.each<[string, RecordedRun, RegExp | undefined]>([
     message:
       advice === undefined ? expect.not.stringMatching(/virtctl|Events/) : expect.stringMatching(advice),
   });
+});
+
+test('a VM that waits for a guest again gets its own strategy, and its VMI goes', () => {
+  const message = (vmi: Vmi | undefined): unknown =>
+    (decide(run({ vm: aReceiver(), vmi })) as { message: string }).message;
+  expect(message(undefined)).toEqual(expect.stringContaining(`: ${PATCH}`));
+  expect(message(aWaitingVmi())).toEqual(
+    expect.stringContaining(`: ${PATCH}; kubectl delete vmi web -n target`),
+  );
 });
 
 test('a VMI that is being handed over is not said to have failed', () => {

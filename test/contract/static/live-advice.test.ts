@@ -15,7 +15,7 @@ const CODE = globSync('functions/{live,domain/live}/**/*.ts', { cwd: ROOT, exclu
  * see that it runs in one place stops it in the other.
  */
 const ADVICE =
-  /(?:^|[:;,.(] |\b(?:and|or|then|please|so|must|to) )(?:start|stop|halt|delete|shut down|power off)\b(?!s|ed|ing)[^.;:]*|\bset (?:it|them|the \S+ .*?) to (?:Halted|Always|Manual)\b|\bvirtctl (?:start|stop|restart)\b|\b(?:see|check|make sure|ensure) that [^.;:,]*\b(?:runs?|is (?:off|down|up|on))\b[^.;:]*|\b(?:leave|keep|let) [^.;:,]*\b(?:off|down|run)\b/gi;
+  /(?:^|[:;,.(] |\b(?:and|or|then|please|so|must|to) )(?:start|stop|halt|delete|shut down|power off)\b(?!s|ed|ing)[^.;:]*|\bset (?:it|them|the \S+ .*?) to (?:Halted|Always|Manual)\b|\bvirtctl (?:start|stop|restart)\b|\bkubectl (?:delete|patch) vmi?\b|\b(?:see|check|make sure|ensure) that [^.;:,]*\b(?:runs?|is (?:off|down|up|on))\b[^.;:]*|\b(?:leave|keep|let) [^.;:,]*\b(?:off|down|run)\b/gi;
 
 /** Such texts about anything but a VM that moves, or that only say what may happen. */
 const OTHERS: readonly string[] = [

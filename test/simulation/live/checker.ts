@@ -224,7 +224,7 @@ const ADVICE: readonly (readonly [RegExp, (checked: Ending) => boolean])[] = [
     ({ truth, lastOnTarget, readSince }) => truth.hasMoved && lastOnTarget >= readSince - VMI_LAGS_MS,
   ],
   [/delete the VM on the target/, ({ truth }) => !truth.hasMoved],
-  [/virtctl start/, ({ truth }) => truth.hasMoved],
+  [/virtctl start|kubectl (?:delete vmi|patch vm) /, ({ truth }) => truth.hasMoved],
   [/start it there if it shall|delete its VMI, and start it/, ({ truth }) => !truth.hasMoved],
 ];
 
