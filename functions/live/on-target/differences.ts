@@ -53,7 +53,10 @@ export function hardwareProblem(
   receiver: Vmi | undefined,
 ): string | undefined {
   if (vmi === undefined || receiver === undefined) return undefined;
-  const plugged = namesBeside(vmi.spec.volumes, receiver.spec.volumes);
+  const plugged = [
+    ...namesBeside(vmi.spec.volumes, receiver.spec.volumes),
+    ...namesBeside(interfacesOf(vmi), interfacesOf(receiver)),
+  ];
   if (plugged.length > 0)
     return `${plugged.join(', ')} was plugged in during the run, so the VM on the target lacks it: run the plan again`;
   const differences = otherHardware(vmi, receiver);
@@ -66,6 +69,9 @@ export function hardwareProblem(
       : `make ${named.join(' and ')} of the target the same as on the source`;
   return `${differences.join('; ')}: ${mend}; if the VM was changed during the run, run the plan again`;
 }
+
+const interfacesOf = ({ spec: { domain } }: Vmi): readonly Named[] =>
+  (domain.devices?.interfaces ?? []).filter((one) => !isUnplugged(one));
 
 const namesBeside = (source: readonly Named[] = [], target: readonly Named[] = []): string[] =>
   source.map(({ name }) => name).filter((name) => !target.some((one) => one.name === name));

@@ -10,6 +10,7 @@ import {
 } from '../../../test/support/builders/live-run.ts';
 import { aPlanMigration, aVm, itsVmi, RUN } from '../../../test/support/builders/live.ts';
 import { seconds, withUid } from '../../../test/support/builders/object.ts';
+import type { Vmi } from '../../domain/live/kubevirt.ts';
 import { migrationIdOf, runLabels, vmimName } from '../run/names.ts';
 import type { RecordedRun, RunSettings } from '../run/snapshot.ts';
 import { decide } from './create-source-migration.ts';
@@ -28,6 +29,15 @@ const WITH_DISK = itsVmi((vmi) => ({
   ...vmi,
   spec: { ...vmi.spec, volumes: [...(vmi.spec.volumes ?? []), { name: 'plugged-in' }] },
 }));
+const withInterface = (state?: string): Vmi =>
+  itsVmi((vmi) => {
+    const { domain } = vmi.spec;
+    const interfaces = [...(domain.devices?.interfaces ?? []), { name: 'blue', state }];
+    return {
+      ...vmi,
+      spec: { ...vmi.spec, domain: { ...domain, devices: { ...domain.devices, interfaces } } },
+    };
+  });
 const BEHIND: Different = {
   hub: {
     migration: aPlanMigration((one) => ({
@@ -85,6 +95,16 @@ test.each<[string, RecordedRun, string]>([
     'a disk was plugged in since the target waits',
     firstAttempt({ source: { vmi: WITH_DISK } }),
     'fail HardwareDiffers',
+  ],
+  [
+    'an interface was plugged in since the target waits',
+    firstAttempt({ source: { vmi: withInterface() } }),
+    'fail HardwareDiffers',
+  ],
+  [
+    'an interface was unplugged, which KubeVirt leaves in the VMI for a while',
+    firstAttempt({ source: { vmi: withInterface('absent') } }),
+    CREATE,
   ],
   ['another launcher comes first', firstAttempt(BEHIND), 'wait InTurn'],
   ['the launcher does not fit', full(false), 'wait OverQuota'],
