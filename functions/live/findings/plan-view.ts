@@ -83,6 +83,6 @@ export interface TargetView extends ClusterView {
   readonly vmmrqs: readonly Vmmrq[];
   /** The LimitRanges of the target namespace; left out: the account may not read them. */
   readonly limitRanges?: readonly LimitRange[];
-  /** VMs of the whole cluster by their MAC addresses: `namespace/name`. Empty if the requester may not list them. */
-  readonly macs: ReadonlyMap<string, string>;
+  /** VMs of the whole cluster by their MAC addresses, each as `namespace/name`. Empty if the requester may not list them. */
+  readonly macs: ReadonlyMap<string, readonly string[]>;
 }

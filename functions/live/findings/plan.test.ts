@@ -28,7 +28,7 @@ import { nextConditions } from '../../domain/live/conditions.ts';
 import type { Plan, PlanVm, VmStatus } from '../../domain/live/forklift.ts';
 import type { VirtualMachine, Vmi, VmiSpec } from '../../domain/live/kubevirt.ts';
 import { LIVE_KIND } from '../../domain/live/names.ts';
-import type { PlanView } from './plan-view.ts';
+import type { PlanView, TargetView } from './plan-view.ts';
 import { isNoSecret, type FoundResources } from '../on-target/resources.ts';
 import { withRecord } from '../run/record.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
@@ -235,11 +235,15 @@ describe('VMs', () => {
     ...vmi,
     status: { ...vmi.status, phase: 'Running', interfaces: [{ mac: '02:AA:00:00:00:01' }] },
   }));
-  const withMac = (other: string): PlanView =>
+  const withMac = (others: string[], there: Partial<TargetView> = {}): PlanView =>
     view({
       sourceCluster: aSource({ vms: [aVmView({ vmi: mac })] }),
-      targetCluster: aTarget({ macs: new Map([['02:aa:00:00:00:01', other]]) }),
+      targetCluster: aTarget({ macs: new Map([['02:aa:00:00:00:01', others]]), ...there }),
     });
+  const itsReceiver = aVm(
+    labelled('live.mtq.kubevirt.io/plan', 'uid-of-plan'),
+    labelled('live.mtq.kubevirt.io/vm', aVm().metadata.uid),
+  );
   const withBlue = <T extends VmiSpec>(spec: T): T => ({
     ...spec,
     networks: [
@@ -280,10 +284,11 @@ describe('VMs', () => {
 
   test.each<[string, PlanView, string[]]>([
     ['one of that name is on the target', inTarget(aVm()), ['VMAlreadyExists NotUnique vms/web']],
+    ['the plan itself made it', inTarget(itsReceiver), ['Ready']],
     [
-      'the plan itself made it',
-      inTarget(aVm(labelled('live.mtq.kubevirt.io/plan', 'uid-of-plan'))),
-      ['Ready'],
+      'the plan has made it for another VM, which has that name now',
+      inTarget(labelled('live.mtq.kubevirt.io/vm', 'another')(itsReceiver)),
+      ['VMAlreadyExists NotUnique vms/web'],
     ],
     [
       'a network is not mapped, nor in its VMI',
@@ -370,10 +375,29 @@ describe('VMs', () => {
     ],
     [
       'its MAC address is another VM’s',
-      withMac('other/db'),
+      withMac(['other/db']),
       ["MacConflicts NotValid vms/web: 02:AA:00:00:00:01 is other/db's too"],
     ],
-    ['its MAC address is its own, within one cluster', withMac('vms/web'), ['Ready']],
+    [
+      'its MAC address is that of a VM of its name on another cluster',
+      withMac(['vms/web']),
+      ["MacConflicts NotValid vms/web: 02:AA:00:00:00:01 is vms/web's too"],
+    ],
+    [
+      'its MAC address is its own, within one cluster',
+      withMac(['vms/web'], { cluster: 'source' }),
+      ['Ready'],
+    ],
+    [
+      'its MAC address is its own and another VM’s, within one cluster',
+      withMac(['vms/web', 'other/db'], { cluster: 'source' }),
+      ["MacConflicts NotValid vms/web: 02:AA:00:00:00:01 is other/db's too"],
+    ],
+    [
+      'its MAC address is that of the VM that waits for it',
+      withMac(['target/web'], { vms: new Map([['web', itsReceiver]]) }),
+      ['Ready'],
+    ],
     [
       'a name for the target that is none',
       view({}, withSpec({ vms: [{ name: 'web', namespace: 'vms', targetName: 'Web_1' }] })),

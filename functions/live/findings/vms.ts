@@ -5,6 +5,7 @@ import { findingOf, type Finding, type Problem } from '../../domain/live/conditi
 import { cpuProblems } from './cpu.ts';
 import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_LABEL } from '../../domain/live/names.ts';
 import type { PlanView } from './plan-view.ts';
+import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { isNoSecret, resourceProblems, resourcesOf, TYPES_HIDDEN } from '../on-target/resources.ts';
 import { movedToOf } from '../guest/moved-to.ts';
 import { movedBy } from '../guest/vm-in-use.ts';
@@ -66,9 +67,9 @@ const CHECKS: readonly Check[] = [
     reason: 'NotUnique',
     message: 'Target VM already exists.',
     suggestion: 'Set targetName in the plan.',
-    problemsOf: ({ targetName }, { targetCluster, plan }) => {
-      const there = targetCluster?.vms.get(targetName);
-      return when(there !== undefined && there.metadata.labels?.[LIVE_LABEL.plan] !== plan.metadata.uid);
+    problemsOf: (candidate, view) => {
+      const there = view.targetCluster?.vms.get(candidate.targetName);
+      return when(there !== undefined && !isReceiverOf(there, candidate, view));
     },
   },
   {
@@ -191,6 +192,13 @@ const CHECKS: readonly Check[] = [
   },
 ];
 
+/** Whether a run of the plan has made the VM on the target for this one. One that it has made for another of its VMs has its name for good. */
+const isReceiverOf = (
+  { metadata: { labels = {} } }: VirtualMachine,
+  { vm }: Candidate,
+  { plan }: PlanView,
+): boolean => labels[LIVE_LABEL.plan] === plan.metadata.uid && labels[LIVE_LABEL.vm] === vm.metadata.uid;
+
 function unmappedStorage({ vm, claims }: Candidate, { storage }: PlanView): string[] {
   if (storage === undefined) return [];
   return neededVolumes(vm).flatMap(({ volume, name }) => {
@@ -210,15 +218,31 @@ function differences(wanted: string): Check['problemsOf'] {
           .map(({ message }) => message);
 }
 
-/** MAC addresses of VMs on the target. A move within one cluster is not checked: the VM has its addresses there already. */
-function macConflicts({ vmi, name }: Candidate, { targetCluster }: PlanView): string[] {
+/** MAC addresses of other VMs on the target. Within one cluster the VM itself is there; and the one that waits for its guest has them too. */
+function macConflicts(candidate: Candidate, view: PlanView): string[] {
+  const { vmi } = candidate;
   const interfaces = vmi?.spec.domain.devices?.interfaces ?? [];
   const addresses = [
     ...interfaces.map(({ macAddress }) => macAddress),
     ...(vmi?.status?.interfaces ?? []).map(({ mac }) => mac),
   ];
-  return [...new Set(addresses)].flatMap((address) => {
-    const other = address === undefined ? undefined : targetCluster?.macs.get(address.toLowerCase());
-    return other === undefined || other === name ? [] : [`${address ?? ''} is ${other}'s too`];
+  const own = ownNamesThere(candidate, view);
+  return [...new Set(addresses)].flatMap((address = '') => {
+    // One is enough: any number of VMs may have an address.
+    const all = view.targetCluster?.macs.get(address.toLowerCase()) ?? [];
+    const other = all.find((each) => !own.includes(each));
+    return other === undefined ? [] : [`${address} is ${other}'s too`];
   });
+}
+
+/** Names of the VMs on the target that are the VM itself, or are to become it. */
+function ownNamesThere(candidate: Candidate, view: PlanView): string[] {
+  const { plan, sourceCluster, targetCluster } = view;
+  const { name, targetName } = candidate;
+  const there = targetCluster?.vms.get(targetName);
+  const isThere = there !== undefined && isReceiverOf(there, candidate, view);
+  return [
+    ...(sourceCluster?.cluster === targetCluster?.cluster ? [name] : []),
+    ...(isThere ? [`${plan.spec.targetNamespace}/${targetName}`] : []),
+  ];
 }

@@ -11,16 +11,17 @@ const withMacs = (...macs: string[]): VirtualMachine => {
   const domain = { ...template.spec.domain, devices: { interfaces } };
   return { ...vm, spec: { ...vm.spec, template: { ...template, spec: { ...template.spec, domain } } } };
 };
+const READ = { [LIVE_LABEL.plan]: 'plan', [LIVE_LABEL.vm]: 'vm' };
 const labelled: VirtualMachine = {
   ...withMacs('02:00:00:00:00:01'),
-  metadata: { ...aVm().metadata, labels: { [LIVE_LABEL.plan]: 'plan', own: 'x'.repeat(100_000) } },
+  metadata: { ...aVm().metadata, labels: { ...READ, own: 'x'.repeat(100_000) } },
 };
 
 test.each([
   ['by name', NAMED_VMS],
   ['by MAC address', VMS_BY_MAC],
-])('a list %s keeps the one label that is looked at', (_, type) => {
-  expect(type.trim(labelled)?.object.metadata.labels).toEqual({ [LIVE_LABEL.plan]: 'plan' });
+])('a list %s keeps the labels that are looked at', (_, type) => {
+  expect(type.trim(labelled)?.object.metadata.labels).toEqual(READ);
 });
 
 test('a list by MAC address has only VMs with one, and counts what it keeps', () => {

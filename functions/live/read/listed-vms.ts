@@ -7,11 +7,13 @@ import { PARSED } from '../../kubernetes/trim.ts';
 /** Approximate bytes of the identity of a VM. */
 const NAMED_BYTES = 500;
 
-/** Returns the VM's identity with the one label that is read: all labels may be as long as a request. */
+/** Returns the VM's identity with the labels that are read: all of them may be as long as a request. */
 function identityOf({ metadata }: VirtualMachine): VirtualMachine {
   const { name, namespace = '', uid } = metadata;
-  const plan = metadata.labels?.[LIVE_LABEL.plan];
-  const labels = plan === undefined ? {} : { [LIVE_LABEL.plan]: plan };
+  const read: readonly string[] = [LIVE_LABEL.plan, LIVE_LABEL.vm];
+  const labels = Object.fromEntries(
+    Object.entries(metadata.labels ?? {}).filter(([label]) => read.includes(label)),
+  );
   return { metadata: { name, namespace, uid, labels } } as VirtualMachine;
 }
 

@@ -4,6 +4,7 @@ import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import type { PlanView, SourceView, TargetView, VmView } from '../findings/plan-view.ts';
 import { neededVolumes } from '../on-target/volumes.ts';
 import { named } from '../../domain/live/reference.ts';
+import { describeName } from '../run/describe.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import { inGroups } from '../../cluster/in-groups.ts';
 import { LISTED_WHOLE_LIMIT_RANGES } from '../../cluster/listed.ts';
@@ -151,12 +152,19 @@ async function readTargetView(
     ...limits,
     volumes,
     vms: new Map(vms.map((vm) => [vm.metadata.name, vm])),
-    macs: new Map(
-      addressed.flatMap((vm) =>
-        macsOf(vm).map((mac) => [mac, `${vm.metadata.namespace ?? ''}/${vm.metadata.name}`] as const),
-      ),
-    ),
+    macs: byMac(addressed),
   };
+}
+
+function byMac(vms: readonly VirtualMachine[]): ReadonlyMap<string, readonly string[]> {
+  const names = new Map<string, string[]>();
+  for (const vm of vms)
+    for (const mac of macsOf(vm)) {
+      const known = names.get(mac) ?? [];
+      names.set(mac, known);
+      known.push(describeName(vm));
+    }
+  return names;
 }
 
 type Limits = Pick<TargetView, 'namespace' | 'quotas' | 'vmmrqs' | 'limitRanges'>;
