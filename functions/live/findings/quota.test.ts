@@ -43,7 +43,21 @@ interface Case {
   /** The first VM has two launchers' requests. */
   readonly isFirstLarge?: boolean;
   readonly volumeMode?: 'Block' | 'Filesystem';
+  /** Secrets that each of the VMs names. */
+  readonly secrets?: readonly string[];
 }
+
+const UNLESS_THERE = 'unless the Secrets and the like that it names are there already';
+const withSecrets = (vm: VirtualMachine, secrets: readonly string[]): VirtualMachine => {
+  const { template } = vm.spec;
+  const accessCredentials = secrets.map((secretName) => ({
+    userPassword: { source: { secret: { secretName } } },
+  }));
+  return {
+    ...vm,
+    spec: { ...vm.spec, template: { ...template, spec: { ...template.spec, accessCredentials } } },
+  };
+};
 
 function viewOf({
   quotas,
@@ -54,6 +68,7 @@ function viewOf({
   allowOverQuota = false,
   isFirstLarge = false,
   volumeMode = 'Block',
+  secrets = [],
 }: Case): PlanView {
   const names = NAMES.slice(0, vms);
   const vmmrqs =
@@ -77,7 +92,9 @@ function viewOf({
     destination: ready(host),
     storage,
     sourceCluster: aSource({
-      vms: names.map((name) => (hasTpm ? withTpm : aVmView({ found: [vmNamed(name)] }))),
+      vms: names.map((name) =>
+        hasTpm ? withTpm : aVmView({ found: [withSecrets(vmNamed(name), secrets)] }),
+      ),
     }),
     targetCluster: aTarget({ quotas, vmmrqs }),
     pods: new Map(names.map((name, index) => [uidOf(name), isFirstLarge && index === 0 ? [LARGE] : pods])),
@@ -127,6 +144,37 @@ describe('the quotas of the target namespace', () => {
       [
         'Warn OverQuota vms/web: ResourceQuota quota lacks count/virtualmachineinstancemigrations.kubevirt.io=1',
       ],
+    ],
+    ...[
+      'count/virtualmachines.kubevirt.io',
+      'count/virtualmachineinstances.kubevirt.io',
+      'count/datavolumes.cdi.kubevirt.io',
+    ].map((key): [string, Case, string[]] => [
+      `${key} for the second VM, which no VMMRQ gives`,
+      { quotas: [room({ [key]: '1' })], vms: 2, receives: { cpu: '1' }, allowOverQuota: true },
+      [`Warn OverQuota vms/db: ResourceQuota quota lacks ${key}=1`],
+    ]),
+    ...['secrets', 'count/secrets'].map((key): [string, Case, string[]] => [
+      `${key} for copies, each once`,
+      { quotas: [room({ [key]: '1' })], vms: 2, secrets: ['login', 'keys'] },
+      [`Warn OverQuota vms/web: ResourceQuota quota lacks ${key}=1, ${UNLESS_THERE}`],
+    ]),
+    [
+      'a copy that two VMs need',
+      { quotas: [room({ secrets: '1', 'count/secrets': '1' })], vms: 2, secrets: ['login'] },
+      [],
+    ],
+    [
+      'a quota of a scope, which counts no objects',
+      {
+        quotas: [
+          scoped({ scopes: ['Terminating'] })(
+            room({ 'count/virtualmachines.kubevirt.io': '0', 'count/secrets': '0' }),
+          ),
+        ],
+        secrets: ['login'],
+      },
+      [],
     ],
     [
       'a quota of a scope, which counts no VMIM',

@@ -1,10 +1,21 @@
 import { findingOf, type Finding } from '../../domain/live/conditions.ts';
 import { claimOfDataVolume, fillingOf, missingToFill } from '../on-target/filling.ts';
 import { hasMoved } from '../run/state.ts';
-import { LIVE_CONDITION } from '../../domain/live/names.ts';
+import { LIVE_CONDITION, LIVE_KIND } from '../../domain/live/names.ts';
+import { KIND } from '../../domain/names.ts';
+import { countOf } from '../on-target/counted-objects.ts';
+import { keyOf, resourcesOf, type Resource } from '../on-target/resources.ts';
 import type { PlanView, TargetView } from './plan-view.ts';
 import { runSettings } from '../run/settings.ts';
-import { chargedBy, fitOf, overQuota, podsOnTarget, receiving, type Needed } from '../on-target/quota.ts';
+import {
+  chargedBy,
+  fitOf,
+  overQuota,
+  podsOnTarget,
+  receiving,
+  type Needed,
+  type TargetQuotas,
+} from '../on-target/quota.ts';
 import { neededVolumes, storageEntryOf } from '../on-target/volumes.ts';
 import { sizeOf } from '../../domain/live/kubevirt.ts';
 import type { Amount } from '../../domain/quantity.ts';
@@ -74,9 +85,9 @@ interface Lack {
   readonly name: string;
   /**
    * `given`: a VMMRQ gives the room, and the destination does not allow that; `let-in`: it does. `filling`: the room is missing only while
-   * CDI fills the volumes.
+   * CDI fills the volumes. `copies`: it is missing for copies of Secrets and the like, unless these are there already.
    */
-  readonly kind: 'refused' | 'given' | 'let-in' | 'filling';
+  readonly kind: 'refused' | 'given' | 'let-in' | 'filling' | 'copies';
   readonly missing: string;
 }
 
@@ -86,22 +97,52 @@ function lacks(view: PlanView, target: TargetView, candidates: readonly Candidat
   const given = runSettings(settings).allowOverQuota ? 'let-in' : 'given';
   const reserved = new Map<string, Map<string, Amount>>();
   const room = { quotas, vmmrqs, reserved };
+  const copied = new Set<string>();
   return candidates.flatMap((candidate): Lack[] => {
     const needs = needsOf(candidate, view, target);
     if (needs === undefined) return [];
-    const { kept, filling } = needs;
-    const { name } = candidate;
+    const { kept } = needs;
+    const { name, vm } = candidate;
     // A VMIM goes at the end of its run, so that the next VM does not need another.
     const { missing, isLetIn } = fitOf({ ...kept, withMigration: true }, room);
     if (missing !== undefined && !isLetIn) return [{ name, kind: 'refused', missing }];
-    const filled = missingToFill(filling, { pods: [], claims: kept.claims }, room);
-    const isIn = missing === undefined || given === 'let-in';
-    if (isIn) for (const quota of quotas) reserve(reserved, quota, chargedBy(quota, kept));
-    return [
-      ...(missing === undefined ? [] : [{ name, kind: given, missing } as const]),
-      ...(filled === undefined ? [] : [{ name, kind: 'filling', missing: filled } as const]),
-    ];
+    const copies = resourcesOf(vm).filter((one) => !copied.has(keyOf(one.kind, one.name)));
+    const later = laterLacks(name, { ...needs, copies }, room);
+    if (missing === undefined || given === 'let-in') {
+      for (const one of copies) copied.add(keyOf(one.kind, one.name));
+      for (const needed of [kept, copiesNeeded(copies)])
+        for (const quota of quotas) reserve(reserved, quota, chargedBy(quota, needed));
+    }
+    return missing === undefined ? later : [{ name, kind: given, missing }, ...later];
   });
+}
+
+/** Returns what a VM lacks that has room for all that it keeps. */
+function laterLacks(
+  name: string,
+  { kept, filling, copies }: VmNeeds & { readonly copies: readonly Resource[] },
+  room: TargetQuotas,
+): Lack[] {
+  const filled = missingToFill(filling, { pods: [], claims: kept.claims }, room);
+  const uncopied = missingForCopies(copies, room);
+  return [
+    ...(filled === undefined ? [] : [{ name, kind: 'filling', missing: filled } as const]),
+    ...(uncopied === undefined ? [] : [{ name, kind: 'copies', missing: uncopied } as const]),
+  ];
+}
+
+const copiesNeeded = (copies: readonly Resource[]): Needed => ({
+  ...{ pods: [], claims: [] },
+  counted: countOf(copies.map(({ kind }) => kind)),
+});
+
+/**
+ * Returns the amounts that are missing for copies of the Secrets and the like that a VM names; undefined if none are. Whether these are on the
+ * target is not read: a plan is checked before the user who will run it is known.
+ */
+function missingForCopies(copies: readonly Resource[], room: TargetQuotas): string | undefined {
+  const { missing } = fitOf(copiesNeeded(copies), room);
+  return missing && `${missing}, unless the Secrets and the like that it names are there already`;
 }
 
 /** Returns the needs of the VM; undefined if it does not run, which is another problem. */
@@ -129,5 +170,9 @@ export function needsOf(
   });
   const filling = volumes.filter(({ isDataVolume }) => isDataVolume).map(({ claim }) => fillingOf([claim]));
   const state = keepsState(vmi) ? [STATE_CLAIM] : [];
-  return { kept: { pods, claims: [...volumes.map(({ claim }) => claim), ...state] }, filling };
+  const counted = countOf([
+    ...[LIVE_KIND.vm.kind, KIND.vmi.kind],
+    ...filling.map(() => LIVE_KIND.dataVolume.kind),
+  ]);
+  return { kept: { pods, claims: [...volumes.map(({ claim }) => claim), ...state], counted }, filling };
 }

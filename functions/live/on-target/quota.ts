@@ -34,6 +34,8 @@ export interface Needed {
   readonly claims: readonly ClaimSize[];
   /** Whether the VMIM that receives the VM is among them. */
   readonly withMigration?: true;
+  /** Amounts of the others, which quotas only count. */
+  readonly counted?: Amounts;
 }
 
 /**
@@ -78,11 +80,13 @@ export function podsOnTarget(
 }
 
 /** Returns the amounts that a quota charges for it. */
-export const chargedBy = (quota: ResourceQuota, { pods, claims, withMigration }: Needed): Amounts =>
+export const chargedBy = (quota: ResourceQuota, { pods, claims, withMigration, counted }: Needed): Amounts =>
   sumOf([
     ...pods.filter((pod) => quotaCoversPod(quota, pod)).map(podUsage),
     ...(coversClaims(quota) ? claims.map(claimUsage) : []),
     ...(withMigration === true && countsMigrations(quota) ? [MIGRATION_USAGE] : []),
+    // Like claims they have no scope.
+    ...(counted !== undefined && coversClaims(quota) ? [counted] : []),
   ]);
 
 export interface TargetQuotas {
