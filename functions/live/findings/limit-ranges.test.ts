@@ -70,6 +70,14 @@ test.each<[what: string, LimitRange[], string[]]>([
       `vms/web: LimitRange core-resource-limits: ${SMALL}; maximum memory usage per Pod is 1Gi, but limit is 2Gi`,
     ],
   ],
+  [
+    'the pod with which CDI fills the disk',
+    [range({ type: 'Container', min: { memory: '100M' } })],
+    [
+      'vms/web: LimitRange core-resource-limits: for the pod with which CDI fills its volumes, by its default size: minimum memory usage per ' +
+        'Container is 100M, but request is 60000000',
+    ],
+  ],
   ['nothing', [range(CLAIMS('1Gi', '10Gi'), { type: 'Pod', max: { memory: '2Gi' } })], []],
   ['nothing, without a LimitRange', [], []],
 ])('a LimitRange of the target refuses %s', (_, limitRanges, want) => {
