@@ -104,6 +104,21 @@ test.each<[string, RecordedRun, string]>([
   expect(summary(decide(run))).toBe(wanted);
 });
 
+test('it says why KubeVirt cannot make the VMI, in its words made safe', () => {
+  const failure = {
+    type: 'Failure',
+    status: 'True' as const,
+    message: 'exceeded quota: objects\u202e\nmore',
+  };
+  const vm = aReceiver((one) => ({
+    ...one,
+    status: { printableStatus: 'Stopped', conditions: [failure] },
+  }));
+  expect(decide(withTarget({ vm }))).toMatchObject({
+    message: expect.stringMatching(/ yet \(Stopped\): exceeded quota: objects\\u\{202e\} more$/),
+  });
+});
+
 test('the volumes go with the VM, and its deletion waits for them', () => {
   const decision = decide(
     withTarget({

@@ -26,13 +26,20 @@ function prepare(snapshot: RecordedRun, receiver: VirtualMachine): StepDecision 
   const orphans = (target.setup?.volumes ?? []).filter((volume) => isOrphan(volume, snapshot, receiver));
   if (orphans.length > 0) return adopt(orphans, receiver);
   if (target.vmi?.status?.phase === 'WaitingForSync') return compare(snapshot, target.vmi);
-  const message = `the VM on the target does not wait for its guest yet (${shown(receiver.status?.printableStatus ?? 'new')})`;
+  const message = `the VM on the target does not wait for its guest yet (${shown(receiver.status?.printableStatus ?? 'new')})${failureOf(receiver)}`;
   const until = timeOf(receiver.metadata.creationTimestamp) + LIMIT_MS.receiver;
   return waitUntil(
     { now: target.now, until },
     { reason: LIVE_REASON.receiverPending, message },
     LIVE_REASON.receiverFailed,
   );
+}
+
+/** Says why KubeVirt cannot make the VMI, such as for a quota that counts it; empty if it can. */
+function failureOf({ status }: VirtualMachine): string {
+  const failure = (status?.conditions ?? []).find((one) => one.type === 'Failure' && one.status === 'True');
+  const why = shown(failure?.message);
+  return why === '' ? '' : `: ${why}`;
 }
 
 /** Compares the hardware: instance types are by name, and another cluster's may be others. */
