@@ -20,7 +20,7 @@ import {
   type Shortfall,
 } from '../../domain/quota/charged.ts';
 import { blockingOf, type Reserved } from '../../domain/quota/headroom.ts';
-import { quotaCoversPod } from '../../domain/quota/scopes.ts';
+import { quotaCoversPod, scopeTermsOf } from '../../domain/quota/scopes.ts';
 import { claimUsage, coversClaims, type ClaimSize } from '../../domain/sizing/claims.ts';
 import { estimate, estimateAttachment } from '../../domain/sizing/estimate.ts';
 import { launcherRulesOf, rulesInView } from '../../domain/sizing/launcher-rules.ts';
@@ -85,8 +85,8 @@ export const chargedBy = (quota: ResourceQuota, { pods, claims, withMigration, c
     ...pods.filter((pod) => quotaCoversPod(quota, pod)).map(podUsage),
     ...(coversClaims(quota) ? claims.map(claimUsage) : []),
     ...(withMigration === true && countsMigrations(quota) ? [MIGRATION_USAGE] : []),
-    // Like claims they have no scope.
-    ...(counted !== undefined && coversClaims(quota) ? [counted] : []),
+    // They have no scope.
+    ...(counted !== undefined && scopeTermsOf(quota).length === 0 ? [counted] : []),
   ]);
 
 export interface TargetQuotas {
