@@ -144,7 +144,7 @@ function isUnfinished(vmi: Vmi | undefined): boolean {
 }
 
 /** Whether the target waits again for a guest that never came. */
-function hasGivenUp(snapshot: RecordedRun): boolean {
+export function hasGivenUp(snapshot: RecordedRun): boolean {
   const { target, record, run } = snapshot;
   const receiver = receiverOf(snapshot);
   if (receiver === undefined || !isReceiver(receiver)) return false;

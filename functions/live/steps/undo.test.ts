@@ -535,7 +535,19 @@ describe('KubeVirt halts the source VM when its launcher dies during the migrati
   });
 
   test.each<[string, RecordedRun, string]>([
-    ['a user halted it', down({ source: { vm: halted('kubectl') } }), 'fail SourceDownUndecided'],
+    [
+      'a user stopped it in the copy: the proof is recorded, before the target’s VMIM goes',
+      down({ source: { vm: halted('virt-api') } }),
+      'replace VirtualMachine web on source',
+    ],
+    [
+      'a user stopped it, and the target has another VMI',
+      down({
+        source: { vm: halted('virt-api') },
+        target: { vmi: { ...waiting, metadata: { ...waiting.metadata, uid: 'uid-of-second' } } },
+      }),
+      'fail SourceDownUndecided',
+    ],
     [
       'the target has not failed yet',
       down({ target: { vmims: [received('Running')] } }),

@@ -4,9 +4,11 @@ import { DONE, fail, wait, write, type LiveWrite, type StepDecision } from '../r
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { LIVE_KUBEVIRT, LIVE_REASON } from '../../domain/live/names.ts';
 import {
+  hasGivenUp,
   isGoingDown,
   isHaltedByKubeVirt,
   isHaltedByMigration,
+  isOff,
   isGoneOrFinal,
   isSourceAlive,
   isStartRequested,
@@ -35,10 +37,16 @@ export function decide(snapshot: RecordedRun, end: RunEnd): StepDecision {
   const freed = source.vmims.map((vmim) => freeStuckVmim('source', vmim, source)).find(Boolean);
   if (freed !== undefined) return freed;
   if (isHaltedByMigration(snapshot)) return restore(snapshot);
+  // The proof is the target's VMIM, so it is recorded before that goes.
+  if (isStopped(snapshot)) return recordProof(snapshot, end);
   const isProved = isSourceAlive(snapshot) || neverHadLauncher(snapshot);
   if (isProved) return afterAbort(snapshot, () => recordProof(snapshot, end));
   return hasNothing(snapshot) ? afterAbort(snapshot, cleanUp) : sourceDown(snapshot, end);
 }
+
+/** Whether a user has stopped the VM on the source in the copy, and the target has given up a guest that was never active there. */
+const isStopped = (snapshot: RecordedRun): boolean =>
+  isOff(snapshot.source.vm) && snapshot.source.vmi === undefined && hasGivenUp(snapshot);
 
 /**
  * Whether the target has nothing in which the guest or its data could be: there is nothing to lose, and no reason to start the source VM.
