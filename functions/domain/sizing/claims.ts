@@ -84,7 +84,8 @@ export const claimOfSize = (storage: string, storageClassName?: string): ClaimSi
  */
 export const STATE_CLAIM = claimOfSize('10Mi');
 
-const stateClaim = (storageClass: string | undefined): ClaimSize =>
+/** The same with the class that KubeVirt's CR gives it; undefined: today's default class, which is not known here. */
+export const stateClaim = (storageClass: string | undefined): ClaimSize =>
   storageClass === undefined ? STATE_CLAIM : claimOfSize('10Mi', storageClass);
 
 /** What the quotas lack for claims like these, in words; '': nothing. */

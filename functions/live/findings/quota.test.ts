@@ -1,11 +1,18 @@
 import { describe, expect, test } from '@jest/globals';
 import { aContainer, aLauncher, anAttachment } from '../../../test/support/builders/kubevirt.ts';
-import { aPlanView, aSource, aTarget, aVmView, ready } from '../../../test/support/builders/live-plan.ts';
+import {
+  aKubeVirt,
+  aPlanView,
+  aSource,
+  aTarget,
+  aVmView,
+  ready,
+} from '../../../test/support/builders/live-plan.ts';
 import { aHost, aPlan, aStorageMap, aVm, itsVmi, RUN } from '../../../test/support/builders/live.ts';
 import { aQuota, hard, scoped, used } from '../../../test/support/builders/quota.ts';
 import { aVmmrq, giving } from '../../../test/support/builders/snapshot.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
-import type { PlanView } from './plan-view.ts';
+import type { PlanView, TargetView } from './plan-view.ts';
 import type { Pod, ResourceList, ResourceQuota } from '../../domain/objects.ts';
 import { planFindings } from './plan.ts';
 import { rawText } from '../../../test/support/raw-text.ts';
@@ -38,6 +45,8 @@ interface Case {
   readonly vms?: number;
   readonly pods?: readonly Pod[];
   readonly hasTpm?: boolean;
+  /** The class of the claims that keep the state of VMs on the target. */
+  readonly stateClass?: string;
   readonly receives?: ResourceList;
   readonly allowOverQuota?: boolean;
   /** The first VM has two launchers' requests. */
@@ -64,6 +73,7 @@ function viewOf({
   vms = 1,
   pods = [launcher],
   hasTpm = false,
+  stateClass,
   receives,
   allowOverQuota = false,
   isFirstLarge = false,
@@ -96,10 +106,16 @@ function viewOf({
         hasTpm ? withTpm : aVmView({ found: [withSecrets(vmNamed(name), secrets)] }),
       ),
     }),
-    targetCluster: aTarget({ quotas, vmmrqs }),
+    targetCluster: withStateClass(aTarget({ quotas, vmmrqs }), stateClass),
     pods: new Map(names.map((name, index) => [uidOf(name), isFirstLarge && index === 0 ? [LARGE] : pods])),
   });
 }
+
+const withStateClass = (target: TargetView, vmStateStorageClass = ''): TargetView => {
+  const kubevirt = target.kubevirt ?? aKubeVirt();
+  const configuration = { ...kubevirt.spec?.configuration, vmStateStorageClass };
+  return { ...target, kubevirt: { ...kubevirt, spec: { ...kubevirt.spec, configuration } } };
+};
 
 const said = (view: PlanView): string[] =>
   planFindings(view)
@@ -235,6 +251,17 @@ describe('the quotas of the target namespace', () => {
       'the claim that keeps its TPM',
       { quotas: [room({ persistentvolumeclaims: '1' })], hasTpm: true },
       ['Warn OverQuota vms/web: ResourceQuota quota lacks persistentvolumeclaims=1'],
+    ],
+    [
+      'that claim, of the class that the target’s KubeVirt gives it',
+      {
+        quotas: [room({ 'state.storageclass.storage.k8s.io/persistentvolumeclaims': '0' })],
+        hasTpm: true,
+        stateClass: 'state',
+      },
+      [
+        'Warn OverQuota vms/web: ResourceQuota quota lacks state.storageclass.storage.k8s.io/persistentvolumeclaims=1',
+      ],
     ],
     [
       'a VM that does not run: that is another problem',

@@ -13,6 +13,7 @@ import {
   overQuota,
   podsOnTarget,
   receiving,
+  stateClaimsOf,
   type Needed,
   type TargetQuotas,
 } from '../on-target/quota.ts';
@@ -20,7 +21,7 @@ import { neededVolumes, storageEntryOf } from '../on-target/volumes.ts';
 import { sizeOf } from '../../domain/live/kubevirt.ts';
 import type { Amount } from '../../domain/quantity.ts';
 import { reserve } from '../../domain/quota/headroom.ts';
-import { claimOfSize, keepsState, STATE_CLAIM } from '../../domain/sizing/claims.ts';
+import { claimOfSize } from '../../domain/sizing/claims.ts';
 import type { Candidate } from './candidates.ts';
 
 /** Demands of one VM on the target namespace. */
@@ -169,7 +170,7 @@ export function needsOf(
     ];
   });
   const filling = volumes.filter(({ isDataVolume }) => isDataVolume).map(({ claim }) => fillingOf([claim]));
-  const state = keepsState(vmi) ? [STATE_CLAIM] : [];
+  const state = stateClaimsOf(vmi, kubevirt);
   const counted = countOf([
     ...[LIVE_KIND.vm.kind, KIND.vmi.kind],
     ...filling.map(() => LIVE_KIND.dataVolume.kind),

@@ -21,7 +21,13 @@ import {
 } from '../../domain/quota/charged.ts';
 import { blockingOf, type Reserved } from '../../domain/quota/headroom.ts';
 import { quotaCoversPod, scopeTermsOf } from '../../domain/quota/scopes.ts';
-import { claimUsage, coversClaims, type ClaimSize } from '../../domain/sizing/claims.ts';
+import {
+  claimUsage,
+  coversClaims,
+  keepsState,
+  stateClaim,
+  type ClaimSize,
+} from '../../domain/sizing/claims.ts';
 import { estimate, estimateAttachment } from '../../domain/sizing/estimate.ts';
 import { launcherRulesOf, rulesInView } from '../../domain/sizing/launcher-rules.ts';
 import { podUsage } from '../../domain/sizing/pod-usage.ts';
@@ -78,6 +84,10 @@ export function podsOnTarget(
     attachment === undefined ? [] : [estimateAttachment({ ...unknown, source: attachment }).pod];
   return [pod, ...attached];
 }
+
+/** Returns the claim for the VM's state, if it keeps some, as KubeVirt will create it on the target. */
+export const stateClaimsOf = (vmi: VirtualMachineInstance, kubevirt: KubeVirt | undefined): ClaimSize[] =>
+  keepsState(vmi) ? [stateClaim(rulesInView(kubevirt).stateStorageClass)] : [];
 
 /** Returns the amounts that a quota charges for it. */
 export const chargedBy = (quota: ResourceQuota, { pods, claims, withMigration, counted }: Needed): Amounts =>

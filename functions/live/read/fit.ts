@@ -2,11 +2,10 @@ import { fillingOf, fitAtLaunch } from '../on-target/filling.ts';
 import type { DataVolume, VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
 import type { RunId } from '../run/names.ts';
 import type { Fit, SourceSide, TargetSide } from '../run/snapshot.ts';
-import { podsOnTarget, runningPodsOf, type Needed } from '../on-target/quota.ts';
+import { podsOnTarget, runningPodsOf, stateClaimsOf, type Needed } from '../on-target/quota.ts';
 import { neededVolumes } from '../on-target/volumes.ts';
 import type { KubeVirt, Namespace, Pod, ResourceQuota } from '../../domain/objects.ts';
 import { inForce } from '../../domain/policy/policy.ts';
-import { keepsState, STATE_CLAIM } from '../../domain/sizing/claims.ts';
 import type { Reader } from '../../kubernetes/cluster.ts';
 import { DATA_VOLUMES, WHOLE_CLAIMS } from '../../kubernetes/live-resources.ts';
 import { CLUSTER_VMMRQS, KUBEVIRTS, RESOURCE_QUOTAS, VMMRQS } from '../../kubernetes/resources.ts';
@@ -71,7 +70,7 @@ async function fitIn(
   ]);
   const launch = {
     pods: podsOnTarget(pods, vmi, { namespace, quotas, kubevirt }),
-    claims: keepsState(vmi) && !isSent ? [STATE_CLAIM] : [],
+    claims: isSent ? [] : stateClaimsOf(vmi, kubevirt),
   };
   return fitAtLaunch({ launch, filling }, { quotas, vmmrqs });
 }
