@@ -1,6 +1,7 @@
 import type { LiveWrite } from '../../../functions/live/run/decision.ts';
 import type { KubernetesObject } from '../../../functions/domain/objects.ts';
 import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
+import type { Side } from '../../cluster/kubevirt/decentralized/sides.ts';
 import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects/objects.ts';
 import type { Vm, Vmim } from '../../cluster/kubevirt/objects/types.ts';
 import { DATA_VOLUMES, NAME, type Clusters } from './world/clusters.ts';
@@ -48,7 +49,10 @@ interface CheckedWrite extends Checked {
 }
 
 /** What shows an end. */
-type Ending = Omit<CheckedWrite, 'isStopped' | 'isForbidden' | 'isEndNews'>;
+export interface CheckedEnding extends Omit<CheckedWrite, 'isStopped' | 'isForbidden' | 'isEndNews'> {
+  /** When the call that shows it began, milliseconds: the excess of the namespace over its quotas is read once in a call. */
+  readonly began: number;
+}
 
 /** An owner starts it again each time: the run does not do so at once, and does not end either. */
 const NOT_AT_ONCE_MS = 5_000;
@@ -218,7 +222,7 @@ function haltsAtOnce({ clusters, halts }: Checked): string | undefined {
 }
 
 /** What each advice says, and what is true then. It is obeyed after it was read, so what has ended just before is no matter. */
-const ADVICE: readonly (readonly [RegExp, (checked: Ending) => boolean])[] = [
+const ADVICE: readonly (readonly [RegExp, (checked: CheckedEnding) => boolean])[] = [
   [
     /set the one on the source to Halted/,
     ({ truth, lastOnTarget, readSince }) => truth.hasMoved && lastOnTarget >= readSince - VMI_LAGS_MS,
@@ -229,7 +233,7 @@ const ADVICE: readonly (readonly [RegExp, (checked: Ending) => boolean])[] = [
 ];
 
 /** What a text breaks that is shown first. */
-export function brokenByText(checked: Ending, text: string): string | undefined {
+export function brokenByText(checked: CheckedEnding, text: string): string | undefined {
   const wrong = checked.isTouched
     ? undefined
     : ADVICE.find(([says, holds]) => says.test(text) && !holds(checked));
@@ -246,7 +250,7 @@ export function brokenByWait(
 }
 
 /** What an end breaks that is shown first, also one with something left over. */
-export function brokenByFirstEnd(checked: Ending, end: ShownEnd): string | undefined {
+export function brokenByFirstEnd(checked: CheckedEnding, end: ShownEnd): string | undefined {
   const { isGivenUp, isTouched } = checked;
   const { as, reason } = end;
   if (reason === 'GivenUp' && !isGivenUp) return 'L4: it counts as given up, and no user has done so';
@@ -255,18 +259,18 @@ export function brokenByFirstEnd(checked: Ending, end: ShownEnd): string | undef
 }
 
 function brokenBySuccess(
-  { clusters, readSince, lastOnTarget }: Ending,
+  { clusters, began, readSince, lastOnTarget }: CheckedEnding,
   { isOver }: ShownEnd,
 ): string | undefined {
   if (lastOnTarget < readSince - VMI_LAGS_MS) return 'L4: a success, and no guest runs on the target';
-  const isExceeded = (clusters.overSince ?? Infinity) < readSince;
+  const isExceeded = (clusters.overSince ?? Infinity) < began;
   return isExceeded && !isOver
     ? 'L8: a success, and it is not shown that the namespace is over its quota'
     : undefined;
 }
 
 /** A hook may fail then; and KubeVirt may have removed what shows the success before the run has seen it, which says that nobody knows. */
-const hidesMove = ({ truth, isTouched }: Ending, { as, reason, leftovers }: ShownEnd): boolean =>
+const hidesMove = ({ truth, isTouched }: CheckedEnding, { as, reason, leftovers }: ShownEnd): boolean =>
   truth.hasMoved &&
   !isTouched &&
   leftovers.length === 0 &&
@@ -274,7 +278,7 @@ const hidesMove = ({ truth, isTouched }: Ending, { as, reason, leftovers }: Show
   !['HookFailed', 'CutOverUndecided', 'TargetNotRunning'].includes(reason);
 
 /** What an end with nothing left over breaks, when it is reached. What becomes of the VM afterwards is not the run's. */
-export function brokenByEnd(checked: Ending, { as }: ShownEnd): string | undefined {
+export function brokenByEnd(checked: CheckedEnding, { as }: ShownEnd): string | undefined {
   const { clusters, truth, isTouched, hooks } = checked;
   const vm = clusters.vm('source');
   const missed = hooks.steps.filter((step) => !hooks.succeeded.has(step));
@@ -293,14 +297,14 @@ export function brokenByEnd(checked: Ending, { as }: ShownEnd): string | undefin
 const isHeld = (clusters: Clusters): boolean =>
   clusters.strategy === 'RerunOnFailure' && clusters.vm('source')?.spec.runStrategy === 'Manual';
 
-function isStrategyKept({ clusters, truth, isTouched, readSince }: Ending, vm: Vm): boolean {
+function isStrategyKept({ clusters, truth, isTouched, readSince }: CheckedEnding, vm: Vm): boolean {
   if (isTouched || truth.isLost || strategyIn(vm) === clusters.strategy || isHeld(clusters)) return true;
   // After a failed attempt KubeVirt halts the VM where its launcher is lost, also a moment before the end is shown.
   return clusters.strategyBy === 'virt-controller' && clusters.strategyAt >= readSince;
 }
 
 function brokenByArrival(
-  { clusters, isTouched, starts, halts, readSince }: Ending,
+  { clusters, isTouched, starts, halts, readSince }: CheckedEnding,
   as: ShownEnd['as'],
 ): string | undefined {
   const vm = clusters.vm('source');
@@ -340,16 +344,21 @@ const isOff = (clusters: Clusters, vm: Vm | undefined): boolean =>
 const isKeptDown = (clusters: Clusters): boolean =>
   clusters.vm('source')?.spec.running === true && clusters.vmi('source')?.status?.phase === 'Failed';
 
-const UNDECIDED: readonly string[] = ['SourceDownUndecided', 'CutOverUndecided', 'SourceNotVerified'];
-const SIDES = ['source', 'target'] as const;
+/**
+ * On which sides no VMIM that is over may stay. As long as it is not decided where the guest is, it may tell; that of a source which is
+ * down tells nothing.
+ */
+const freedSides = (reason: string): readonly Side[] => {
+  if (reason === 'SourceDownUndecided') return ['source'];
+  return ['CutOverUndecided', 'SourceNotVerified'].includes(reason) ? [] : ['source', 'target'];
+};
 
 /** It is over, and is being deleted: only its finalizers are left. */
 const isStuck = ({ metadata, status }: Vmim): boolean =>
   metadata.deletionTimestamp !== undefined && ['Succeeded', 'Failed'].includes(status?.phase ?? '');
 
-/** As long as it is not decided where the guest is, everything stays. */
 const waitsForSpent = (clusters: Clusters, reason: string): boolean =>
-  !UNDECIDED.includes(reason) && SIDES.some((side) => clusters.vmims(side).some(isStuck));
+  freedSides(reason).some((side) => clusters.vmims(side).some(isStuck));
 
 /** What an end with leftovers breaks. */
 function leftWithoutNeed({ clusters, truth, isTouched }: Checked, { reason }: ShownEnd): string | undefined {

@@ -6,7 +6,7 @@ import { FAILING_COPY_HITS } from '../world/failing-copies.ts';
 import { HOOK_HITS } from '../world/hooks.ts';
 import { HUB_USER_HITS } from '../world/hub-users.ts';
 import { simulateLive, type LiveSummary } from '../seeds/pool.ts';
-import { EDIT, NAMESPACE, OWNER, VMI_DELETED } from '../world/seldom.ts';
+import { EDIT, ENDLESS_DRAIN, NAMESPACE, OWNER, VMI_DELETED } from '../world/seldom.ts';
 import { POST_COPY_HITS } from '../world/post-copy.ts';
 import { SERVER_HITS } from '../world/servers.ts';
 import { SLOW_NODE_HITS } from '../world/slow-nodes.ts';
@@ -39,6 +39,7 @@ test('everything that can happen happens', () => {
     OWNER,
     EDIT,
     VMI_DELETED,
+    ENDLESS_DRAIN,
     ...HOOK_HITS,
     ...SERVER_HITS,
     ...HUB_USER_HITS,

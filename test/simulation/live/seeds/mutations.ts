@@ -13,6 +13,7 @@ const DEADLINES = 'functions/live/run/deadlines.ts';
 const CUT_OVER = 'functions/live/guest/cut-over.ts';
 const END_SOURCE = 'functions/live/guest/end-source.ts';
 const UNDO = 'functions/live/steps/undo.ts';
+const PROOFS = 'functions/live/guest/proofs.ts';
 const RUN = 'functions/live/steps/decide.ts';
 const MOVED_TO = 'functions/live/guest/moved-to.ts';
 const LOCAL = 'functions/live/steps/local-migration.ts';
@@ -166,16 +167,12 @@ export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'a VM of the older form stays down',
     ['L4'],
-    edit('functions/live/guest/proofs.ts', '(isOfOldForm(vm) && hasFailedState(vmi)) ||', ''),
+    edit(PROOFS, '(isOfOldForm(vm) && hasFailedState(vmi)) ||', ''),
   ),
   mutation(
     'a VM whose migration ended before it began stays down',
     ['L4'],
-    edit(
-      'functions/live/guest/proofs.ts',
-      '    (isKeptRunning(vm) && isUnfinished(vmi) && others.every(isGoneOrFinal))',
-      'false',
-    ),
+    edit(PROOFS, '    (isKeptRunning(vm) && isUnfinished(vmi) && others.every(isGoneOrFinal))', 'false'),
   ),
   mutation(
     'a VMIM of the source that lost its VMI is waited for',

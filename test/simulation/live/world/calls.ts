@@ -20,6 +20,7 @@ import {
   haltsSource,
   isRecorded,
   type Checked,
+  type CheckedEnding,
 } from '../checker.ts';
 import { hiddenBySuccess } from '../after-move.ts';
 import type { Clusters } from './clusters.ts';
@@ -191,18 +192,19 @@ export class Calls {
     };
   }
 
-  #said(readSince: number, before: PlanMigration | undefined, after: PlanMigration | undefined): void {
-    const { checked, onViolation } = this.#options;
-    onViolation(brokenByWait(checked(), waitIn(after)));
+  #said(checked: CheckedEnding, before?: PlanMigration, after?: PlanMigration): void {
+    const { onViolation } = this.#options;
+    onViolation(brokenByWait(checked, waitIn(after)));
     const text = textIn(after);
-    if (text !== textIn(before)) onViolation(brokenByText({ ...checked(), readSince }, text));
+    if (text !== textIn(before)) onViolation(brokenByText(checked, text));
   }
 
   #shown(call: Call, before: PlanMigration | undefined, after: PlanMigration | undefined): void {
-    const { clusters, checked, onViolation, onNote } = this.#options;
-    const { readSince } = call;
+    const { clusters, onViolation, onNote } = this.#options;
+    const { began, readSince } = call;
+    const checked = { ...this.#options.checked(), began, readSince };
     const [known, end] = [endIn(before), endIn(after)];
-    this.#said(readSince, before, after);
+    this.#said(checked, before, after);
     if (end === undefined) return;
     const isEnding = known === undefined || known.leftovers.length > 0;
     if (isEnding && call.hadRecord) this.#ending = { call, readSince };
@@ -210,14 +212,14 @@ export class Calls {
     if (known === undefined) {
       this.outcome = `${as} ${reason}${leftovers.map((one) => ` ${one.split(' ')[0] ?? ''}`).join('')}`;
       onNote(`    ends: ${as} ${reason} ${leftovers.join(', ')}`);
-      onViolation(brokenByFirstEnd({ ...checked(), readSince }, end));
-      onViolation(hiddenBySuccess({ ...checked(), readSince }, end));
+      onViolation(brokenByFirstEnd(checked, end));
+      onViolation(hiddenBySuccess(checked, end));
     }
     if (leftovers.length > 0 || (known !== undefined && known.leftovers.length === 0)) return;
     this.#endedAt = clusters.now;
     // After an end without a record the run reads the VM again, and goes back where another call has begun it: at last nothing is left.
     const isLate = (object: KubernetesObject): boolean => this.#isMadeBeside({ call, readSince }, object);
-    onViolation(brokenByEnd({ ...checked(), ...(call.hadRecord ? {} : { isLate }), readSince }, end));
+    onViolation(brokenByEnd({ ...checked, ...(call.hadRecord ? {} : { isLate }) }, end));
   }
 }
 

@@ -16,6 +16,9 @@ const STALLS = [300, 3_000, 30_000];
 const STALL = 'a call stands still';
 export const EDIT = 'source VM is edited';
 export const VMI_DELETED = 'target VMI is deleted';
+export const ENDLESS_DRAIN = 'a drain of the source does not end';
+/** The VMI is not there, so KubeVirt moves nothing away from it and does not take the mark off. */
+const OTHER_NODE = 'another-node';
 const OVER = ['Succeeded', 'Failed'];
 /** The label that it gets. */
 export const EDIT_LABEL = 'tier';
@@ -41,6 +44,8 @@ export class Seldom {
   readonly #editedAt: number | undefined;
   /** Turn of the run; undefined: never. */
   readonly #vmiDeletedAt: number | undefined;
+  /** Turn of the run; undefined: never. */
+  readonly #drainedAt: number | undefined;
   readonly #random: Random;
   /** Before each request. */
   #stallRate: number;
@@ -59,6 +64,8 @@ export class Seldom {
     this.#editedAt = edits.chance(0.2) ? edits.below(LAST_STEP) : undefined;
     const deletions = new Random(options.seed + 2 ** 50);
     this.#vmiDeletedAt = deletions.chance(0.1) ? deletions.below(LAST_STEP) : undefined;
+    const drains = new Random(options.seed + 2 ** 49);
+    this.#drainedAt = drains.chance(0.03) ? drains.below(LAST_STEP) : undefined;
     options.clusters.pair.stores.source.onChange(({ type, object }) => {
       if (type === 'MODIFIED' && object.kind === VMS.kind) this.#seen(object as Vm);
     });
@@ -74,6 +81,7 @@ export class Seldom {
   step(turn: number): void {
     if (turn === this.#editedAt) this.#edit();
     if (turn === this.#vmiDeletedAt) this.#deleteVmi();
+    if (turn === this.#drainedAt) this.#drain();
     if (turn !== this.#namespaceGoesAt) return;
     this.#options.hub.isNamespaceGoing = true;
     this.#options.onHit(NAMESPACE);
@@ -107,6 +115,16 @@ export class Seldom {
     const { namespace = '', name } = vmi.metadata;
     onHit(VMI_DELETED);
     clusters.try(clusters.pair.target.admin.delete(FULL_VMIS, { namespace, name }));
+  }
+
+  #drain(): void {
+    const { clusters, onHit } = this.#options;
+    const vmi = clusters.vmi('source');
+    if (vmi === undefined) return;
+    const { namespace = '', name } = vmi.metadata;
+    onHit(ENDLESS_DRAIN);
+    const merge = { status: { evacuationNodeName: OTHER_NODE } };
+    clusters.try(clusters.pair.source.admin.patch(FULL_VMIS, { namespace, name }, { merge }));
   }
 
   #seen({ spec }: Vm): void {
