@@ -350,6 +350,8 @@ export const LOCK_OUTCOME = {
   charged: 'charged',
   /** Other migrations went first, or KubeVirt had not tried its pod. */
   gaveWay: 'gaveWay',
+  /** Other migrations had taken the migration slots of its own. */
+  slotGone: 'slotGone',
   /** KubeVirt or the guard was away while the quotas were raised. */
   notTried: 'notTried',
   /** Our component was absent or late: no failure of the tenant's. */

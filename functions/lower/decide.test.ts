@@ -170,7 +170,7 @@ describe('the outcome', () => {
     ['its time is over, and nothing was ever raised', { ...over, quotas: [aQuota()] }, 'ourFault'],
     ['its time is over, and the raise had no effect: a step or the guard was late', over, 'ourFault'],
     ['its time is over, and its pods could not be listed', { ...over, targets: undefined }, 'ourFault'],
-    ['ended because its migration slot was gone', ended(REASON.parallelLimit), 'gaveWay'],
+    ['ended because its migration slot was gone', ended(REASON.parallelLimit), 'slotGone'],
     ['ended because it was fenced', ended(REASON.fenced), 'ourFault'],
     ['ended because a recount undid every raise', ended(REASON.undone), 'failed'],
     ['ended without a proof', ended(REASON.noProof), 'ourFault'],
@@ -231,7 +231,7 @@ test('a raise whose migration slot others have taken ends at the first look, not
   const gone = { slotless: ['uid-of-mig0'] };
   expect(decided({ ...gone, now: NOW - 1_001 }).kind).toBe('wait');
   expect(lowered({ ...gone, now: NOW - 1_000 })).toMatchObject({
-    outcome: 'notTried',
+    outcome: 'slotGone',
     reason: REASON.parallelLimit,
   });
   expect(decided({ slotless: ['uid-of-mig9'], now: NOW - 1_000 }).kind).toBe('nudge');

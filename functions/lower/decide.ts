@@ -115,6 +115,7 @@ const REASON_OF: Readonly<Record<LockOutcome, Reason>> = {
   [LOCK_OUTCOME.admitted]: REASON.admitted,
   [LOCK_OUTCOME.charged]: REASON.charged,
   [LOCK_OUTCOME.gaveWay]: REASON.ended,
+  [LOCK_OUTCOME.slotGone]: REASON.parallelLimit,
   [LOCK_OUTCOME.notTried]: REASON.notTried,
   [LOCK_OUTCOME.ourFault]: REASON.fenced,
   [LOCK_OUTCOME.failed]: REASON.raisedButNotAdmitted,
@@ -145,7 +146,7 @@ const OUTCOME_OF: Readonly<Partial<Record<Reason, LockOutcome>>> = {
   [REASON.statusUnknown]: LOCK_OUTCOME.ourFault,
   [REASON.fenced]: LOCK_OUTCOME.ourFault,
   [REASON.lockExpired]: LOCK_OUTCOME.ourFault,
-  [REASON.parallelLimit]: LOCK_OUTCOME.gaveWay,
+  [REASON.parallelLimit]: LOCK_OUTCOME.slotGone,
   // With a pause: another migration may be about to take that headroom, and would be locked for at once again.
   [REASON.fits]: LOCK_OUTCOME.ourFault,
 };
@@ -263,7 +264,7 @@ const isSlotGone = ({ slotless = [] }: LowerSnapshot, lock: Lock, still: readonl
   );
 
 const withoutSlot = (still: readonly Migration[]): LowerResult => ({
-  outcome: LOCK_OUTCOME.notTried,
+  outcome: LOCK_OUTCOME.slotGone,
   reason: REASON.parallelLimit,
   message: `other migrations have taken the migration slots of ${namesOf(still)}`,
 });

@@ -173,9 +173,14 @@ describe('the record of the attempt', () => {
       },
     ],
     [
-      'KubeVirt did not try once more: a failure',
+      'KubeVirt did not try once more: counts against the budget alone',
       { ...fenced('notTried'), ...after(FREE) },
-      { failures: 1, reason: REASON.notTried, outcome: 'failed' },
+      {
+        failures: 0,
+        reason: REASON.notTried,
+        outcome: 'notTried',
+        locked: [...FREE.locked, { until: seconds(0), ms: 6_000 }],
+      },
     ],
     [
       'KubeVirt did not try once more, after ten minutes: free again',
@@ -189,11 +194,18 @@ describe('the record of the attempt', () => {
     ],
     [
       'its migration slot was gone: no failure, and free',
+      fenced('slotGone'),
+      { failures: 0, reason: REASON.parallelLimit, locked: [{ until: seconds(0), ms: 0 }] },
+    ],
+    [
+      'its migration slot was gone once more: counts against the budget alone',
+      { ...fenced('slotGone'), ...after(anAttempt({ ...FREE, reason: REASON.parallelLimit })) },
       {
-        ...fenced('gaveWay'),
-        namespace: aNamespace(lockedBy(aLock({ ended: { reason: REASON.parallelLimit, message: '' } }))),
+        failures: 0,
+        reason: REASON.parallelLimit,
+        outcome: 'slotGone',
+        locked: [...FREE.locked, { until: seconds(0), ms: 6_000 }],
       },
-      { failures: 0, locked: [{ until: seconds(0), ms: 0 }] },
     ],
     ['yielded to no migration: its own ended', fenced('gaveWay'), { failures: 0, reason: REASON.ended }],
     [

@@ -119,6 +119,7 @@ const SAID: Readonly<Record<LockOutcome | 'none', string>> = {
   [LOCK_OUTCOME.admitted]: 'every migration of the lock got its pod',
   [LOCK_OUTCOME.charged]: 'the quotas counted every pod of the lock',
   [LOCK_OUTCOME.gaveWay]: 'its migrations ended, or others went first',
+  [LOCK_OUTCOME.slotGone]: 'others had taken the migration slots of its migrations',
   [LOCK_OUTCOME.notTried]: 'KubeVirt or the guard was away while its quotas were raised',
   [LOCK_OUTCOME.ourFault]: 'it ended early, for a reason outside its migrations',
   [LOCK_OUTCOME.failed]: 'some of its migrations got no pod',
@@ -161,17 +162,14 @@ function recordOf(outcome: LockOutcome | undefined, lock: Lock, { last, now }: B
     fingerprint: lock.of,
     ...sizedFor(reason, lock),
   };
-  return isFailure || (!free && isSecond(last, reason))
+  return isFailure || yieldedTwice(last, reason)
     ? afterFailure(last, ended)
     : afterUncounted(last, { ...ended, outcome });
 }
 
-/** Ends of a raise without effect that may be no failure: it yielded to others, or KubeVirt did not try. */
-const ONCE: readonly Reason[] = [REASON.raisedButNotAdmitted, REASON.notTried];
-
-/** Twice in a row, with nothing in between, is a failure like any other. */
-const isSecond = (last: Attempt | undefined, reason: Reason): boolean =>
-  ONCE.includes(reason) && last?.reason === reason && last.outcome !== LOCK_OUTCOME.admitted;
+/** To yield to others is no failure. Twice in a row, with nothing in between, is one like any other. */
+const yieldedTwice = (last: Attempt | undefined, reason: Reason): boolean =>
+  reason === REASON.raisedButNotAdmitted && last?.reason === reason && last.outcome !== LOCK_OUTCOME.admitted;
 
 /** The reason for the record: why the lock was ended, or that the raise had no effect. */
 function reasonOf(outcome: LockOutcome, { ended, others }: Lock): Reason {
@@ -179,6 +177,7 @@ function reasonOf(outcome: LockOutcome, { ended, others }: Lock): Reason {
   if (outcome === LOCK_OUTCOME.charged) return REASON.charged;
   // No other migration waited: its migrations ended.
   if (outcome === LOCK_OUTCOME.gaveWay && others !== true) return REASON.ended;
+  if (outcome === LOCK_OUTCOME.slotGone) return REASON.parallelLimit;
   if (outcome === LOCK_OUTCOME.notTried) return REASON.notTried;
   return outcome === LOCK_OUTCOME.ourFault ? REASON.lockExpired : REASON.raisedButNotAdmitted;
 }
