@@ -168,6 +168,7 @@ export class ClusterWatch implements ViewSource {
       clusterVmmrqs: [...clusterVmmrqs.values()],
       migrations: open,
       unlocks: this.#unlocks,
+      unlockCount: this.#unlockCount,
       incumbent: this.#view.incumbent(),
     };
   }

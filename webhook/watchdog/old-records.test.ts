@@ -32,7 +32,7 @@ beforeEach(() => {
   failing = {};
 });
 
-function remove(): Promise<void> {
+function remove(): Promise<number> {
   const replace = (_: unknown, namespace: Namespace): Promise<unknown> => {
     const code = failing[namespace.metadata.name];
     if (code !== undefined) return Promise.reject(new ApiError('PUT', { code }, new Date(NOW)));
@@ -66,4 +66,21 @@ test.each([
   await remove();
   expect(written.map(({ metadata }) => metadata.name)).toEqual(['second']);
   expect(logged).toHaveLength(lines);
+});
+
+test.each([
+  ['of which the first will be over in 30 s', [-600, -60], 30_000],
+  ['that are over: nothing is left', [-3_600], Infinity],
+])('it tells when the next is over, of records %s', async (_, ages, want) => {
+  for (const [index, at] of ages.entries()) {
+    const last = anAttempt({ at: seconds(at), failures: 1 });
+    cluster.put(NAMESPACES, aNamespace(named(`tenant-${String(index)}`), afterAttempt(last)));
+  }
+  expect(await remove()).toBe(want);
+});
+
+test('a record that cannot be removed is not looked for again at once', async () => {
+  failing = { first: 403 };
+  cluster.put(NAMESPACES, aNamespace(named('first'), old));
+  expect(await remove()).toBe(Infinity);
 });

@@ -1,13 +1,22 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { WatchedCluster } from '../../test/support/builders/cluster.ts';
 import { aMigration, inPhase, refusedAt, withCondition } from '../../test/support/builders/kubevirt.ts';
-import { annotated, beingDeleted, inNamespace, named, NOW } from '../../test/support/builders/object.ts';
+import {
+  annotated,
+  beingDeleted,
+  inNamespace,
+  named,
+  NOW,
+  seconds,
+} from '../../test/support/builders/object.ts';
+import { afterAttempt, anAttempt, aNamespace } from '../../test/support/builders/namespace.ts';
 import { aGrant, aQuota, holding } from '../../test/support/builders/quota.ts';
 import { aClusterVmmrq, aVmmrq } from '../../test/support/builders/snapshot.ts';
 import type { Clock } from '../../functions/runtime/clock.ts';
 import type { OurEvent } from '../../functions/domain/events.ts';
 import { isFinal } from '../../functions/domain/migration.ts';
 import type { Migration } from '../../functions/domain/objects.ts';
+import { WINDOW_MS } from '../../functions/domain/verdict/attempt.ts';
 import { ANNOTATION, CONDITION, EVENT, KUBEVIRT } from '../../functions/domain/names.ts';
 import {
   CLUSTER_VMMRQS,
@@ -36,11 +45,13 @@ let cluster: WatchedCluster;
 /** Aborts the wait of the next resync. */
 let hurry: AbortController;
 let unlocks: ReadonlyMap<string, number>;
+let unlockCount: number;
 
 beforeEach(() => {
   cluster = new WatchedCluster();
   hurry = new AbortController();
   unlocks = new Map();
+  unlockCount = 0;
   elapsed = 5_000;
 });
 
@@ -88,6 +99,7 @@ async function resyncs(
         clusterVmmrqs: cluster.all(CLUSTER_VMMRQS),
         migrations: cluster.all(MIGRATIONS).filter(isOpen),
         unlocks,
+        unlockCount,
         incumbent,
       }),
       hurry: () => hurry.signal,
@@ -380,6 +392,28 @@ test('old records of namespaces are looked for at start and every hour, whether 
   });
   expect(cluster.asked.filter((what) => what === 'list namespaces')).toHaveLength(2);
   expect(logged).toEqual(new Array(2).fill('a resync failed: Error: too busy'));
+});
+
+test('after an unlock they are looked for when its record may be over, and then when each is', async () => {
+  const clocks = new Array<number>();
+  await resyncs(7, {
+    before: (count) => {
+      if (count === 2) unlockCount = 1;
+      if (count === 3) elapsed += WINDOW_MS - 1;
+      if (count === 4) {
+        elapsed += 1;
+        cluster.put(
+          NAMESPACES,
+          aNamespace(afterAttempt(anAttempt({ at: seconds(-WINDOW_MS / 1_000), failures: 1 }))),
+        );
+      }
+      if (count === 5) elapsed += 29_999;
+      if (count === 6) elapsed += 1;
+      clocks.push(cluster.asked.filter((what) => what === 'list namespaces').length);
+    },
+  });
+  // Before each resync; one failure pauses 30 s.
+  expect(clocks).toEqual([0, 1, 1, 1, 2, 2, 3]);
 });
 
 test('beside the incumbent no record is looked for', async () => {

@@ -8,6 +8,7 @@ import type { KubernetesObject, Migration, Vmmrq } from '../../functions/domain/
 import type { Cluster } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
 import { LISTED_HIDDEN_GRANTS } from '../../functions/cluster/listed.ts';
+import { WINDOW_MS } from '../../functions/domain/verdict/attempt.ts';
 import { removeOldRecords } from './old-records.ts';
 import type { Log } from '../../functions/runtime/log.ts';
 
@@ -35,6 +36,8 @@ export interface SeenObjects {
   readonly migrations: readonly Migration[];
   /** A number for each namespace, which is new after each lock. */
   readonly unlocks: ReadonlyMap<string, number>;
+  /** Locks that have ended since the guard's start. */
+  readonly unlockCount: number;
   /** What shows the incumbent; undefined: nothing. */
   readonly incumbent: string | undefined;
 }
@@ -67,13 +70,13 @@ interface NamespaceState {
 
 /**
  * Makes up for lost events. At start and every `seconds` it looks for Pending migrations in namespaces with a VMMRQ; at start and
- * every hour, for quotas with a grant but without the label, and for records on namespaces that no step uses any more. Runs until
- * `signal` aborts.
+ * every hour, for quotas with a grant but without the label, and for records on namespaces that no step uses any more: for these also
+ * when a record of which it knows is over. Runs until `signal` aborts.
  */
 export async function resync(seconds: number, options: ResyncOptions, signal: AbortSignal): Promise<void> {
   let known: ReadonlyMap<string, NamespaceState> = new Map();
   let grantsAt = 0;
-  let recordsAt = 0;
+  let records: RecordsState = { nextAt: 0, unlockCount: 0 };
   const failed = (error: unknown): void => options.log('warn', `a resync failed: ${describeError(error)}`);
   while (!signal.aborted) {
     // The signal is from before the resync: changes during it must not wait either.
@@ -86,10 +89,8 @@ export async function resync(seconds: number, options: ResyncOptions, signal: Ab
     }
     const seen = options.seen();
     // Beside the incumbent nothing is written but what ends our own locks and grants.
-    if (options.clock.elapsed() >= recordsAt && seen !== undefined && seen.incumbent === undefined) {
-      recordsAt = options.clock.elapsed() + LISTS_EVERY_MS;
-      await removeOldRecords(options.cluster, options.log).catch(failed);
-    }
+    if (seen !== undefined && seen.incumbent === undefined)
+      records = await resyncRecords(options, seen, records);
     const betweenMs = seconds * 1_000 * (0.8 + 0.4 * options.random());
     await pause(options.clock, seen === undefined ? LISTING_MS : betweenMs, until);
   }
@@ -187,6 +188,28 @@ async function requestResync(
     return undefined;
   }
   return { ...known, nextAt: known.seen + Math.min(known.seen, maxIntervals) };
+}
+
+/** When the records are listed next, milliseconds of the clock; and the locks that had ended when that was decided. */
+interface RecordsState {
+  readonly nextAt: number;
+  readonly unlockCount: number;
+}
+
+/** A lock that has ended may have left a record, which is over after a window at the earliest. */
+async function resyncRecords(
+  { cluster, clock, log }: ResyncOptions,
+  { unlockCount }: SeenObjects,
+  known: RecordsState,
+): Promise<RecordsState> {
+  const hasNews = unlockCount > known.unlockCount;
+  const nextAt = hasNews ? Math.min(known.nextAt, clock.elapsed() + WINDOW_MS) : known.nextAt;
+  if (clock.elapsed() < nextAt) return { nextAt, unlockCount };
+  const nextMs = await removeOldRecords(cluster, log).catch((error: unknown) => {
+    log('warn', `a resync failed: ${describeError(error)}`);
+    return LISTS_EVERY_MS;
+  });
+  return { nextAt: clock.elapsed() + Math.min(nextMs, LISTS_EVERY_MS), unlockCount };
 }
 
 /** Repairs grants without the raised label. Our steps leave none: another writer has removed the label. */

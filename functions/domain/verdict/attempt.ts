@@ -139,6 +139,9 @@ function failureBackoff(last: Attempt, { now, fingerprint: of, sized }: NextAtte
 const failureMs = ({ failures }: Attempt): number =>
   Math.min(BACK_OFF.firstMs * 2 ** failures, BACK_OFF.maxMs);
 
+/** When no step uses the record any more, milliseconds on the API server's clock. */
+export const endOf = (last: Attempt): number => Date.parse(last.at) + WINDOW_MS + failureMs(last);
+
 /**
  * The namespace without what no step uses any more: a last attempt that counts for no lock budget, and whose back-off ended so long ago
  * that the next attempt would have come; and what a removed lock has left. undefined: it has a lock, or nothing of that. `now`: the API
@@ -148,7 +151,7 @@ export function withoutOldRecords(namespace: Namespace, now: number): Namespace 
   if (lockOf(namespace).kind !== 'none') return undefined;
   const { annotations = {} } = namespace.metadata;
   const last = lastAttemptOf(namespace, now);
-  const isOver = last === undefined || now >= Date.parse(last.at) + WINDOW_MS + failureMs(last);
+  const isOver = last === undefined || now >= endOf(last);
   const cleared = withoutLock(namespace, isOver ? undefined : annotations[ANNOTATION.lastAttempt]);
   const left = Object.keys(cleared.metadata.annotations ?? {});
   return left.length < Object.keys(annotations).length ? cleared : undefined;
