@@ -1,4 +1,4 @@
-import { grantOf } from '../domain/quota/grant.ts';
+import { grantOf, type Grant } from '../domain/quota/grant.ts';
 import { podIdentityOf, type Reference } from '../domain/lock.ts';
 import { EVENT_REASON, KIND, LOCK_OUTCOME, REASON } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
@@ -23,8 +23,9 @@ import type { Lowering } from './write.ts';
 export async function report(lowering: Lowering, namespace: string, context: StepContext): Promise<void> {
   const { task, reason, message } = lowering;
   const migrations = migrationsOf(lowering);
+  const times = { now: lowering.now, clock: context.clock.now().getTime() };
+  const raised = lowering.quotas.flatMap((quota) => describeRaise(quota, times) ?? []);
   const vmmrqs = await vmmrqsOf(lowering, namespace, context);
-  const raised = lowering.quotas.flatMap((quota) => describeRaise(quota, lowering.now) ?? []);
   // The migrations ended before anything was raised: no Event.
   if (raised.length === 0 && reason === REASON.ended) return;
   const key = task.token ?? reason;
@@ -67,25 +68,36 @@ export async function report(lowering: Lowering, namespace: string, context: Ste
   await writeEvents(context, [...onMigrations, ...onVmmrqs]);
 }
 
-/** "ResourceQuota quota was raised for less than 1 s (requests.cpu 1405m → 2605m) and restored"; undefined: it was only fenced. `now`: milliseconds. */
-function describeRaise(quota: ResourceQuota, now: number): string | undefined {
+/** A moment by the API server's Date, which has whole seconds, and by the process's clock. Milliseconds. */
+interface Times {
+  readonly now: number;
+  readonly clock: number;
+}
+
+/** "ResourceQuota quota was raised for 98 ms (requests.cpu 1405m → 2605m) and restored"; undefined: it was only fenced. */
+function describeRaise(quota: ResourceQuota, times: Times): string | undefined {
   const state = grantOf(quota);
   if (state.kind === 'none') return undefined;
   const { name } = quota.metadata;
   if (state.kind === 'malformed')
     return `ResourceQuota ${name} held a grant that cannot be read, and was restored`;
-  const { raised, raisedAt } = state.grant;
+  const { raised } = state.grant;
   const keys = Object.entries(raised).map(
     ([key, to]) =>
       `${key} ${describeAmountText(key, quota.spec.hard?.[key] ?? '-')} → ${describeAmountText(key, to)}`,
   );
-  const lasted = durationText(now - Date.parse(raisedAt));
+  const lasted = durationText(state.grant, times);
   return `ResourceQuota ${name} was raised for ${lasted} (${keys.join(', ')}) and restored`;
 }
 
-/** `now` is the API server's Date header: whole seconds. */
-const durationText = (ms: number): string =>
-  ms < 1_000 ? 'less than 1 s' : `${String(Math.round(ms / 1_000))} s`;
+/** The clocks of two processes show milliseconds; they count where the API server's Dates do not contradict them. */
+function durationText({ raisedAt, clockAt }: Grant, { now, clock }: Times): string {
+  const ms = now - Date.parse(raisedAt);
+  const closerMs = clock - Date.parse(clockAt);
+  if (ms >= 2_000) return `${String(Math.round(ms / 1_000))} s`;
+  const isLikely = closerMs >= 0 && Math.abs(closerMs - ms) <= 1_000;
+  return isLikely ? `${String(closerMs)} ms` : `less than ${String(ms / 1_000 + 1)} s`;
+}
 
 const podOf = ({ uid }: Reference, { targets = [], quotas }: Lowering): string | undefined => {
   const identities = new Set(

@@ -24,6 +24,8 @@ export interface RaiseSnapshot {
   readonly slotless?: readonly string[] | undefined;
   /** The API server's clock, milliseconds. */
   readonly now: number;
+  /** The process's time of day, milliseconds; left out: `now`. */
+  readonly clock?: number | undefined;
 }
 
 export type RaiseDecision =
@@ -108,9 +110,9 @@ interface QuotaRaise {
 
 /** Decides for one quota; an empty result: it has the headroom by now. */
 export function raiseOf(quota: ResourceQuota, snapshot: RaiseSnapshot): QuotaRaise {
-  const { token, lock, now } = snapshot;
+  const { token, lock, now, clock } = snapshot;
   const { name } = quota.metadata;
-  const order: RaiseOrder = { lock: orderOf(lock, token), vmmrqs: giversOf(snapshot), now };
+  const order: RaiseOrder = { lock: orderOf(lock, token), vmmrqs: giversOf(snapshot), now, clock };
   if (isFencedBy(quota, token))
     return { ended: end(REASON.fenced, `ResourceQuota ${name} is fenced already`) };
   const grant = grantBy(quota, token);

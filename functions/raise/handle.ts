@@ -175,7 +175,8 @@ async function gather(
   });
   const { KUBEVIRT_NAMESPACE: kubevirtNamespace } = settings;
   const slotless = (await asked)?.open.slotless;
-  return { namespace, token, quotas: own, vmmrqs, lock, kubevirtNamespace, slotless, now };
+  const clock = context.clock.now().getTime();
+  return { namespace, token, quotas: own, vmmrqs, lock, kubevirtNamespace, slotless, now, clock };
 }
 
 /**

@@ -16,6 +16,8 @@ const grantSchema = z.looseObject({
   v: z.int(),
   token: z.string().check(z.minLength(1)),
   raisedAt: z.catch(time, LONG_AGO),
+  /** raisedAt by the clock of the process that raised: with milliseconds, for people. */
+  clockAt: z.catch(time, LONG_AGO),
   /** Time of the last raise of status.hard: later than raisedAt where a recount undid the raise. */
   standingSince: z.catch(time, LONG_AGO),
   /** The lock's expiry. */

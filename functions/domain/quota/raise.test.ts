@@ -32,6 +32,13 @@ describe('raisedQuota', () => {
     ]);
   });
 
+  test('the grant has both clocks, for the report of how long it stood', () => {
+    const raised = raisedQuota(aQuota(), order({ clock: NOW + 42 }));
+    expect(raised && grantOf(raised)).toMatchObject({
+      grant: { raisedAt: new Date(NOW).toISOString(), clockAt: new Date(NOW + 42).toISOString() },
+    });
+  });
+
   test('several VMMRQs add up (F10)', () => {
     const vmmrqs = [aVmmrq(giving({ cpu: '1' })), aVmmrq(giving({ 'requests.cpu': '500m' }))];
     expect(hardOf(raisedQuota(aQuota(), order({ vmmrqs })))).toMatchObject({ 'requests.cpu': '2905m' });

@@ -13,6 +13,8 @@ export interface RaiseOrder {
   readonly vmmrqs: readonly Vmmrq[];
   /** The API server's clock, milliseconds. */
   readonly now: number;
+  /** The process's time of day, milliseconds; left out: `now`. */
+  readonly clock?: number | undefined;
 }
 
 /**
@@ -21,7 +23,7 @@ export interface RaiseOrder {
  * undefined: nothing would rise. The quota must hold no grant.
  */
 export function raisedQuota(quota: ResourceQuota, order: RaiseOrder): ResourceQuota | undefined {
-  const { lock, vmmrqs, now } = order;
+  const { lock, vmmrqs, now, clock = now } = order;
   const need = orderFor(quota, lock.quotas)?.need;
   const raises = amountsToRaise(quota, need, vmmrqs);
   if (raises.length === 0) return undefined;
@@ -33,6 +35,7 @@ export function raisedQuota(quota: ResourceQuota, order: RaiseOrder): ResourceQu
     v: GRANT_VERSION,
     token: lock.token,
     raisedAt: new Date(now).toISOString(),
+    clockAt: new Date(clock).toISOString(),
     standingSince: new Date(now).toISOString(),
     expiresAt: lock.expiresAt,
     raised,

@@ -51,7 +51,7 @@ const reasonsOn = (history: History, kind: string): Set<ForeignText | undefined>
 
 /** Which quota was raised for how long, from what to what. */
 const WHAT =
-  'ResourceQuota quota was raised for (less than 1 s|\\d+ s) \\(requests\\.cpu \\S+ → \\S+, .*\\) and restored';
+  'ResourceQuota quota was raised for (\\d+ ms|\\d+ s) \\(requests\\.cpu \\S+ → \\S+, .*\\) and restored';
 
 test('one quota, one VM: succeeds, is reported on the migration and the VMMRQ, and leaves everything as before (F7, F45)', async () => {
   const tenant = await newTenant(environment, { name: 'one-vm' });

@@ -128,6 +128,7 @@ export function aGrant(different: Partial<Grant> = {}): Grant {
     v: 1,
     token: 'token-1',
     raisedAt: seconds(-4),
+    clockAt: seconds(-4),
     standingSince: seconds(-4),
     expiresAt: seconds(25),
     raised: { 'requests.cpu': '2605m' },
