@@ -104,10 +104,10 @@ describe('a target that something else than a quota’s amounts refuses is block
   test('by the last refusal, of several', () => {
     const [first, last] = [aFailure('no pods on Saturdays', -60), aFailure(MUST_SPECIFY, -5)];
     expect(explained([first, last])).toMatchObject({ reason: REASON.mustSpecify });
-    // What a text of a known form says is more than one of no form does.
-    const later = { ...last, metadata: { ...last.metadata, resourceVersion: '1' } };
+    // Also where the last one has no known form.
+    const before = { ...last, metadata: { ...last.metadata, resourceVersion: '1' } };
     const unknown = { ...first, metadata: { ...first.metadata, resourceVersion: '2' } };
-    expect(explained([unknown, later])).toMatchObject({ reason: REASON.mustSpecify });
+    expect(explained([unknown, before])).toMatchObject({ message: 'no pods on Saturdays' });
   });
 
   test('but without a migration slot it waits for that first', () => {
@@ -216,14 +216,16 @@ describe('a Pending migration is not blocked', () => {
   });
 });
 
-test('a migration that a quota refuses keeps its verdict by its Events', () => {
+test('a migration that a quota refused, and then something else, is blocked by the last refusal', () => {
   const migrations = [aMigration(refusedAt(-5))];
   const quotas = [aQuota()];
-  const unknown = [
-    aFailure(exceeded('quota', 'requests.cpu=1005m'), -9),
-    aFailure('no pods on Saturdays', -1),
-  ];
-  expect(assessed(unknown, { migrations, quotas }).verdicts).toMatchObject([{ verdict: 'FitsWithRaise' }]);
+  const by = (text: string, after: number): unknown => {
+    const events = [aFailure(exceeded('quota', 'requests.cpu=1005m'), -4), aFailure(text, after)];
+    return assessed(events, { migrations, quotas }).verdicts[0];
+  };
+  const blocked = { verdict: 'Unsupported', reason: REASON.podRefused, message: 'no pods on Saturdays' };
+  expect(by('no pods on Saturdays', -1)).toMatchObject(blocked);
+  expect(by('no pods on Saturdays', -9)).toMatchObject({ verdict: 'FitsWithRaise' });
 });
 
 describe('a LimitRange that refuses the volume claim for the VM’s state, which KubeVirt does not show', () => {

@@ -166,7 +166,7 @@ test.each<[string, number]>([
   expect(quotas).toEqual(['last', 'between', 'first']);
 });
 
-test('podRejectionsOf: of this VM, since the migration began, newest first, and only readable ones', () => {
+test('podRejectionsOf: of this VM, since the migration began, newest first', () => {
   const events = [
     aFailure(exceeded('first', 'pods=1'), -60),
     aFailure(exceeded('last', 'pods=1'), -5),
@@ -174,12 +174,13 @@ test('podRejectionsOf: of this VM, since the migration began, newest first, and 
     aFailure(exceeded('by-a-clock-behind', 'pods=1'), -3_602),
     { ...aFailure(exceeded('another-vm', 'pods=1')), involvedObject: { uid: 'uid-of-vm1' } },
     { ...aFailure(exceeded('another-reason', 'pods=1')), reason: 'SuccessfulCreate' },
-    aFailure('who knows', -1),
+    aFailure('a text of an unknown form', -1),
+    aFailure('another one', -30),
   ];
-  const quotas = podRejectionsOf(aCandidate(), aVmi(), { events, now: NOW }).map((each) =>
-    'quota' in each ? each.quota : '',
+  const found = podRejectionsOf(aCandidate(), aVmi(), { events, now: NOW }).map((each) =>
+    'quota' in each ? each.quota : each.text,
   );
-  expect(quotas).toEqual(['last', 'first', 'by-a-clock-behind']);
+  expect(found).toEqual(['a text of an unknown form', 'last', 'another one', 'first', 'by-a-clock-behind']);
 });
 
 describe('an Event with a time in the future', () => {

@@ -186,9 +186,7 @@ function rejectionsIn(
   // KubeVirt sets its condition at the first such refusal: without it, the Event is another writer's.
   const isKubeVirts = ({ kind }: PodRejection): boolean =>
     kind !== 'exceeded' || lacks !== undefined || wasRejectedByQuota(migration);
-  const its = all.filter(isKubeVirts);
-  const understood = its.filter(({ kind }) => kind !== 'other');
-  return understood.length > 0 ? understood : its;
+  return all.filter(isKubeVirts);
 }
 
 /** virt-controller's Events since the migration's creation about what it could not create for a VMI. */
