@@ -30,7 +30,7 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   [REASON.noCoveringQuota]: 'Create a ResourceQuota whose scopes cover the pod.',
   [REASON.limitRange]: "Change the LimitRange or the VM's size.",
   [REASON.podSecurity]: "Change the namespace's Pod Security level or the VM.",
-  [REASON.podRefused]: 'Change the webhook, policy or object that the message names.',
+  [REASON.podRefused]: 'Fix what the message names: a webhook, a policy, an object or the API server.',
   [REASON.refusedByPolicy]:
     'Let our service accounts (mtq-system) through the named policy, or use a quota that it spares.',
   [REASON.dryRunFirst]: NO_ACTION,

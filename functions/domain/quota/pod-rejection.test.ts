@@ -183,6 +183,57 @@ test('podRejectionsOf: of this VM, since the migration began, newest first', () 
   expect(found).toEqual(['a text of an unknown form', 'last', 'another one', 'first', 'by-a-clock-behind']);
 });
 
+describe('a failure that should pass', () => {
+  const TIMEOUT = 'Internal error occurred: resource quota evaluation timed out';
+  /** An Event of this text, from so many seconds after NOW until so many. */
+  const between = (first: number, last: number, text = TIMEOUT): KubernetesEvent => ({
+    ...aFailure(text, last),
+    firstTimestamp: seconds(first),
+  });
+  const existing = (name: string): string =>
+    `pods "virt-launcher-vm0-${name}" already exists, the server was not able to generate a unique name`;
+
+  test.each<[string, KubernetesEvent[], string[]]>([
+    ['is a refusal once it lasts for a minute', [between(-70, -10)], [TIMEOUT]],
+    ['is none before', [between(-69, -10)], []],
+    ['is none as a single Event', [aFailure(TIMEOUT, -5)], []],
+    ['counts from the creation of the migration', [between(-9_000, -3_590)], []],
+    [
+      'lasts with another text too, and the last one counts',
+      [between(-95, -90), aFailure(existing('abcde'), -40), aFailure(existing('fghij'), -5)],
+      [existing('fghij')],
+    ],
+    [
+      'lasts as combined Events',
+      [{ ...between(-95, -5), message: `(combined from similar events): Error creating pod: ${TIMEOUT}` }],
+      [TIMEOUT],
+    ],
+    [
+      'goes before an older refusal',
+      [aFailure('no pods on Saturdays', -100), between(-95, -5)],
+      [TIMEOUT, 'no pods on Saturdays'],
+    ],
+    [
+      'counts from the last refusal',
+      [between(-300, -5), aFailure('no pods on Saturdays', -50)],
+      ['no pods on Saturdays'],
+    ],
+    [
+      'does not hide a later refusal',
+      [between(-95, -35), aFailure('no pods on Saturdays', -5)],
+      ['no pods on Saturdays'],
+    ],
+    [
+      'is none by our own lock',
+      [between(-95, -5, `admission webhook "${WEBHOOK.locked}" denied the request: no`)],
+      [],
+    ],
+  ])('%s', (_, events, want) => {
+    const found = podRejectionsOf(aCandidate(), aVmi(), { events, now: NOW });
+    expect(found.map(({ text }) => text)).toEqual(want);
+  });
+});
+
 describe('an Event with a time in the future', () => {
   const later = (created: number, at: number): KubernetesEvent => {
     const { metadata, ...event } = aFailure(exceeded('forged', 'pods=1'), at);

@@ -67,12 +67,18 @@ const BY_WEBHOOK =
   /^(?:admission webhook|Internal error occurred: failed calling webhook) "([^"]+)"(?: denied the request|: )/;
 
 /**
- * Failures that virt-controller retries after a moment, and that show nothing about the pod: k8s.io/apimachinery/pkg/api/errors/errors.go
- * (conflict, timeout, too many requests, unavailable, a generated name that exists, a token that is being renewed), etcd's own, and those of the connection
+ * Failures that virt-controller retries after a moment, and that show nothing about the pod, unless they last (LASTING_MS):
+ * k8s.io/apimachinery/pkg/api/errors/errors.go (conflict, timeout, too many requests, unavailable, a generated name that exists, a token that is being renewed), etcd's own, and those of the connection
  * (net/url, "Post …") and of the client before it (client-go rest/request.go, tryThrottle).
  */
 const TRANSIENT =
   /^(?:Operation cannot be fulfilled on |(?:Request t|T)imeout: |Too many requests|The \S+ operation against \S+ could not be completed |the server (?:was unable to return a response|is currently unable|has received too many requests|has asked for)|an error on the server |(?:Internal error occurred: )?(?:etcdserver: |rpc error: |resource quota evaluation timed out|context )|Post "|unexpected EOF|EOF|http2: |client rate limiter Wait returned an error: |Unauthorized$|pods "[^"]*" already exists)/;
+
+/**
+ * How long attempts fail so until that counts as a refusal, milliseconds: virt-controller tries a dozen times meanwhile
+ * (facts/kubevirt.md §1.4).
+ */
+const LASTING_MS = 60_000;
 
 /** Characters; virt-controller's texts are shorter. */
 const MAX_MESSAGE = 10_000;
@@ -84,10 +90,15 @@ export function parsePodRejection(
   message: ForeignText,
   of: keyof typeof PREFIX = 'launcher',
 ): PodRejection | undefined {
-  // A name or a key that is read from it is safe too.
+  const text = failureIn(message, of);
+  return text === undefined ? undefined : podRejectionIn(text);
+}
+
+/** The API server's text in an Event about a pod of this sort; a name or a key that is read from it is safe too. */
+function failureIn(message: ForeignText, of: keyof typeof PREFIX = 'launcher'): string | undefined {
   const text = shown(message, MAX_MESSAGE);
   const prefix = PREFIX[of].exec(text)?.[0];
-  return prefix === undefined ? undefined : podRejectionIn(text.slice(prefix.length));
+  return prefix === undefined ? undefined : text.slice(prefix.length);
 }
 
 /** The words by which KubeVirt sets its condition (facts/kubevirt.md §1.3); our own refusals have them. */
@@ -177,16 +188,40 @@ function rejectionsIn(
   { migration, blocked: { lacks } }: Candidate,
   isOfVmi: (involved: KubernetesEvent['involvedObject']) => boolean,
 ): SeenRejection[] {
-  const all = failuresIn({ events, now }, migration, isOfVmi)
-    .toSorted((one, other) => writtenAfter(other, one) || timeOf(other, now) - timeOf(one, now))
-    .flatMap((event) => {
-      const rejection = parsePodRejection(event.message ?? '', lacks);
-      return rejection === undefined ? [] : [{ ...rejection, at: writtenAt(event) }];
-    });
   // KubeVirt sets its condition at the first such refusal: without it, the Event is another writer's.
   const isKubeVirts = ({ kind }: PodRejection): boolean =>
     kind !== 'exceeded' || lacks !== undefined || wasRejectedByQuota(migration);
-  return all.filter(isKubeVirts);
+  const all = failuresIn({ events, now }, migration, isOfVmi)
+    .toSorted((one, other) => writtenAfter(other, one) || timeOf(other, now) - timeOf(one, now))
+    .map((event) => {
+      const rejection = parsePodRejection(event.message ?? '', lacks);
+      const counts = rejection !== undefined && isKubeVirts(rejection);
+      return { event, its: counts ? [{ ...rejection, at: writtenAt(event) }] : [] };
+    });
+  const rejections = all.flatMap(({ its }) => its);
+  const newest = all.findIndex(({ its }) => its.length > 0);
+  const later = all.slice(0, newest === -1 ? all.length : newest).map(({ event }) => event);
+  const since = rejections[0]?.at ?? Date.parse(migration.metadata.creationTimestamp);
+  return [...lastingFailure(later, since, lacks), ...rejections];
+}
+
+/** The newest of these Events, as a refusal, if each attempt since that time failed as TRANSIENT says, and for long. */
+function lastingFailure(
+  events: readonly KubernetesEvent[],
+  since: number,
+  lacks: 'attachment' | undefined,
+): SeenRejection[] {
+  const failed = events.flatMap((event) => {
+    const text = failureIn(event.message ?? '', lacks);
+    return text !== undefined && TRANSIENT.test(text) ? [{ event, text }] : [];
+  });
+  const [last] = failed;
+  if (last === undefined) return [];
+  const at = writtenAt(last.event);
+  const first = Math.min(
+    ...failed.map(({ event }) => Date.parse(event.firstTimestamp ?? '') || writtenAt(event)),
+  );
+  return at - Math.max(first, since) >= LASTING_MS ? [{ kind: 'other', text: last.text, at }] : [];
 }
 
 /** virt-controller's Events since the migration's creation about what it could not create for a VMI. */
