@@ -1,7 +1,7 @@
 import { grantBy, grantOf, orderFor, type Grant } from '../domain/quota/grant.ts';
 import { isFencedBy } from '../domain/quota/lower.ts';
 import { isUndone, needsMore, raisedAgain, raisedQuota, type RaiseOrder } from '../domain/quota/raise.ts';
-import { isStatusKnown } from '../domain/quota/headroom.ts';
+import { statusUnknown } from '../domain/quota/headroom.ts';
 import { recordIn } from '../domain/incumbent.ts';
 import { ANNOTATION, isReserved, MAX_RAISES, REASON, type Reason } from '../domain/names.ts';
 import type { ResourceQuota, Vmmrq } from '../domain/objects.ts';
@@ -144,9 +144,8 @@ function closedTo(
     return isOften ? end(REASON.undone, message) : undefined;
   }
   const need = orderFor(quota, quotas)?.need;
-  return isStatusKnown(quota, (key) => need === undefined || need[key] !== undefined)
-    ? undefined
-    : end(REASON.statusUnknown, `the quota controller has not counted ${what} yet`);
+  const unknown = statusUnknown(quota, (key) => need === undefined || need[key] !== undefined);
+  return unknown === undefined ? undefined : end(REASON.statusUnknown, unknown);
 }
 
 const orderOf = ({ expiresAt, migrations, quotas }: ProvenLock, token: string): RaiseOrder['lock'] => ({

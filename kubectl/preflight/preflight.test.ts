@@ -20,6 +20,7 @@ import {
   metadata,
   named,
   NOW,
+  type Change,
 } from '../../test/support/builders/object.ts';
 import {
   aKubeVirt,
@@ -30,7 +31,7 @@ import {
   ROOMY,
   tight,
 } from '../../test/support/builders/preflight.ts';
-import { aQuota, hard, scoped, used } from '../../test/support/builders/quota.ts';
+import { aQuota, hard, raisedBy, scoped, specHard, used } from '../../test/support/builders/quota.ts';
 import { aClusterVmmrq, aVmmrq, forPurposes, giving } from '../../test/support/builders/snapshot.ts';
 import { ANNOTATION, KUBEVIRT, REASON } from '../../functions/domain/names.ts';
 import type {
@@ -391,6 +392,18 @@ test('a quota that counts a pod that is gone: more in a VMMRQ is no answer', () 
   expect(said(outcomes({ quotas, pods, vmmrqs, uncharged }))).toBe(
     'vm0 Stuck QuotaNotRecounted, vm1 Stuck QuotaNotRecounted',
   );
+});
+
+test.each<[string, Change<ResourceQuota>, string]>([
+  ['only our own raise makes', (quota) => quota, 'ResourceQuota quota is raised, and is lowered first'],
+  [
+    'an edit makes besides our own raise',
+    specHard({ pods: '9', 'requests.cpu': '1405m', 'requests.memory': '2041974464' }),
+    'ResourceQuota quota has pods=9 in spec.hard, and pods=10 in status.hard: the quota controller has not computed its status yet',
+  ],
+])('a status.hard that %s other than spec.hard: the message says so', (_, edit, want) => {
+  const quotas = [aQuota(raisedBy(aVmmrq(giving({ 'requests.cpu': '1' }))), edit)];
+  expect(outcomes({ quotas, vmis: [aVm('vm0')] })).toMatchObject([{ outcome: 'CannotTell', message: want }]);
 });
 
 describe('a quota that counts migrations as objects', () => {

@@ -6,26 +6,56 @@ import {
   type Blocking,
   type Shortfall,
 } from './charged.ts';
+import { grantOf } from './grant.ts';
 import type { ResourceQuota } from '../objects.ts';
 import { parseQuantity, sameQuantity, type Amount } from '../quantity.ts';
 
 /**
- * Whether admission can evaluate a pod by this quota: for every key that pods are charged for, status.hard equals spec.hard
- * and `used` is counted. The quota controller never counts a key that it does not know (count/ of a kind that is not
+ * Why admission cannot evaluate a pod by this quota yet; undefined: it can, because for every key that pods are charged for, status.hard
+ * equals spec.hard and `used` is counted. The quota controller never counts a key that it does not know (count/ of a kind that is not
  * installed, or a device class in an older cluster): no pod waits for that. `asks`: whether the pod asks for what a canonical
  * key counts.
  */
-export function isStatusKnown(quota: ResourceQuota, asks: (key: string) => boolean): boolean {
-  const { spec, status } = quota;
-  const wanted = spec.hard ?? {};
-  const enforced = status?.hard ?? {};
-  const keys = Object.keys({ ...wanted, ...enforced }).filter(isChargedByPods);
-  return keys.every((key) => {
-    const [want, have] = [wanted[key], enforced[key]];
-    if (want === undefined || have === undefined) return false;
-    const isCounted = status?.used?.[key] !== undefined || (isOfDeviceClass(key) && !asks(key));
-    return sameQuantity(want, have) && isCounted;
-  });
+export function statusUnknown(quota: ResourceQuota, asks: (key: string) => boolean): string | undefined {
+  const { spec, status, metadata } = quota;
+  const keys = Object.keys({ ...spec.hard, ...status?.hard }).filter(isChargedByPods);
+  const isCounted = (key: string): boolean =>
+    status?.used?.[key] !== undefined || (isOfDeviceClass(key) && !asks(key));
+  const unknown = keys.filter((key) => !isFollowed(quota, key) || !isCounted(key));
+  if (unknown.length === 0) return undefined;
+  const key = unknown.find((each) => !isRaised(quota, each));
+  if (key === undefined) return `ResourceQuota ${metadata.name} is raised, and is lowered first`;
+  return `${describeUnknown(quota, key)}: the quota controller has not computed its status yet`;
+}
+
+const limitsOf = (
+  { spec, status }: ResourceQuota,
+  key: string,
+): Record<'want' | 'have', string | undefined> => ({
+  want: spec.hard?.[key],
+  have: status?.hard?.[key],
+});
+
+function isFollowed(quota: ResourceQuota, key: string): boolean {
+  const { want, have } = limitsOf(quota, key);
+  return want !== undefined && have !== undefined && sameQuantity(want, have);
+}
+
+/** Whether status.hard has what our own grant has written. */
+function isRaised(quota: ResourceQuota, key: string): boolean {
+  const state = grantOf(quota);
+  const raised = state.kind === 'held' ? state.grant.raised[key] : undefined;
+  const { have } = limitsOf(quota, key);
+  return raised !== undefined && have !== undefined && sameQuantity(raised, have);
+}
+
+function describeUnknown(quota: ResourceQuota, key: string): string {
+  const { name } = quota.metadata;
+  if (isFollowed(quota, key)) return `ResourceQuota ${name} has no ${key} in status.used`;
+  const { want, have } = limitsOf(quota, key);
+  const value = (amount: string | undefined): string =>
+    amount === undefined ? `no ${key}` : `${key}=${amount}`;
+  return `ResourceQuota ${name} has ${value(want)} in spec.hard, and ${value(have)} in status.hard`;
 }
 
 /** Reserved amounts, by quota uid and canonical key. */

@@ -376,17 +376,39 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'the quota controller has not looked yet': {
     with: { quotas: [aQuota(uncounted())] },
-    want: [['Waiting', REASON.statusUnknown, 'quota']],
+    want: [
+      [
+        'Waiting',
+        REASON.statusUnknown,
+        'quota has pods=10 in spec.hard, and no pods in status.hard: the quota',
+      ],
+    ],
   },
   'it has not followed a change of the spec yet': {
     with: { quotas: [aQuota(specHard({ pods: '10', 'requests.cpu': '9', 'requests.memory': '9Gi' }))] },
-    want: [['Waiting', REASON.statusUnknown]],
+    want: [
+      [
+        'Waiting',
+        REASON.statusUnknown,
+        'ResourceQuota quota has requests.cpu=9 in spec.hard, and requests.cpu=1405m in status.hard: the quota',
+      ],
+    ],
+  },
+  'it has not dropped a key of the spec yet': {
+    with: { quotas: [aQuota(specHard({ pods: '10', 'requests.cpu': '1405m' }))] },
+    want: [
+      [
+        'Waiting',
+        REASON.statusUnknown,
+        'no requests.memory in spec.hard, and requests.memory=2041974464 in status.hard',
+      ],
+    ],
   },
   'it has not counted a key yet': {
     with: {
       quotas: [aQuota((quota) => ({ ...quota, status: { ...quota.status, used: { pods: '1' } } }))],
     },
-    want: [['Waiting', REASON.statusUnknown]],
+    want: [['Waiting', REASON.statusUnknown, 'quota has no requests.cpu in status.used: the quota']],
   },
 
   'an older cluster does not know device classes, and its pod asks for none': {

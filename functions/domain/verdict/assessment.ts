@@ -24,7 +24,7 @@ import { givingTo } from '../policy/policy.ts';
 import type { Allocation, Evaluated, RaiseCandidate } from './allocation.ts';
 import { fits } from './fits.ts';
 import { evaluateRaise, lacked } from './raise-verdict.ts';
-import { isStatusKnown, reserve } from '../quota/headroom.ts';
+import { reserve, statusUnknown } from '../quota/headroom.ts';
 import { candidatesIn, podRejectionsOf } from '../quota/pod-rejection.ts';
 import type { NamespaceSnapshot, Rules } from '../snapshot.ts';
 import { verdictResult, type VerdictResult, type Verdict } from './verdict.ts';
@@ -292,9 +292,8 @@ function evaluateHeadroom(missing: MissingPod & RaiseCandidate, allocation: Allo
 }
 
 function notCounted(covering: readonly ResourceQuota[], need: Amounts): VerdictResult | undefined {
-  const unknown = covering.find((quota) => !isStatusKnown(quota, (key) => need.has(key)));
-  if (unknown === undefined) return undefined;
-  const message = `the quota controller has not computed the status of ResourceQuota ${unknown.metadata.name} yet`;
+  const [message] = covering.flatMap((quota) => statusUnknown(quota, (key) => need.has(key)) ?? []);
+  if (message === undefined) return undefined;
   return verdictResult('Waiting', REASON.statusUnknown, message);
 }
 
