@@ -48,6 +48,8 @@ export interface Wait {
   readonly kind: 'wait';
   readonly reason: LiveReason;
   readonly message: string;
+  /** The wait usually ends by itself, also where its reason is one that needs a user. */
+  readonly endsItself?: boolean;
 }
 
 /** The run ends for this VM. Before the cut-over everything is undone; after it the VM stays on the target. */
@@ -110,7 +112,6 @@ export interface Deadline {
 /** Waits until the deadline, then fails with the same message. */
 export const waitUntil = (
   { now, until }: Deadline,
-  waiting: Pick<Wait, 'reason' | 'message'>,
+  { reason, message, ...rest }: Omit<Wait, 'kind'>,
   late: LiveReason,
-): StepDecision =>
-  now < until ? wait(waiting.reason, waiting.message) : fail(late, `too late: ${waiting.message}`);
+): StepDecision => (now < until ? { ...wait(reason, message), ...rest } : fail(late, `too late: ${message}`));

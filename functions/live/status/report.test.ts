@@ -611,6 +611,7 @@ describe('since when a VM waits', () => {
 });
 
 describe('a VM that waits', () => {
+  const LET_IN = { ...wait('WaitForStateTransfer', 'OverQuota'), endsItself: true };
   const TYPE = (passes: readonly Pass[]): string => types(last(passes).migrationStatus.vms?.[0]);
 
   test.each<[string, readonly Pass[], string]>([
@@ -637,6 +638,8 @@ describe('a VM that waits', () => {
       'Waiting',
     ],
     ['for room in a quota', [{ decision: wait('CreateSourceMigration', 'OverQuota') }], 'Blocked'],
+    ['for room that a VMMRQ gives', [{ decision: LET_IN }], 'Waiting'],
+    ['for that, for a minute', [{ decision: LET_IN }, { decision: LET_IN, after: 60 }], 'Blocked'],
   ])('%s', (_what, passes, wanted) => {
     expect(TYPE(passes)).toBe(wanted);
   });

@@ -27,15 +27,16 @@ const USUAL_MS = 60_000;
 
 /** Returns the condition of a VM that waits: Blocked if it needs a user, or has waited for long. `now`: milliseconds. */
 export function waitingFinding(
-  { reason, message }: Wait,
+  waiting: Wait,
   before: readonly LiveCondition[],
   { now, mayTakeLong }: { readonly now: number; readonly mayTakeLong: boolean },
 ): Finding {
+  const { reason, message } = waiting;
   const known = waitFor(before, reason);
   const isLong = known !== undefined && now - timeOf(known.lastTransitionTime) >= USUAL_MS;
   const isBlocked =
     known?.type === LIVE_CONDITION.blocked ||
-    BLOCKING.includes(reason) ||
+    needsUser(waiting) ||
     (isLong && !mayTakeLong && !SLOW.includes(reason));
   // Two copies could run.
   const category = reason === LIVE_REASON.sourceStartedAgain ? 'Critical' : 'Warn';
@@ -43,3 +44,5 @@ export function waitingFinding(
     ? { type: LIVE_CONDITION.blocked, category, reason, message }
     : { type: LIVE_CONDITION.waiting, category: 'Advisory', reason, message };
 }
+
+const needsUser = ({ reason, endsItself }: Wait): boolean => BLOCKING.includes(reason) && endsItself !== true;

@@ -268,6 +268,18 @@ describe('before the cut-over', () => {
     expect(decide(run)).toMatchObject({ kind: 'wait', message });
   });
 
+  test.each<[string, Partial<RecordedRun['target']>, boolean]>([
+    ['a VMMRQ gives what is missing', { fit: { missing: '2 pods', isLetIn: true } }, true],
+    ['a VMMRQ has just given it', { fit: { missing: undefined, isLetIn: false } }, true],
+    ['nothing gives it', { fit: { missing: '2 pods', isLetIn: false } }, false],
+  ])(
+    'a refusal by a quota is no blocker at once where it usually ends by itself: %s',
+    (_what, target, endsItself) => {
+      const run = transfer('Scheduling', '', { target: { vmims: [rejected], ...target } });
+      expect(decide(run)).toMatchObject({ kind: 'wait', reason: 'OverQuota', endsItself });
+    },
+  );
+
   test('a withdrawn attempt is recorded as such', () => {
     const run = transfer('Scheduling', 'Pending', {
       source: { vmims: [sent('Scheduling')], vmi: EVACUATING },

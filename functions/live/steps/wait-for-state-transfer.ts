@@ -185,14 +185,14 @@ function launcherDeadline(snapshot: RecordedRun, { reason }: Waiting): Deadline 
   return { now: Math.min(waitedMs, shownMs), until: LIMIT_MS.meeting };
 }
 
-type Waiting = Pick<Wait, 'reason' | 'message'>;
+type Waiting = Omit<Wait, 'kind'>;
 
 /** Returns the wait of the migration, as KubeVirt reports it. */
 function currentWait(snapshot: RecordedRun): Waiting {
   const { sent, received } = vmims(snapshot);
   const { target } = snapshot;
   if (received !== undefined && wasRejectedByQuota(received) && !hasTargetPod(target))
-    return { reason: LIVE_REASON.overQuota, message: refusedMessage(target) };
+    return refusedByQuota(target);
   const blocked = [sent, received].flatMap((vmim) => blockedMessage(vmim) ?? []);
   if (blocked[0] !== undefined)
     return { reason: LIVE_REASON.synchronizing, message: `${shown(blocked[0])} (${IF_IT_STAYS})` };
@@ -210,13 +210,20 @@ const BUSY: Waiting = {
     'parallelMigrationsPerCluster or parallelOutboundMigrationsPerNode in its KubeVirt object, or wait',
 };
 
-/** Describes the refusal; a VMMRQ may be there without an mtq that serves it. */
-const refusedMessage = ({
+/**
+ * Returns the wait for a quota. A VMMRQ lets the launcher in within seconds, unless no mtq serves it. KubeVirt shows the refusal for some
+ * seconds more where the launcher fits by now.
+ */
+const refusedByQuota = ({
   refusal = 'see the Events of its VMI',
-  fit: { missing = refusal, isLetIn },
-}: RecordedRun['target']): string =>
-  `a quota refuses the launcher on the target: ${missing}` +
-  (isLetIn ? '. A VMMRQ gives that: if this stays, see that mtq runs on that cluster' : '');
+  fit: { missing, isLetIn },
+}: RecordedRun['target']): Waiting => ({
+  reason: LIVE_REASON.overQuota,
+  message:
+    `a quota refuses the launcher on the target: ${missing ?? refusal}` +
+    (isLetIn ? '. A VMMRQ gives that: if this stays, see that mtq runs on that cluster' : ''),
+  endsItself: isLetIn || missing === undefined,
+});
 
 /** Describes a launcher that is not ready: KubeVirt reports only in Events why it cannot create it (facts/cross-cluster.md §C5). */
 function pendingMessage(phase: string, target: RecordedRun['target']): string {
