@@ -17,6 +17,11 @@ const project = (displayName, ...testMatch) => ({
   testPathIgnorePatterns: ['/node_modules/', HIGHER],
 });
 
+const onControlPlanes = (displayName, ...testMatch) => ({
+  ...project(displayName, ...testMatch),
+  setupFiles: ['<rootDir>/test/support/environment/reset-returned.ts'],
+});
+
 export default {
   // Only for tests that hang: the integration tests wait for a real API server. (Jest ignores it in a project.)
   testTimeout: 240 * SECOND,
@@ -32,10 +37,10 @@ export default {
     project('static', 'test/contract/static/*.test.ts'),
     project('contract', 'test/contract/*.test.ts'),
     project('simulation', 'test/simulation/**/*.test.ts'),
-    project('integration', 'test/integration/**/*.test.ts'),
+    onControlPlanes('integration', 'test/integration/**/*.test.ts'),
     // Runs after all others, on their recorded requests (test/rights).
     project('rights', 'test/rights/*.test.ts'),
-    { ...project('long', 'test/**/*.long.test.ts'), testPathIgnorePatterns: ['/node_modules/'] },
+    { ...onControlPlanes('long', 'test/**/*.long.test.ts'), testPathIgnorePatterns: ['/node_modules/'] },
     { ...project('soak', 'test/**/*.soak.test.ts'), testPathIgnorePatterns: ['/node_modules/'] },
   ],
 };

@@ -39,7 +39,7 @@ interface Kept {
   readonly contents: Map<Base, Stored>;
   /** What it holds as soon as `isReset` resolves. */
   base: Base;
-  /** Resolves when it is reset and works; false: one of its processes is dead. undefined: a test file uses it. */
+  /** Resolves when it is reset and works; false: one of its processes is dead. undefined: that has not begun. */
   isReset: Promise<boolean> | undefined;
 }
 
@@ -56,6 +56,7 @@ const STARTED = process.env['STARTED_CONTROL_PLANES'];
 
 /** A control plane as from `startControlPlane`, with this base. Its `stop` returns it to the worker. */
 export async function borrowControlPlane(base: Base): Promise<ControlPlane> {
+  resetReturned();
   for (let kept = free.pop(); kept !== undefined; kept = free.pop()) {
     const isReset = (await kept.isReset) === true && (await works(kept, () => turnInto(kept, base)));
     kept.isReset = undefined;
@@ -81,6 +82,14 @@ export function renderingOf(mode: AdmissionMode): Promise<string> {
   return known;
 }
 
+/**
+ * Resets what the last test file has returned, while the next one is loaded (reset-returned.ts). Not at the return itself: after the last
+ * file nothing may keep the worker alive, or Jest kills it.
+ */
+export function resetReturned(): void {
+  for (const kept of free) kept.isReset ??= works(kept, () => reset(kept));
+}
+
 async function start(): Promise<Kept> {
   if (STARTED !== undefined) appendFileSync(STARTED, '.');
   const controlPlane = await startControlPlane({ users: USERS });
@@ -95,9 +104,7 @@ async function start(): Promise<Kept> {
   controlPlane.stop = () => {
     // A kind of object that no probe asks for may still wait: a namespace got no ServiceAccount for 30 s.
     if (controlPlane.wasAway) return kept.end();
-    if (kept.isReset !== undefined) return Promise.resolve();
-    kept.isReset = works(kept, () => reset(kept));
-    free.push(kept);
+    if (!free.includes(kept)) free.push(kept);
     return Promise.resolve();
   };
   return kept;
