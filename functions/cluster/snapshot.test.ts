@@ -1,10 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { WatchedCluster } from '../../test/support/builders/cluster.ts';
-import { aMigration, aVmi, refusedAt } from '../../test/support/builders/kubevirt.ts';
-import { metadata, named } from '../../test/support/builders/object.ts';
+import { aLauncher, aMigration, aVmi, refusedAt } from '../../test/support/builders/kubevirt.ts';
+import { annotated, metadata, named } from '../../test/support/builders/object.ts';
 import { aNamespace } from '../../test/support/builders/namespace.ts';
-import { aView, aVmmrq } from '../../test/support/builders/snapshot.ts';
-import type { KubernetesObject } from '../domain/objects.ts';
+import { aView, aVmmrq, forPurposes } from '../../test/support/builders/snapshot.ts';
+import { KUBEVIRT } from '../domain/names.ts';
+import type { KubernetesObject, Node, Vmmrq } from '../domain/objects.ts';
+import type { NodeState } from '../domain/policy/purpose.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import type { View } from '../domain/view.ts';
 import { ApiError } from '../kubernetes/errors.ts';
@@ -12,6 +14,8 @@ import {
   MIGRATIONS,
   MTQS,
   NAMESPACES,
+  NODES,
+  PODS,
   VMIS,
   VMMRQS,
   WEBHOOK_CONFIGURATIONS,
@@ -20,6 +24,12 @@ import { readSnapshot, type SnapshotRequest } from './snapshot.ts';
 
 const RULES = { kubevirtNamespace: 'kubevirt', lockSeconds: 30 };
 const SIZES = ['get virtualmachineinstances vm0', 'list events'];
+
+/** An object outside of any namespace. */
+const clusterWide = (name: string): KubernetesObject => {
+  const { namespace: _, ...own } = metadata(name);
+  return { metadata: own };
+};
 
 interface Reading {
   /** Requests that were sent before any was answered. */
@@ -71,6 +81,29 @@ test.each([
   expect(snapshot?.vmis.get('vm0')?.metadata.uid).toBe('uid-of-vm0');
 });
 
+describe('the node that an evacuation leaves', () => {
+  const cordoned = (unschedulable: boolean): Node => ({
+    ...clusterWide('node1'),
+    spec: { unschedulable },
+  });
+
+  test.each<[string, Node | undefined, Vmmrq, [string, NodeState][]]>([
+    ['is drained', cordoned(true), forPurposes('Evacuation')(aVmmrq()), [['node1', 'draining']]],
+    ['takes pods again', cordoned(false), forPurposes('Evacuation')(aVmmrq()), [['node1', 'uncordoned']]],
+    ['is gone', undefined, forPurposes('Evacuation')(aVmmrq()), [['node1', 'gone']]],
+    ['does not matter to any VMMRQ', cordoned(true), aVmmrq(), []],
+  ])('%s', async (_, node, vmmrq, want) => {
+    const cluster = aCluster();
+    cluster.put(MIGRATIONS, aMigration(refusedAt(-1), annotated(KUBEVIRT.evacuation, 'node1')));
+    cluster.put(PODS, aLauncher('vm0'));
+    cluster.put(VMMRQS, vmmrq);
+    if (node !== undefined) cluster.put(NODES, node);
+    const request = { name: 'tenant', rules: RULES, view: () => Promise.resolve(aView()) };
+    const snapshot = await readSnapshot(cluster.asCluster(), request);
+    expect([...(snapshot?.nodes ?? [])]).toEqual(want);
+  });
+});
+
 describe('with lists that may lag', () => {
   const MIGRATIONS_LISTED = 'list virtualmachineinstancemigrations';
   const inView = aMigration(named('in-view'), refusedAt(-1));
@@ -94,18 +127,14 @@ describe('with lists that may lag', () => {
 });
 
 describe('the incumbent, where the guard does not answer', () => {
-  const theirs = (name: string): KubernetesObject => {
-    const { namespace: _, ...own } = metadata(name);
-    return { metadata: own };
-  };
   const missing = new ApiError('list', { code: 404, reason: 'NotFound' }, new Date());
 
   test.each<[string, (cluster: WatchedCluster) => void, string | undefined]>([
     ['is not there', (cluster) => cluster.failLists(MTQS, missing), undefined],
-    ['is installed', (cluster) => cluster.put(MTQS, theirs('mtq')), 'MTQ object mtq'],
+    ['is installed', (cluster) => cluster.put(MTQS, clusterWide('mtq')), 'MTQ object mtq'],
     [
       'locks the namespace',
-      (cluster) => cluster.put(WEBHOOK_CONFIGURATIONS, theirs('lock.tenant.com')),
+      (cluster) => cluster.put(WEBHOOK_CONFIGURATIONS, clusterWide('lock.tenant.com')),
       'lock.tenant.com',
     ],
   ])('%s', async (_, put, want) => {

@@ -21,7 +21,7 @@ import type {
   Vmmrq,
 } from '../domain/objects.ts';
 import { dependOnPurpose, inForce } from '../domain/policy/policy.ts';
-import { isDraining } from '../domain/policy/purpose.ts';
+import { nodeStateOf, type NodeState } from '../domain/policy/purpose.ts';
 import { candidatesIn, parsePodRejection } from '../domain/quota/pod-rejection.ts';
 import type { LauncherRules, NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
 import { lastAttemptOf, mayLackKubeVirt } from '../domain/verdict/attempt.ts';
@@ -184,7 +184,7 @@ const viewed = (view: View | undefined): Pick<NamespaceSnapshot, 'view' | keyof 
   ...(view === undefined ? DEFAULT_RULES : launcherRulesOf(view.kubevirt)),
 });
 
-type OptionalReads = Pick<NamespaceSnapshot, 'vmis' | 'limitRanges' | 'events' | 'claims' | 'draining'>;
+type OptionalReads = Pick<NamespaceSnapshot, 'vmis' | 'limitRanges' | 'events' | 'claims' | 'nodes'>;
 
 interface OuterReads extends Pick<NamespaceSnapshot, 'namespace' | 'quotas' | 'pods' | 'vmmrqs' | 'view'> {
   /** What was expected, and read already. */
@@ -201,10 +201,10 @@ async function readOptional(
   { namespace: { metadata }, quotas, pods, vmmrqs, view, early }: OuterReads,
 ): Promise<OptionalReads> {
   const namespace = metadata.name;
-  const [others, events, draining] = await Promise.all([
+  const [others, events, nodes] = await Promise.all([
     readBlockedVmis(cluster, vmiNamesOf(blocked, early.vmis), namespace),
     early.events ?? readPodRejections(cluster, namespace),
-    dependOnPurpose(vmmrqs) ? readDraining(cluster, blocked, { pods, view }) : undefined,
+    dependOnPurpose(vmmrqs) ? readNodes(cluster, blocked, { pods, view }) : NO_NODES,
   ]);
   const vmis = new Map([...early.vmis, ...others]);
   const rejections = events.flatMap(
@@ -216,7 +216,7 @@ async function readOptional(
       ? cluster.list(LISTED_CLAIMS, { namespace })
       : NOT_READ,
   ]);
-  return { vmis, events, draining, limitRanges: limitRanges.items, claims: claims.items };
+  return { vmis, events, nodes, limitRanges: limitRanges.items, claims: claims.items };
 }
 
 /** Selects virt-controller's Events about what it could not create for a VMI. */
@@ -272,39 +272,41 @@ async function readVmis(
   return new Map((await Promise.all(reads)).flat());
 }
 
+const NO_NODES: NamespaceSnapshot['nodes'] = new Map();
+
 /** No size is to be evaluated. */
 const NO_OPTIONAL_READS: OptionalReads = {
   vmis: new Map(),
-  draining: undefined,
+  nodes: NO_NODES,
   limitRanges: [],
   events: [],
   claims: [],
 };
 
-/** Which of the nodes that evacuations leave are being drained. */
-async function readDraining(
+/** Reads whether the nodes that evacuations leave are being drained. */
+async function readNodes(
   cluster: Reader,
   blocked: readonly Migration[],
   { pods, view }: Pick<NamespaceSnapshot, 'pods' | 'view'>,
-): Promise<Set<string>> {
+): Promise<NamespaceSnapshot['nodes']> {
   const evacuations = blocked.filter(
     ({ metadata }) => metadata.annotations?.[KUBEVIRT.evacuation] !== undefined,
   );
-  const nodes = evacuations.flatMap((migration) =>
+  const names = evacuations.flatMap((migration) =>
     launchersOf(migration, pods).flatMap(({ spec }) => spec.nodeName ?? []),
   );
-  const reads = [...new Set(nodes)].map((name) => readIfDrained(cluster, name, view?.kubevirt.drainTaint));
-  return new Set((await Promise.all(reads)).flat());
+  const reads = [...new Set(names)].map((name) => readNodeState(cluster, name, view?.kubevirt.drainTaint));
+  return new Map(await Promise.all(reads));
 }
 
-/** The node's name, if it is being drained. `taint` as for isDraining. */
-export async function readIfDrained(
+/** The node's name and state. `taint` as for isDraining. */
+export async function readNodeState(
   cluster: Reader,
   name: string,
   taint: string | undefined,
-): Promise<readonly string[]> {
+): Promise<readonly [string, NodeState]> {
   const read = await ignoreNotFound(cluster.get(NODES, { name }));
-  return read !== undefined && isDraining(read.object, taint) ? [name] : [];
+  return [name, nodeStateOf(read?.object, taint)];
 }
 
 /** The target launchers of these migrations, and their attachment pods. */

@@ -10,6 +10,7 @@ import type {
   VirtualMachineInstance,
   Vmmrq,
 } from './objects.ts';
+import type { NodeState } from './policy/purpose.ts';
 import type { Amount } from './quantity.ts';
 import type { View } from './view.ts';
 
@@ -54,10 +55,8 @@ export interface NamespaceSnapshot extends LauncherRules {
   readonly view: View | undefined;
   /** What shows the incumbent, read only where the guard did not answer; the VMMRQs may show it too (incumbentIn). */
   readonly incumbent?: string | undefined;
-  /** The nodes of the blocked migrations that are being drained; undefined: no VMMRQ depends on the purpose of a migration. */
-  readonly draining: ReadonlySet<string> | undefined;
-  /** Nodes that evacuations leave and that are not drained, as explain reads them; left out: not known. */
-  readonly undrained?: ReadonlyMap<string, 'uncordoned' | 'gone'>;
+  /** The nodes that evacuations leave; read where a VMMRQ depends on the purpose of a migration. One that is missing is not known. */
+  readonly nodes: ReadonlyMap<string, NodeState>;
   /** The LimitRanges; empty too where they can make no difference (optional-reads.ts). */
   readonly limitRanges: readonly LimitRange[];
   /** Why pods of VMIs were refused: virt-controller's own Events. */

@@ -6,16 +6,16 @@ import {
   LISTED_WHOLE_LIMIT_RANGES,
 } from '../../functions/cluster/listed.ts';
 import { LISTED_OWN_EVENTS, OWN_EVENTS } from '../../functions/cluster/listed-events.ts';
+import { readNodeState } from '../../functions/cluster/snapshot.ts';
 import { shown } from '../../functions/domain/foreign-text.ts';
 import { isUnexplained } from '../../functions/domain/migration.ts';
 import { KUBEVIRT } from '../../functions/domain/names.ts';
 import type { KubernetesEvent, Migration } from '../../functions/domain/objects.ts';
-import { isDraining } from '../../functions/domain/policy/purpose.ts';
 import { keepsState } from '../../functions/domain/sizing/claims.ts';
 import type { NamespaceSnapshot } from '../../functions/domain/snapshot.ts';
 import type { Reader } from '../../functions/kubernetes/cluster.ts';
 import { ignoreNotFound, isNotFound } from '../../functions/kubernetes/errors.ts';
-import { MIGRATIONS, NAMESPACES, NODES } from '../../functions/kubernetes/resources.ts';
+import { MIGRATIONS, NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { readNamespace, snapshotRights } from '../cluster/namespace.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
 import { sightOf, unseenLines, withUnseen } from '../cluster/sight.ts';
@@ -75,8 +75,8 @@ async function run({ session, terminal, args, flags }: Invocation): Promise<Exit
     readSaid(reader, migration),
   ]);
   if (snapshot === undefined) throw new PluginError(`namespace ${namespace} is gone`);
-  const undrained = await readUndrained(reader, migration, snapshot.view?.kubevirt.drainTaint);
-  const whole = { ...snapshot, ...(await readClaims(reader, migration, snapshot)), undrained };
+  const nodes = await readEvacuated(reader, migration, snapshot);
+  const whole = { ...snapshot, ...(await readClaims(reader, migration, snapshot)), nodes };
   const explanation = explain(migration, whole, state.rules);
   const { output } = flags as { readonly output?: Output };
   terminal.print(
@@ -118,17 +118,15 @@ async function readSaid(cluster: Reader, { metadata }: Migration): Promise<strin
   return newest?.message === undefined ? undefined : shown(newest.message);
 }
 
-/** The node that the migration evacuates, unless it is drained. */
-async function readUndrained(
+/** The known nodes, and the one that the migration evacuates. */
+async function readEvacuated(
   cluster: Reader,
   { metadata }: Migration,
-  taint: string | undefined,
-): Promise<Map<string, 'uncordoned' | 'gone'>> {
+  { nodes, view }: NamespaceSnapshot,
+): Promise<NamespaceSnapshot['nodes']> {
   const name = metadata.annotations?.[KUBEVIRT.evacuation];
-  if (name === undefined) return new Map();
-  const read = await ignoreNotFound(cluster.get(NODES, { name }));
-  if (read === undefined) return new Map([[name, 'gone']]);
-  return isDraining(read.object, taint) ? new Map() : new Map([[name, 'uncordoned']]);
+  if (name === undefined || nodes.has(name)) return nodes;
+  return new Map([...nodes, await readNodeState(cluster, name, view?.kubevirt.drainTaint)]);
 }
 
 /** What shows whether a LimitRange refuses the volume claim for the VM's state: only where KubeVirt does not show why it waits. */

@@ -100,7 +100,7 @@ describe('the figures', () => {
 
   test('name each VMMRQ that gives, and none that does not give to it', () => {
     const twice = [aVmmrq(), aVmmrq(named('second'), giving({ 'requests.cpu': '100m' }))];
-    const explanation = explained({ vmmrqs: [...twice, aClusterVmmrq()], draining: new Set() });
+    const explanation = explained({ vmmrqs: [...twice, aClusterVmmrq()], nodes: new Map() });
     expect(explanation.vmmrqs).toEqual([
       { name: 'vmmrq', gives: true },
       { name: 'second', gives: true },

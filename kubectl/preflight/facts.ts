@@ -24,8 +24,8 @@ export interface ClusterFacts {
   readonly rules: Rules;
   /** Whether only VMs that are outdated already count, because an upgrade has begun. */
   readonly onlyOutdated: boolean;
-  /** Nodes that are being drained now, of those that evacuations leave. */
-  readonly draining: ReadonlySet<string>;
+  /** The nodes that evacuations leave. */
+  readonly nodes: NamespaceSnapshot['nodes'];
   /** Namespaces, sorted by name. */
   readonly namespaces: readonly NamespaceFacts[];
 }

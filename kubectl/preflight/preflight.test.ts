@@ -34,6 +34,7 @@ import {
 import { aQuota, hard, raisedBy, scoped, specHard, used } from '../../test/support/builders/quota.ts';
 import { aClusterVmmrq, aVmmrq, forPurposes, giving } from '../../test/support/builders/snapshot.ts';
 import { ANNOTATION, KUBEVIRT, REASON } from '../../functions/domain/names.ts';
+import type { NodeState } from '../../functions/domain/policy/purpose.ts';
 import type {
   Condition,
   Migration,
@@ -256,21 +257,21 @@ describe('stuck', () => {
     expect([given('WorkloadUpdate'), given('UserRequested')]).toEqual(['Stuck', 'Passes']);
   });
 
-  test.each<[string, string[], string]>([
+  test.each<[string, NodeState, string]>([
     [
       'of a node that is being drained gets what is given for evacuations, also in an upgrade',
-      ['node1'],
+      'draining',
       'Passes',
     ],
-    ['of another node does not', [], 'Stuck'],
-  ])('an evacuation that is under way %s', (_, draining, want) => {
+    ['of a node that takes pods again does not', 'uncordoned', 'Stuck'],
+  ])('an evacuation that is under way %s', (_, node, want) => {
     const evacuation = annotated(KUBEVIRT.evacuation, 'node1')(aMigration());
     const tenant = aTenant({
       quotas: [tight(0)],
       vmmrqs: [aClusterVmmrq(forPurposes('Evacuation'))],
       migrations: [evacuation],
     });
-    const facts = { ...clusterFacts([tenant]), draining: new Set(draining) };
+    const facts = { ...clusterFacts([tenant]), nodes: new Map([['node1', node]]) };
     expect(preflight(UPGRADE, facts).vms[0]).toMatchObject({ name: 'vm0', outcome: want });
   });
 

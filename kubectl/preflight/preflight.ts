@@ -59,7 +59,7 @@ class NamespaceOutlook {
     const pods = podsByVm(facts.pods);
     const wanted = purposeOfTask(task, state.kubevirt);
     const waitingOf = (move: Move): Pick<VmOutcome, 'waiting'> => {
-      const own = { ...move, pods: pods.get(move.vmi.metadata.name) ?? [], draining: surroundings.draining };
+      const own = { ...move, pods: pods.get(move.vmi.metadata.name) ?? [], nodes: surroundings.nodes };
       const purpose = move.isNew ? wanted : purposeOf(own);
       return purpose === wanted ? {} : { waiting: { migration: move.migration.metadata.name, purpose } };
     };

@@ -1,4 +1,4 @@
-import { readIfDrained } from '../../functions/cluster/snapshot.ts';
+import { readNodeState } from '../../functions/cluster/snapshot.ts';
 import { KUBEVIRT } from '../../functions/domain/names.ts';
 import { drainTaintOf } from '../../functions/domain/policy/purpose.ts';
 import { readUncharged } from '../../functions/cluster/uncharged.ts';
@@ -32,11 +32,10 @@ export async function readFacts({ reader: cluster, unseen }: Sight, task: Task):
   const { items: vmis, date, onlyOutdated } = await listing;
   const namespaces = await readNamespaces(cluster, { vmis, state });
   const taint = drainTaintOf(state.kubevirt);
-  const drained = await mapAtMost(AT_ONCE, nodesLeft(namespaces), (name) =>
-    readIfDrained(cluster, name, taint),
+  const states = await mapAtMost(AT_ONCE, nodesLeft(namespaces), (name) =>
+    readNodeState(cluster, name, taint),
   );
-  const draining = new Set(drained.flat());
-  return { now: date.getTime(), state, rules: state.rules, onlyOutdated, draining, namespaces };
+  return { now: date.getTime(), state, rules: state.rules, onlyOutdated, nodes: new Map(states), namespaces };
 }
 
 /** The facts, with what quotas count beyond the pods in the namespaces where a VM would need more than is given. */

@@ -5,21 +5,19 @@ import { viewOf } from '../../functions/domain/view/view-of.ts';
 import type { ClusterFacts } from './facts.ts';
 import type { Task } from './task.ts';
 
-/** Facts that do not change while VMs of a namespace migrate. */
+/** Facts that do not change while VMs of a namespace migrate. The task's nodes count as drained. */
 export interface Surroundings extends Pick<
   NamespaceSnapshot,
-  'now' | keyof LauncherRules | 'upgradeOverhead'
+  'now' | 'nodes' | keyof LauncherRules | 'upgradeOverhead'
 > {
   /** The view of the guard with every slot free: a migration is only evaluated where it has one (slots.ts). */
   readonly view: View;
-  /** Drained nodes; the task's nodes count as drained too. */
-  readonly draining: ReadonlySet<string>;
   readonly rules: Rules;
 }
 
 export function surroundingsOf(
   task: Task,
-  { now, state, rules, draining }: ClusterFacts,
+  { now, state, rules, nodes }: ClusterFacts,
   namespace: string,
 ): Surroundings {
   const view = viewOf({ ...state, migrations: [], held: [], nodes: new Map() }, namespace);
@@ -28,7 +26,10 @@ export function surroundingsOf(
     rules,
     view,
     ...launcherRulesOf(view.kubevirt),
-    draining: new Set([...draining, ...(task.kind === 'node' ? task.nodes : [])]),
+    nodes: new Map([
+      ...nodes,
+      ...(task.kind === 'node' ? task.nodes : []).map((node) => [node, 'draining'] as const),
+    ]),
     ...(task.kind === 'upgrade' && task.overhead !== undefined ? { upgradeOverhead: task.overhead } : {}),
   };
 }

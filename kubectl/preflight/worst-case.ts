@@ -51,7 +51,7 @@ export function missingIn(facts: NamespaceFacts, { cluster, report }: Reported):
   const most = new Map<string, Amount>();
   for (const { move, need, growth } of moving) {
     const pods = byVm.get(move.vmi.metadata.name) ?? [];
-    const purpose = purposeOf({ ...move, pods, draining: surroundings.draining });
+    const purpose = purposeOf({ ...move, pods, nodes: surroundings.nodes });
     if (purpose !== purposeOfTask(task, cluster.state.kubevirt)) continue;
     const quotas = withGrowth(base, withoutOwn(total, growth));
     const beyond = beyondGiven(lacked(need, { quotas }, new Map()), givingTo(facts.vmmrqs, { purpose }), {

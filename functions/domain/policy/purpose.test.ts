@@ -33,7 +33,7 @@ const CASES: Record<string, readonly [Partial<PurposeInput>, Purpose]> = {
     'Evacuation',
   ],
   'an evacuation from a node that is not drained: the launcher was evicted': [
-    { migration: evacuation, draining: new Set(['node2']) },
+    { migration: evacuation, nodes: new Map([['node2', 'draining']]) },
     'UserRequested',
   ],
   'an evacuation without any launcher': [{ migration: evacuation, pods: [] }, 'UserRequested'],
@@ -76,7 +76,12 @@ const CASES: Record<string, readonly [Partial<PurposeInput>, Purpose]> = {
 };
 
 test.each(Object.entries(CASES))('%s', (_, [different, want]) => {
-  const input = { migration: aMigration(), vmi: aVmi(), pods: [aLauncher()], draining: new Set(['node1']) };
+  const input = {
+    migration: aMigration(),
+    vmi: aVmi(),
+    pods: [aLauncher()],
+    nodes: new Map([['node1', 'draining'] as const]),
+  };
   expect(purposeOf({ ...input, ...different })).toBe(want);
 });
 

@@ -13,8 +13,8 @@ export interface PurposeInput {
   readonly migration: Migration;
   readonly vmi: VirtualMachineInstance;
   readonly pods: readonly Pod[];
-  /** Names of the nodes that are being drained (isDraining). */
-  readonly draining: ReadonlySet<string>;
+  /** Nodes that evacuations leave, by name; one that is missing counts as not drained. */
+  readonly nodes: ReadonlyMap<string, NodeState>;
 }
 
 /**
@@ -31,11 +31,11 @@ export function purposeOf(input: PurposeInput): Purpose {
 }
 
 /** The evacuation controller marks the descheduler's evictions by their priority (facts/kubevirt.md §3.2). */
-function purposeOfEvacuation({ migration, pods, draining }: PurposeInput): Purpose {
+function purposeOfEvacuation({ migration, pods, nodes }: PurposeInput): Purpose {
   if (migration.spec.priority === 'system-maintenance') return 'Rebalance';
   const launchers = launchersOf(migration, pods);
   // Each of them: a tenant may create a pod that looks like a launcher, on any node.
-  const isLeaving = launchers.every(({ spec }) => draining.has(spec.nodeName ?? ''));
+  const isLeaving = launchers.every(({ spec }) => nodes.get(spec.nodeName ?? '') === 'draining');
   return launchers.length > 0 && isLeaving ? 'Evacuation' : 'UserRequested';
 }
 
@@ -53,6 +53,13 @@ export const hasPendingChange = ({ status }: VirtualMachineInstance): boolean =>
  */
 export const isDraining = (node: Node, taint?: string): boolean =>
   node.spec?.unschedulable === true || hasDrainTaint(node, taint);
+
+/** Whether an admin drains a node. `gone`: there is no node of this name. */
+export type NodeState = 'draining' | 'uncordoned' | 'gone';
+
+/** `taint` as for isDraining. */
+export const nodeStateOf = (node: Node | undefined, taint?: string): NodeState =>
+  node === undefined ? 'gone' : isDraining(node, taint) ? 'draining' : 'uncordoned';
 
 /** KubeVirt evacuates every VM of such a node that it can migrate, with this effect only (facts/kubevirt.md §3.2). */
 export const hasDrainTaint = ({ spec }: Node, taint: string = KUBEVIRT.drainTaint): boolean =>

@@ -20,7 +20,7 @@ import type { Pod, ResourceQuota, VirtualMachineInstance, Vmmrq } from '../objec
 import { ALREADY_TRIED, blockerOf, blockerOfRejection, type BlockerInput } from './blocker.ts';
 import { formatQuantity } from '../quantity.ts';
 import { purposeOf } from '../policy/purpose.ts';
-import { givingTo } from '../policy/policy.ts';
+import { dependOnPurpose, givingTo } from '../policy/policy.ts';
 import type { Allocation, Evaluated, RaiseCandidate } from './allocation.ts';
 import { fits } from './fits.ts';
 import { evaluateRaise, lacked } from './raise-verdict.ts';
@@ -151,12 +151,12 @@ const vmiOf = ({ migration }: Candidate, { vmis }: NamespaceSnapshot): VirtualMa
 const lockedMigrationOf = (
   { migration, blocked }: Candidate,
   vmi: VirtualMachineInstance,
-  { pods, draining }: NamespaceSnapshot,
+  { pods, nodes, vmmrqs }: NamespaceSnapshot,
 ): LockedMigration => ({
   ...blocked,
   vmi: vmi.metadata.uid,
   ...(isReceiving(migration) ? { receives: true } : {}),
-  ...(draining === undefined ? {} : { purpose: purposeOf({ migration, vmi, pods, draining }) }),
+  ...(dependOnPurpose(vmmrqs) ? { purpose: purposeOf({ migration, vmi, pods, nodes }) } : {}),
 });
 
 /** Needs for the keys that the quota has. `raise` computes the raise from it again. */

@@ -18,12 +18,19 @@ import {
   giving,
   RULES,
 } from '../../../test/support/builders/snapshot.ts';
+import { ADVICE, withAdvice } from '../advice.ts';
 import { KUBEVIRT, REASON } from '../names.ts';
+import type { NodeState } from '../policy/purpose.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
 import { vmmrqName } from '../vmmrq-name.ts';
 import { assess, type Assessment } from './assessment.ts';
+import type { Verdict } from './verdict.ts';
 
 const ENOUGH = giving({ 'requests.cpu': '9', 'requests.memory': '9Gi' });
+
+const node1 = (state: NodeState): Pick<NamespaceSnapshot, 'nodes'> => ({
+  nodes: new Map([['node1', state]]),
+});
 
 /** node1 is drained: vm0 is evacuated, and a user migrates vm1. Every quota is full. */
 const assessed = (different: Partial<NamespaceSnapshot> = {}): Assessment =>
@@ -39,7 +46,7 @@ const assessed = (different: Partial<NamespaceSnapshot> = {}): Assessment =>
         ['vm1', aVmi('vm1')],
       ]),
       quotas: [aQuota(hard({ 'requests.cpu': '2010m' }), used({ 'requests.cpu': '2010m' }))],
-      draining: new Set(['node1']),
+      ...node1('draining'),
       ...different,
     }),
     RULES,
@@ -65,8 +72,8 @@ describe('a cluster-wide VMMRQ without purposes', () => {
   });
 
   test('gives nothing to an evacuation from a node that is not drained', () => {
-    expect(verdictsOf(assessed({ ...only, draining: new Set() }))).toEqual([
-      `mig0 NoFit ${REASON.purposeNotServed}`,
+    expect(verdictsOf(assessed({ ...only, ...node1('uncordoned') }))).toEqual([
+      `mig0 NoFit ${REASON.nodeNotDrained}`,
       `mig1 NoFit ${REASON.purposeNotServed}`,
     ]);
   });
@@ -75,12 +82,12 @@ describe('a cluster-wide VMMRQ without purposes', () => {
     const messages = (different: Partial<NamespaceSnapshot>): string[] =>
       assessed({ ...only, ...different }).verdicts.map(({ message }) => message);
     // After `kubectl uncordon`.
-    expect(messages({ draining: new Set() })).toEqual([
+    expect(messages(node1('uncordoned'))).toEqual([
       expect.stringMatching(
         /^it evacuates node node1, which is not drained any more: cancel that \(virtctl evacuate-cancel vmi vm0, then delete the migration\), or cordon the node again; no VMMRQ of the namespace gives to migrations of purpose UserRequested; ResourceQuota quota lacks /,
       ),
       expect.stringMatching(
-        /^no VMMRQ of the namespace gives to migrations of purpose UserRequested: give to it in a VMMRQ; ResourceQuota quota lacks /,
+        /^no VMMRQ of the namespace gives to migrations of purpose UserRequested; ResourceQuota quota lacks /,
       ),
     ]);
     // The node is drained, but one of the VM's launchers is on another one.
@@ -94,7 +101,7 @@ describe('a cluster-wide VMMRQ without purposes', () => {
     );
     const pods = [aLauncher('vm0'), elsewhere, aLauncher('vm1')];
     expect(messages({ pods })[0]).toMatch(
-      /^no VMMRQ of the namespace gives to migrations of purpose UserRequested: /,
+      /^no VMMRQ of the namespace gives to migrations of purpose UserRequested; /,
     );
   });
 });
@@ -106,44 +113,42 @@ describe('an evacuation of a node that is not drained any more, for which too li
   const GONE =
     'it evacuates node node1, which is gone: cancel that (virtctl evacuate-cancel vmi vm0, then delete the migration)';
   const evacuation = aMigration(annotated(KUBEVIRT.evacuation, 'node1'));
-  const messageOf = (different: Partial<NamespaceSnapshot>): string | undefined =>
-    assessed({ migrations: [evacuation], ...different }).verdicts[0]?.message;
+  const verdictOf = (different: Partial<NamespaceSnapshot>): Verdict | undefined =>
+    assessed({ migrations: [evacuation], ...different }).verdicts[0];
   const SMALL = [aVmmrq(giving({ 'requests.cpu': '1m' }))];
-  const node = (state: 'uncordoned' | 'gone'): Partial<NamespaceSnapshot> => ({
-    draining: undefined,
-    undrained: new Map([['node1', state]]),
-  });
 
-  test.each<[string, Partial<NamespaceSnapshot>, RegExp]>([
-    ['no VMMRQ', { vmmrqs: [] }, /^the namespace has no Virtual/],
-    ['one that gives too little', { vmmrqs: SMALL }, /^ResourceQuota quota lacks .* too little/],
-  ])('%s: its message says so too', (_, different, begins) => {
-    for (const [state, canceled] of [
-      [{ draining: new Set<string>() }, CANCEL],
-      [node('uncordoned'), CANCEL],
-      [node('gone'), GONE],
-    ] as const) {
-      const message = messageOf({ ...different, ...state });
-      expect(message).toMatch(begins);
-      expect(message?.endsWith(`; ${canceled}`)).toBe(true);
-    }
-    expect(messageOf({ ...different, draining: undefined })).not.toContain('drained');
-    expect(messageOf({ ...different, draining: new Set(['node1']) })).not.toContain('drained');
-  });
+  describe.each<[string, Partial<NamespaceSnapshot>, string]>([
+    ['no VMMRQ', { vmmrqs: [] }, 'the namespace has no VirtualMachineMigrationResourceQuota'],
+    ['one that gives too little', { vmmrqs: SMALL }, 'ResourceQuota quota lacks'],
+    ['none for its purpose', { vmmrqs: [ENOUGH(aClusterVmmrq())] }, 'no VMMRQ of the namespace gives'],
+  ])('%s', (_, different, lack) => {
+    test.each<[NodeState, string]>([
+      ['uncordoned', CANCEL],
+      ['gone', GONE],
+    ])('%s: the advice is to cancel it, and not to give more', (state, canceled) => {
+      const { reason = '', message = '' } = verdictOf({ ...different, ...node1(state) }) ?? {};
+      expect(message.startsWith(`${canceled}; ${lack}`)).toBe(true);
+      expect(withAdvice('', [reason])).toContain(ADVICE.NodeNotDrained);
+    });
 
-  test('none for its purpose: a node that is gone cannot be cordoned', () => {
-    const different = { vmmrqs: [ENOUGH(aClusterVmmrq())], draining: new Set<string>() };
-    const undrained = new Map([['node1', 'gone'] as const]);
-    expect(messageOf({ ...different, undrained })?.startsWith(`${GONE}; no VMMRQ`)).toBe(true);
+    test.each<[string, ReadonlyMap<string, NodeState>]>([
+      ['drained', new Map([['node1', 'draining']])],
+      ['not known', new Map([['node2', 'uncordoned']])],
+    ])('not where the node is %s', (_, nodes) => {
+      const { reason, message } = verdictOf({ ...different, nodes }) ?? {};
+      expect(reason).not.toBe(REASON.nodeNotDrained);
+      expect(message).not.toContain('drained');
+    });
   });
 
   test('not where the descheduler has made it', () => {
     const migrations = [withPriority('system-maintenance')(evacuation)];
-    expect(messageOf({ vmmrqs: [], migrations, ...node('uncordoned') })).not.toContain('drained');
+    const { message } = verdictOf({ vmmrqs: [], migrations, ...node1('uncordoned') }) ?? {};
+    expect(message).not.toContain('drained');
   });
 
   test('not where a raise lets it through', () => {
-    expect(messageOf({ vmmrqs: [aVmmrq()], ...node('uncordoned') })).not.toContain('drained');
+    expect(verdictOf({ vmmrqs: [aVmmrq()], ...node1('uncordoned') })?.message).not.toContain('drained');
   });
 });
 
@@ -168,7 +173,7 @@ describe('migrations that different VMMRQs give to', () => {
   });
 
   test('and have no purpose where no VMMRQ depends on it', () => {
-    const result = assessed({ vmmrqs: [ENOUGH(aVmmrq())], draining: undefined });
+    const result = assessed({ vmmrqs: [ENOUGH(aVmmrq())], nodes: new Map() });
     expect(namesOf(result)).toEqual({ migrations: ['mig0 -', 'mig1 -'], vmmrqs: ['vmmrq'] });
   });
 });

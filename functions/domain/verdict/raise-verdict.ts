@@ -11,7 +11,7 @@ import {
 import { MAX_LOCKED, type Reference } from '../lock.ts';
 import { controllerOf, isReceiving, hasTarget } from '../migration.ts';
 import { growthOver, isCountedBy, sizeOfNext, type MissingPod, type Sized } from '../sizing/missing-pod.ts';
-import { ANNOTATION, KUBEVIRT, REASON, type Purpose } from '../names.ts';
+import { ANNOTATION, KUBEVIRT, REASON } from '../names.ts';
 import type { Amount } from '../quantity.ts';
 import type { Migration, Pod, Vmmrq } from '../objects.ts';
 import { givingTo } from '../policy/policy.ts';
@@ -49,21 +49,21 @@ export function evaluateRaise(
   const all = next === undefined ? blocking : lacked([size, next], snapshot, allocation.reserved);
   const result = evaluate(missing, { size, next, blocking, all }, allocation);
   return {
-    ...ifCanceled(ifCharged(result, { all, givers: missing.givers, snapshot }), missing, snapshot),
+    ...ifCanceled(ifCharged(result, { all, givers: missing.givers, snapshot }), missing.candidate, snapshot),
     blocking: result.verdict === 'FitsWithRaise' ? blocking : all,
   };
 }
 
-/** Adds what to do about an evacuation whose node is not drained any more: to give more is no advice then. */
+/** Names an evacuation whose node is not drained any more as the reason: to give more is no advice then. */
 function ifCanceled(
   result: VerdictResult,
-  { candidate: { migration }, locked: { purpose } }: MissingPod & RaiseCandidate,
+  { migration }: MissingPod['candidate'],
   snapshot: NamespaceSnapshot,
 ): VerdictResult {
-  // The message of the other reason begins with it.
-  if (result.verdict !== 'NoFit' || result.reason === REASON.purposeNotServed) return result;
-  const canceled = describeCanceled(migration, purpose, snapshot);
-  return canceled === undefined ? result : { ...result, message: `${result.message}; ${canceled}` };
+  if (result.verdict !== 'NoFit') return result;
+  const canceled = describeCanceled(migration, snapshot);
+  if (canceled === undefined) return result;
+  return { ...result, reason: REASON.nodeNotDrained, message: `${canceled}; ${result.message}` };
 }
 
 interface BothLack extends Lack {
@@ -185,10 +185,9 @@ function refusedBecause(
 
 /** Why no VMMRQ gives to the migration; undefined: one does. */
 function notGivenTo(
-  { locked: { receives, purpose }, givers, candidate: { migration } }: MissingPod & RaiseCandidate,
-  snapshot: NamespaceSnapshot,
+  { locked: { receives, purpose }, givers }: RaiseCandidate,
+  { vmmrqs }: NamespaceSnapshot,
 ): VerdictResult | undefined {
-  const { vmmrqs } = snapshot;
   if (givers.length > 0) return undefined;
   if (vmmrqs.length === 0) {
     const message =
@@ -200,9 +199,7 @@ function notGivenTo(
       'it receives a VM from another cluster, so its pod stays for good, and no VMMRQ that gives to it sets allowReceive: true';
     return verdictResult('Unsupported', REASON.receiveNotAllowed, message);
   }
-  const none = `no VMMRQ of the namespace gives to migrations of purpose ${purpose ?? 'unknown'}`;
-  const canceled = describeCanceled(migration, purpose, snapshot);
-  const message = canceled === undefined ? `${none}: give to it in a VMMRQ` : `${canceled}; ${none}`;
+  const message = `no VMMRQ of the namespace gives to migrations of purpose ${purpose ?? 'unknown'}`;
   return verdictResult('NoFit', REASON.purposeNotServed, message);
 }
 
@@ -212,27 +209,18 @@ function notGivenTo(
  */
 function describeCanceled(
   { metadata, spec }: Migration,
-  purpose: Purpose | undefined,
-  snapshot: NamespaceSnapshot,
+  { nodes }: Pick<NamespaceSnapshot, 'nodes'>,
 ): string | undefined {
   const node = metadata.annotations?.[KUBEVIRT.evacuation];
   // The descheduler drains no node.
   if (node === undefined || spec.priority === 'system-maintenance') return undefined;
-  const state = undrainedAs(node, purpose, snapshot);
+  const state = nodes.get(node);
   const cancel = `virtctl evacuate-cancel vmi ${shown(spec.vmiName)}, then delete the migration`;
   const evacuates = `it evacuates node ${shown(node)}, which is`;
   if (state === 'gone') return `${evacuates} gone: cancel that (${cancel})`;
-  return state && `${evacuates} not drained any more: cancel that (${cancel}), or cordon the node again`;
+  if (state !== 'uncordoned') return undefined;
+  return `${evacuates} not drained any more: cancel that (${cancel}), or cordon the node again`;
 }
-
-/** The state of a node that is known not to be drained. Where a VMMRQ depends on purposes, the drained ones have been read. */
-const undrainedAs = (
-  node: string,
-  purpose: Purpose | undefined,
-  { draining, undrained }: NamespaceSnapshot,
-): 'uncordoned' | 'gone' | undefined =>
-  undrained?.get(node) ??
-  (purpose === 'UserRequested' && draining?.has(node) === false ? 'uncordoned' : undefined);
 
 const describeBlocking = (blocking: readonly Blocking[], verb: string): string =>
   blocking

@@ -55,7 +55,7 @@ export const clusterFacts = (
   now: NOW,
   rules: RULES,
   onlyOutdated: false,
-  draining: new Set(),
+  nodes: new Map(),
   namespaces,
   state: {
     kubevirt: aKubeVirt(),

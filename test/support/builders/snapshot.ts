@@ -78,7 +78,7 @@ export function aSnapshot(different: Partial<NamespaceSnapshot> = {}): Namespace
     vmmrqs: [aVmmrq()],
     pods: [aLauncher()],
     vmis: new Map([['vm0', aVmi()]]),
-    draining: undefined,
+    nodes: new Map(),
     limitRanges: [],
     events: [],
     claims: [],
