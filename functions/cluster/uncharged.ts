@@ -1,20 +1,21 @@
 import { assess, type Look } from '../domain/verdict/assessment.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
-import { unchargedIn } from '../domain/sizing/uncharged.ts';
+import { countsEnded, unchargedIn } from '../domain/sizing/uncharged.ts';
 import type { Rules, UnchargedOf } from '../domain/snapshot.ts';
 import type { Reader } from '../kubernetes/cluster.ts';
 import { LISTED_CHARGED_PODS } from './listed.ts';
 
-/** Pods that quotas count. */
+/** Pods that have not ended: a namespace may have many that have. */
 const LIVING = 'status.phase!=Succeeded,status.phase!=Failed';
 
-/** Reads every living pod of the namespace, and what its quotas count beyond them. */
+/** Reads every living pod of the namespace, and those that have ended where a quota counts them; returns what its quotas count beyond them. */
 export async function readUncharged(
   cluster: Reader,
   namespace: string,
   quotas: readonly ResourceQuota[],
 ): Promise<UnchargedOf> {
-  const { items } = await cluster.list(LISTED_CHARGED_PODS, { namespace, fieldSelector: LIVING });
+  const where = quotas.some(countsEnded) ? { namespace } : { namespace, fieldSelector: LIVING };
+  const { items } = await cluster.list(LISTED_CHARGED_PODS, where);
   return unchargedIn(quotas, items);
 }
 

@@ -43,6 +43,12 @@ export function isChargedByPods(key: string): boolean {
  */
 export const isOfDeviceClass = (key: string): boolean => DEVICE_CLASS.test(key);
 
+/**
+ * Whether ResourceClaims may be charged under the key besides pods: of a class that has the device's name (kubernetes 1.36
+ * pkg/quota/v1/evaluator/core/resource_claims.go, MatchingResources).
+ */
+export const mayCountClaims = (key: string): boolean => EXTENDED.test(key) || DEVICE_CLASS.test(key);
+
 const FORMS = [COMPUTE, HUGEPAGES, EXTENDED, DEVICE_CLASS];
 
 /**

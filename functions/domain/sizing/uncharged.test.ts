@@ -3,6 +3,7 @@ import {
   aContainer,
   aLauncher,
   anInit,
+  podPhase,
   podSpec,
   withContainer,
 } from '../../../test/support/builders/kubevirt.ts';
@@ -41,13 +42,28 @@ test.each<[string, ResourceQuota, readonly Pod[], Record<string, string>]>([
   ],
   ['no more than the pods', counting({ 'requests.cpu': '2010m', pods: '2' }), TWO, {}],
   ['less than the pods: one was created a moment ago', counting({ 'requests.cpu': '1005m' }), TWO, {}],
-  ['pods that have ended too, as count/pods does', counting({ 'count/pods': '5' }), TWO, {}],
   [
-    'claims too, as of a device',
-    counting({ 'requests.nvidia.com/gpu': '3', 'requests.storage': '10Mi', services: '3' }),
-    TWO,
-    {},
+    'a pod that has ended, only as an object',
+    counting({ 'count/pods': '3', pods: '3', 'requests.cpu': '2010m' }),
+    [...TWO, aLauncher('vm2', podPhase('Succeeded'))],
+    { pods: '3 of 2' },
   ],
+  [
+    'one object more than its pods, of which one has ended',
+    counting({ 'count/pods': '4' }),
+    [...TWO, aLauncher('vm2', podPhase('Failed'))],
+    { 'count/pods': '4 of 3' },
+  ],
+  [
+    'devices',
+    counting({ 'requests.nvidia.com/gpu': '3', 'requests.deviceclass.resource.kubernetes.io/gpu': '1' }),
+    [
+      aLauncher('vm0', podSpec({ containers: [aContainer({ 'nvidia.com/gpu': '1' })] })),
+      aLauncher('vm1', podSpec({ containers: [aContainer({ 'nvidia.com/gpu': '1' })] })),
+    ],
+    { 'requests.nvidia.com/gpu': '3 of 2', 'requests.deviceclass.resource.kubernetes.io/gpu': '1 of 0' },
+  ],
+  ['what is no pod', counting({ 'requests.storage': '10Mi', services: '3', 'count/services': '3' }), TWO, {}],
   [
     'pods that it covers, of which there are none',
     scoped({ scopes: ['Terminating'] })(counting({ pods: '1' })),

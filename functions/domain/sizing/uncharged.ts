@@ -1,28 +1,40 @@
-import { canonicalKey, type Blocking, type Shortfall } from '../quota/charged.ts';
+import { isDone } from '../migration.ts';
+import {
+  canonicalKey,
+  isChargedByPods,
+  mayCountClaims,
+  sumOf,
+  type Blocking,
+  type Shortfall,
+} from '../quota/charged.ts';
 import { quotaCoversPod } from '../quota/scopes.ts';
 import type { Container, ContainerStatus, Pod, ResourceList, ResourceQuota } from '../objects.ts';
 import { describeQuantity, parseQuantity } from '../quantity.ts';
 import type { Uncharged, UnchargedOf } from '../snapshot.ts';
 import { podUsage } from './pod-usage.ts';
 
-/** Only pods are charged for these; `count/pods` counts those that have ended too, and devices may be charged for claims. */
-const OF_PODS_ALONE =
-  /^pods$|^((requests|limits)\.)?(cpu|memory|ephemeral-storage)$|^(requests\.)?hugepages-/;
+/** Whether the quota counts pods that have ended too, of which the object is there. */
+export const countsEnded = ({ status }: ResourceQuota): boolean => status?.used?.[OF_ALL_PODS] !== undefined;
+
+const OF_ALL_PODS = 'count/pods';
 
 /**
- * Finds where the quotas count more than these living pods of the namespace, as admission charged them: the quota controller has not
- * recounted since a pod ended. Within seconds it does, and within five minutes after a pod that was charged and not created.
+ * Finds where the quotas count more than these pods of the namespace, as admission charged them: the quota controller has not
+ * recounted since a pod ended. Within seconds it does, and within five minutes after a pod that was charged and not created. `pods`: all,
+ * or the living ones where no quota counts those that have ended.
  */
-export const unchargedIn = (quotas: readonly ResourceQuota[], living: readonly Pod[]): UnchargedOf =>
-  new Map(quotas.map((quota) => [quota.metadata.uid, unchargedBy(quota, living)] as const));
+export const unchargedIn = (quotas: readonly ResourceQuota[], pods: readonly Pod[]): UnchargedOf =>
+  new Map(quotas.map((quota) => [quota.metadata.uid, unchargedBy(quota, pods)] as const));
 
-function unchargedBy(quota: ResourceQuota, living: readonly Pod[]): Map<string, Uncharged> {
-  const usages = living.filter((pod) => quotaCoversPod(quota, pod)).map((pod) => podUsage(asCharged(pod)));
+function unchargedBy(quota: ResourceQuota, pods: readonly Pod[]): Map<string, Uncharged> {
+  const covered = pods.filter((pod) => quotaCoversPod(quota, pod));
+  const all = sumOf(covered.map(podUsage));
+  const living = sumOf(covered.filter((pod) => !isDone(pod)).map((pod) => podUsage(asCharged(pod))));
   const found = new Map<string, Uncharged>();
   for (const [key, text] of Object.entries(quota.status?.used ?? {})) {
-    if (!OF_PODS_ALONE.test(key)) continue;
+    if (!isChargedByPods(key)) continue;
     const used = parseQuantity(text);
-    const charged = usages.reduce((sum, usage) => sum + (usage.get(canonicalKey(key)) ?? 0n), 0n);
+    const charged = (key === OF_ALL_PODS ? all : living).get(canonicalKey(key)) ?? 0n;
     if (used > charged) found.set(key, { used, charged });
   }
   return found;
@@ -71,13 +83,13 @@ function larger(lists: readonly (ResourceList | undefined)[]): ResourceList {
   return most;
 }
 
-/** The shortfalls as they will be once the quotas are recounted. */
+/** The shortfalls as they will be once the quotas are recounted; what ResourceClaims may be charged stays. */
 export const recounted = (blocking: readonly Blocking[], uncharged: UnchargedOf): Blocking[] =>
   blocking.flatMap(({ quota, shortfalls }) => {
     const of = uncharged.get(quota.uid);
     const left = shortfalls.flatMap(({ key, missing }): Shortfall[] => {
       const { used, charged } = of?.get(key) ?? { used: 0n, charged: 0n };
-      const rest = missing - (used - charged);
+      const rest = missing - (mayCountClaims(key) ? 0n : used - charged);
       return rest > 0n ? [{ key, missing: rest }] : [];
     });
     return left.length === 0 ? [] : [{ quota, shortfalls: left }];
@@ -90,10 +102,18 @@ export function describeUncharged(blocking: readonly Blocking[], uncharged: Unch
       const { used, charged } = uncharged.get(quota.uid)?.get(key) ?? {};
       if (used === undefined || charged === undefined) return [];
       const more = describeQuantity(key, used - charged);
-      return [
-        `${key} of ResourceQuota ${quota.name} is ${more} more than the pods of its namespace are charged`,
-      ];
+      const text = `${key} of ResourceQuota ${quota.name} is ${more} more than the pods of its namespace are charged`;
+      return [{ text, isUnsure: mayCountClaims(key) }];
     }),
   );
-  return found.length === 0 ? '' : `used ${found.join(', ')}: the quota controller does not recount`;
+  const textsOf = (unsure: boolean): string =>
+    found
+      .filter(({ isUnsure }) => isUnsure === unsure)
+      .map(({ text }) => text)
+      .join(', ');
+  const [sure, unsure] = [textsOf(false), textsOf(true)];
+  return [
+    ...(sure === '' ? [] : [`used ${sure}: the quota controller does not recount`]),
+    ...(unsure === '' ? [] : [`used ${unsure}: by ResourceClaims, or the quota controller does not recount`]),
+  ].join('; ');
 }

@@ -113,10 +113,13 @@ interface Case {
   readonly want: readonly (readonly [VerdictName, Reason, string?])[];
 }
 
-/** What the quota counts of requests.cpu, and what its pods are charged. */
-const counted = (of: { used: string; charged: string }): NamespaceSnapshot['uncharged'] => {
+/** What the quota counts of a key, and what its pods are charged. */
+const counted = (
+  of: { used: string; charged: string },
+  key = 'requests.cpu',
+): NamespaceSnapshot['uncharged'] => {
   const amounts = { used: parseQuantity(of.used), charged: parseQuantity(of.charged) };
-  return new Map([['uid-of-quota', new Map([['requests.cpu', amounts]])]]);
+  return new Map([['uid-of-quota', new Map([[key, amounts]])]]);
 };
 
 /** A VM with memoryOvercommit, hotplugged from 1Gi to 2Gi. */
@@ -318,6 +321,31 @@ const CASES: Readonly<Record<string, Case>> = {
       vmmrqs: [aVmmrq(giving({ 'requests.cpu': '600m', 'requests.memory': '2Gi' }))],
     },
     want: [['NoFit', REASON.notEnough, 'the quota controller does not recount']],
+  },
+  'the quota counts the object of a pod that is gone': {
+    with: {
+      quotas: [aQuota(hard({ 'count/pods': '2' }), used({ 'count/pods': '3' }))],
+      uncharged: counted({ used: '3', charged: '1' }, 'count/pods'),
+      vmmrqs: [],
+    },
+    want: [
+      ['Waiting', REASON.notRecounted, 'used count/pods of ResourceQuota quota is 2 more than the pods'],
+    ],
+  },
+  'the quota counts a device of a pod that is gone, or of a ResourceClaim: that is not known': {
+    with: {
+      pods: [aLauncher('vm0', podSpec({ containers: [aContainer({ ...SIZE, 'example.com/gpu': '1' })] }))],
+      quotas: [aQuota(hard({ 'requests.example.com/gpu': '2' }), used({ 'requests.example.com/gpu': '2' }))],
+      uncharged: counted({ used: '2', charged: '1' }, 'requests.example.com/gpu'),
+      vmmrqs: [],
+    },
+    want: [
+      [
+        'NoFit',
+        REASON.noVmmrq,
+        'gpu of ResourceQuota quota is 1 more than the pods of its namespace are charged: by ResourceClaims, or the quota controller does not recount',
+      ],
+    ],
   },
   'the quota counts a pod that is gone, and a raise helps all the same': {
     with: {
