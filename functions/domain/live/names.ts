@@ -323,6 +323,8 @@ export const LIVE_CONDITION = {
   vmPodNetworks: 'VMMultiplePodNetworkMappings',
   /** The storage map lacks storage classes of VMs. */
   vmStorageNotMapped: 'VMStorageNotMapped',
+  /** A different run moves a VM. */
+  vmInUse: 'VMInUse',
   /** A VM does not run. */
   vmPowerState: 'VMPowerStateUnsupported',
   /** A VM cannot be migrated, mostly for its disks. */

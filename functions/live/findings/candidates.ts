@@ -1,6 +1,8 @@
 import type { PlanVm } from '../../domain/live/forklift.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { movedIn } from '../guest/has-moved.ts';
+import { movedToOf } from '../guest/moved-to.ts';
+import { movedBy } from '../guest/vm-in-use.ts';
 import type { PlanView, VmView } from './plan-view.ts';
 import { describeName } from '../run/describe.ts';
 
@@ -28,3 +30,10 @@ export const candidatesOf = ({ plan, sourceCluster }: PlanView): Candidate[] =>
     const name = describeName(vm);
     return [{ ...seen, vm, name, targetName: entry.targetName || vm.metadata.name }];
   });
+
+/**
+ * Whether no run has the VM, or has moved it elsewhere. To restart one that is not free, or to delete its disks on the target, may end the
+ * guest or start a second copy: no other problem of it is shown.
+ */
+export const isFree = ({ vm }: Candidate): boolean =>
+  movedBy(vm) === undefined && movedToOf(vm) === undefined;

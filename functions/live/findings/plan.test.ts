@@ -27,7 +27,7 @@ import {
 import { nextConditions } from '../../domain/live/conditions.ts';
 import type { Plan, PlanVm, VmStatus } from '../../domain/live/forklift.ts';
 import type { VirtualMachine, Vmi, VmiSpec } from '../../domain/live/kubevirt.ts';
-import { LIVE_KIND } from '../../domain/live/names.ts';
+import { LIVE_ANNOTATION, LIVE_KIND, LIVE_LABEL } from '../../domain/live/names.ts';
 import type { PlanView, TargetView } from './plan-view.ts';
 import { isNoSecret, type FoundResources } from '../on-target/resources.ts';
 import { withRecord } from '../run/record.ts';
@@ -49,6 +49,7 @@ const notMigratable = (reason: string): Vmi =>
 
 const view = (different: Partial<PlanView> = {}, ...changes: Change<Plan>[]): PlanView =>
   aPlanView({ ...different, plan: aPlan(...changes) });
+const IN_USE = /^VMInUse NotSupported vms\/web: the VM is moved by the Migration .*: wait for its end/;
 const summary = (one: PlanView): string[] =>
   planFindings(one).map(({ type, reason, items = [] }) =>
     [type, reason, ...items].map(rawText).filter(Boolean).join(' '),
@@ -295,7 +296,7 @@ describe('VMs', () => {
       multus,
       [
         'VMNetworksNotMapped NotValid vms/web: network default (vms/red) is not in the map',
-        'VMRestartRequired NotSupported vms/web: networks[default].multus.networkName is not as it runs: restart the VM',
+        'VMRestartRequired NotSupported vms/web: networks[default].multus.networkName is not as it runs: restart the VM while no run moves it',
       ],
     ],
     [
@@ -481,12 +482,43 @@ describe('VMs', () => {
     });
   });
 
-  test('are not to be started while a run moves them', () => {
-    const found = [withRecord(aVm(), aRecord())];
-    const held = { sourceCluster: aSource({ vms: [aVmView({ vmi: undefined, found })] }) };
-    expect(summary(view(held))).toEqual([
-      expect.stringMatching(/vms\/web: the VM is moved by the Migration .*: wait for its end/),
-    ]);
+  describe('that are not free, whatever else they have', () => {
+    const changed: Change<VirtualMachine> = (vm) => ({
+      ...shared(vm),
+      status: { conditions: [{ type: 'RestartRequired', status: 'True', message: 'changed' }] },
+    });
+    const onTarget = labelled(
+      LIVE_LABEL.vm,
+      aVm().metadata.uid,
+    )({ ...LIVE_KIND.dataVolume, metadata: metadata('web-root') });
+    const all = (of: Change<VirtualMachine>, vmi: Vmi | undefined): PlanView =>
+      view({
+        sourceCluster: aSource({
+          vms: [aVmView({ found: [of(changed(aVm()))], vmi })],
+          users: new Map([['vms/web-root', [{ uid: 'other', name: 'vms/db' }]]]),
+        }),
+        targetCluster: aTarget({ volumes: new Map([['web-root', onTarget]]) }),
+      });
+    const inUse: Change<VirtualMachine> = (vm) => withRecord(vm, aRecord());
+    const moved: Change<VirtualMachine> = annotated(LIVE_ANNOTATION.movedTo, '{"vm":"target/web"}');
+
+    test.each<[string, Change<VirtualMachine>, Vmi | undefined, RegExp]>([
+      ['on, while a run moves it', inUse, itsVmi(), IN_USE],
+      ['off, while a run moves it', inUse, undefined, IN_USE],
+      ['on, after its move', moved, itsVmi(), /^VMHasMoved NotSupported vms\/web: {"vm":"target\/web"}$/],
+      ['off, after its move', moved, undefined, /^VMHasMoved NotSupported vms\/web: {"vm":"target\/web"}$/],
+    ])('%s', (_what, of, vmi, wanted) => {
+      expect(summary(all(of, vmi))).toEqual([expect.stringMatching(wanted)]);
+    });
+
+    test('have more problems once they are free', () => {
+      expect(summary(all((vm) => vm, itsVmi())).map((text) => text.split(' ')[0])).toEqual([
+        'VMMigrationTypeUnsupported',
+        'VMRestartRequired',
+        'SharedDisks',
+        'VolumeAlreadyExists',
+      ]);
+    });
   });
 });
 

@@ -20,7 +20,7 @@ import { networkMapFindings, storageMapFindings } from './maps.ts';
 import { quotaFindings } from './quota.ts';
 import { vmFindings } from './vms.ts';
 import { volumeFindings } from './volumes.ts';
-import { candidatesOf } from './candidates.ts';
+import { candidatesOf, isFree } from './candidates.ts';
 import { movedFindings } from './moved.ts';
 import { nextCrashFindings } from './next-crash.ts';
 
@@ -47,7 +47,7 @@ export function planFindings(view: PlanView): readonly Finding[] {
 }
 
 function ofVms(view: PlanView): Finding[] {
-  const candidates = candidatesOf(view);
+  const candidates = candidatesOf(view).filter(isFree);
   return [
     ...vmFindings(view),
     ...volumeFindings(view, candidates),

@@ -11,7 +11,7 @@ import { movedToOf } from '../guest/moved-to.ts';
 import { movedBy } from '../guest/vm-in-use.ts';
 import { podNetworks, unmappedNetworks } from '../on-target/standby-vm.ts';
 import { fixedDisks, neededVolumes, storageEntryOf } from '../on-target/volumes.ts';
-import { candidatesOf, labelOf, type Candidate } from './candidates.ts';
+import { candidatesOf, isFree, labelOf, type Candidate } from './candidates.ts';
 import { identityFindings } from './identities.ts';
 
 /** Problems of the plan's VMs: one condition for each kind, with the VMs that have it. */
@@ -29,7 +29,8 @@ export function vmFindings(view: PlanView): Finding[] {
   return [
     ...references,
     ...identityFindings(view, candidates),
-    ...CHECKS.flatMap((check) => checked(check, candidates, view)),
+    ...CHECKS_OF_ALL.flatMap((check) => checked(check, candidates, view)),
+    ...CHECKS_OF_FREE.flatMap((check) => checked(check, candidates.filter(isFree), view)),
   ];
 }
 
@@ -54,7 +55,25 @@ const checked = (
 
 const when = (isSo: boolean): readonly string[] => (isSo ? [''] : []);
 
-const CHECKS: readonly Check[] = [
+/** Why a VM is not free. Of such a VM no other problem is shown (candidates.ts). */
+const CHECKS_OF_ALL: readonly Check[] = [
+  {
+    type: LIVE_CONDITION.vmInUse,
+    reason: 'NotSupported',
+    message: 'Another run moves the VM.',
+    suggestion: 'Wait for the end of that run, and change nothing of the VM before.',
+    problemsOf: ({ vm }) => [movedBy(vm) ?? []].flat(),
+  },
+  {
+    type: LIVE_CONDITION.hasMoved,
+    reason: 'NotSupported',
+    message: 'VM has moved to another cluster, where its newest data is.',
+    suggestion: `If it was started here on purpose: kubectl annotate vm NAME -n NAMESPACE ${LIVE_ANNOTATION.movedTo}-`,
+    problemsOf: ({ vm }) => [movedToOf(vm) ?? []].flat(),
+  },
+];
+
+const CHECKS_OF_FREE: readonly Check[] = [
   {
     type: LIVE_CONDITION.targetNameNotValid,
     reason: 'NotValid',
@@ -101,22 +120,15 @@ const CHECKS: readonly Check[] = [
     reason: 'NotSupported',
     message: 'VM power state is incompatible with the selected migration type.',
     suggestion: 'Only a VM that runs can move. Those that a run has moved are out of date here.',
-    // A run that has not ended with it may have left its newest data on the target.
-    problemsOf: ({ vm, vmi }) => (vmi?.status?.phase === 'Running' ? [] : [movedBy(vm) ?? '']),
-  },
-  {
-    type: LIVE_CONDITION.hasMoved,
-    reason: 'NotSupported',
-    message: 'VM has moved to another cluster, where its newest data is.',
-    suggestion: `If it was started here on purpose: kubectl annotate vm NAME -n NAMESPACE ${LIVE_ANNOTATION.movedTo}-`,
-    problemsOf: ({ vm }) => [movedToOf(vm) ?? []].flat(),
+    problemsOf: ({ vmi }) => when(vmi?.status?.phase !== 'Running'),
   },
   {
     type: LIVE_CONDITION.vmMigrationType,
     reason: 'NotSupported',
     message: 'VM is incompatible with the selected migration type.',
     suggestion:
-      'Change the named disks, and restart the VMs. See also their conditions StorageLiveMigratable, and LiveMigratable of their VMIs.',
+      'Change the named disks, and restart the VMs while no run moves them. See also their conditions StorageLiveMigratable, and ' +
+      'LiveMigratable of their VMIs.',
     problemsOf: ({ vm, vmi }) => [
       ...fixedDisks(vm),
       ...(vm.status?.conditions ?? [])
@@ -133,7 +145,7 @@ const CHECKS: readonly Check[] = [
     type: LIVE_CONDITION.vmRestartRequired,
     reason: 'NotSupported',
     message: 'VM has been changed since it started.',
-    suggestion: 'Restart the VMs, or undo the changes.',
+    suggestion: 'Restart the VMs while no run moves them, or undo the changes.',
     problemsOf: differences('VMRestartRequired'),
   },
   {

@@ -56,14 +56,14 @@ test.each<[string, PlanView, string[]]>([
     'has another one of its name on the target',
     inTarget(volume(LIVE_KIND.claim.kind)),
     [
-      'VolumeAlreadyExists vms/web: a PersistentVolumeClaim web-root, which no run made, is on the target: delete or rename it',
+      'VolumeAlreadyExists vms/web: a PersistentVolumeClaim web-root, which no run made, is on the target: delete it there if nothing uses it',
     ],
   ],
   [
     'an earlier run has left on the target, perhaps with the newest data',
     inTarget(volume(LIVE_KIND.dataVolume.kind, itself.uid)),
     [
-      'VolumeAlreadyExists vms/web: the DataVolume web-root on the target is of an earlier run of this VM: delete it there if no VM uses it',
+      'VolumeAlreadyExists vms/web: the DataVolume web-root on the target is of an earlier run of this VM: delete it there if no VM has it, not even one that is off',
     ],
   ],
   [

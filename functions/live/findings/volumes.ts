@@ -13,7 +13,8 @@ export const volumeFindings = (view: PlanView, candidates: readonly Candidate[])
       reason: 'NotSupported',
       message: 'VM shares a volume with other VMs: they would write different disks after the move.',
       suggestion:
-        'Give each VM a volume of its own (a clone, for example), or take the volume out of all of them but one. Restart those that run.',
+        'Give each VM a volume of its own (a clone, for example), or take the volume out of all of them but one. ' +
+        'Restart those that are on, while no run moves them.',
     },
   ),
   ...findingOf(

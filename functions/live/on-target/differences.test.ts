@@ -43,7 +43,7 @@ test.each<[string, VirtualMachine, ReturnType<typeof itsVmi>, string[]]>([
     'more memory after the start',
     vm((spec) => ({ ...spec, domain: { ...spec.domain, memory: { guest: '8Gi' } } })),
     itsVmi(),
-    ['VMRestartRequired domain.memory.guest is not as it runs: restart the VM'],
+    ['VMRestartRequired domain.memory.guest is not as it runs: restart the VM while no run moves it'],
   ],
   [
     'another disk after the start',
@@ -52,13 +52,15 @@ test.each<[string, VirtualMachine, ReturnType<typeof itsVmi>, string[]]>([
       volumes: [...(spec.volumes ?? []), { name: 'new', dataVolume: { name: 'd' } }],
     })),
     itsVmi(),
-    ['VMRestartRequired volumes[new] is not as it runs: restart the VM'],
+    ['VMRestartRequired volumes[new] is not as it runs: restart the VM while no run moves it'],
   ],
   [
     'another network',
     vm((spec) => ({ ...spec, networks: [{ name: 'default', multus: { networkName: 'blue' } }] })),
     itsVmi(),
-    ['VMRestartRequired networks[default].multus.networkName is not as it runs: restart the VM'],
+    [
+      'VMRestartRequired networks[default].multus.networkName is not as it runs: restart the VM while no run moves it',
+    ],
   ],
   [
     'an interface that was unplugged',

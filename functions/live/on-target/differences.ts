@@ -16,7 +16,12 @@ export interface Difference {
 export function differencesOf({ spec, status }: VirtualMachine, vmi: Vmi): Difference[] {
   const restart = (status?.conditions ?? []).find(isRestartRequired);
   if (restart !== undefined)
-    return [{ kind: 'VMRestartRequired', message: shown(restart.message ?? 'the VM must be restarted') }];
+    return [
+      {
+        kind: 'VMRestartRequired',
+        message: shown(restart.message ?? 'its KubeVirt reports RestartRequired'),
+      },
+    ];
   const { domain, volumes = [], networks = [] } = spec.template.spec;
   const running = vmi.spec;
   const paths = [
@@ -26,7 +31,7 @@ export function differencesOf({ spec, status }: VirtualMachine, vmi: Vmi): Diffe
   ];
   const changed = paths.map((path): Difference => ({
     kind: 'VMRestartRequired',
-    message: `${path} is not as it runs: restart the VM`,
+    message: `${path} is not as it runs: restart the VM while no run moves it`,
   }));
   return [...changed, ...unpersisted(volumes, running.volumes ?? [])];
 }

@@ -204,7 +204,7 @@ describe('what keeps a cluster-wide instance type from being the same on the tar
       [large()],
       [
         'VirtualMachineClusterInstancetype large as the VM runs with it is not known, because ControllerRevision web-large-1 is not ' +
-          'there or does not have it: let the VM name another one, and restart it',
+          'there or does not have it: let the VM name another one, and restart it while no run moves it',
       ],
     ],
     ['it is nowhere', NONE, [], [], ['VirtualMachineClusterInstancetype large is on neither cluster']],

@@ -95,7 +95,7 @@ function notOnSource(
 ): string | undefined {
   const key = keyOf(kind, name);
   if (revision !== undefined)
-    return `${key} as the VM runs with it is not known, because ControllerRevision ${revision} is not there or does not have it: let the VM name another one, and restart it`;
+    return `${key} as the VM runs with it is not known, because ControllerRevision ${revision} is not there or does not have it: let the VM name another one, and restart it while no run moves it`;
   return target === undefined ? `${key} is on neither cluster` : undefined;
 }
 

@@ -186,9 +186,10 @@ const claimOf = (
 /** Describes a volume that is in the way of one of this VM: it may be in use, and have the newest data. `vm`: its uid. */
 export function inTheWay({ kind = '', metadata: { name, labels } }: KubernetesObject, vm: string): string {
   const of = labels?.[LIVE_LABEL.vm];
-  if (of === undefined) return `a ${kind} ${name}, which no run made, is on the target: delete or rename it`;
+  if (of === undefined)
+    return `a ${kind} ${name}, which no run made, is on the target: delete it there if nothing uses it`;
   return of === vm
-    ? `the ${kind} ${name} on the target is of an earlier run of this VM: delete it there if no VM uses it`
+    ? `the ${kind} ${name} on the target is of an earlier run of this VM: delete it there if no VM has it, not even one that is off`
     : `the ${kind} ${name} on the target is a disk of another VM that was moved: do not delete it. No disk that VMs share can be moved ` +
         'with each of them: give this VM one of its own';
 }

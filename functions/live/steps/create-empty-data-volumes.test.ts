@@ -102,8 +102,12 @@ test('what a quota refuses is named', () => {
 });
 
 test.each<[string, Record<string, string>, RegExp]>([
-  ['of somebody else', {}, /: delete or rename it$/],
-  ['of an earlier run of this VM', { [LIVE_LABEL.vm]: RUN.vm }, /: delete it there if no VM uses it$/],
+  ['of somebody else', {}, /: delete it there if nothing uses it$/],
+  [
+    'of an earlier run of this VM',
+    { [LIVE_LABEL.vm]: RUN.vm },
+    /: delete it there if no VM has it, not even one that is off$/,
+  ],
   [
     'of another VM that was moved',
     { [LIVE_LABEL.vm]: 'another' },

@@ -142,7 +142,7 @@ test('the volumes go with the VM, and its deletion waits for them', () => {
 
 test('a difference says what to do', () => {
   expect(decide(aRecordedRun(aRecord(), { source: { vm: changed, vmi: itsVmi() } }))).toMatchObject({
-    message: 'domain.memory.guest is not as it runs: restart the VM',
+    message: 'domain.memory.guest is not as it runs: restart the VM while no run moves it',
   });
 });
 

@@ -11,26 +11,33 @@ const PROVED = 'functions/live/guest/advice.ts';
 const CODE = globSync('functions/{live,domain/live}/**/*.ts', { cwd: ROOT, exclude: ['**/*.test.ts'] });
 
 /**
- * A sentence, or a part of one, that tells its reader to start, stop or delete something, or to bring about where a VM runs: who is told to
- * see that it runs in one place stops it in the other.
+ * A sentence, or a part of one, that tells its reader to start, stop, restart or delete something, or to bring about where a VM runs: who is
+ * told to see that it runs in one place stops it in the other.
  */
 const ADVICE =
-  /(?:^|[:;,.(] |\b(?:and|or|then|please|so|must|to) )(?:start|stop|halt|delete|shut down|power off)\b(?!s|ed|ing)[^.;:]*|\bset (?:it|them|the \S+ .*?) to (?:Halted|Always|Manual)\b|\bvirtctl (?:start|stop|restart)\b|\bkubectl (?:delete|patch) vmi?\b|\b(?:see|check|make sure|ensure) that [^.;:,]*\b(?:runs?|is (?:off|down|up|on))\b[^.;:]*|\b(?:leave|keep|let) [^.;:,]*\b(?:off|down|run)\b/gi;
+  /(?:^|[:;,.(] |\b(?:and|or|then|please|so|must|to) )(?:start|stop|halt|restart|reboot|delete|shut down|power off)\b(?!s|ed|ing)[^.;:]*|\bset (?:it|them|the \S+ .*?) to (?:Halted|Always|Manual)\b|\bvirtctl (?:start|stop|restart)\b|\bkubectl (?:delete|patch) vmi?\b|\b(?:see|check|make sure|ensure) that [^.;:,]*\b(?:runs?|is (?:off|down|up|on))\b[^.;:]*|\b(?:leave|keep|let) [^.;:,]*\b(?:off|down|run)\b/gi;
 
 /** Such texts about anything but a VM that moves, or that only say what may happen. */
 const OTHERS: readonly string[] = [
   // A VMIM, a Job, a ConfigMap or a disk that has the name of one of the run.
   'delete it, and run the plan again',
   'delete it, and run the ',
-  'delete or rename it',
-  'delete it there if no VM uses it',
+  'delete it there if nothing uses it',
+  'delete it there if no VM has it',
   // Copies of Secrets and the like that other VMs use by now.
   'Delete by hand what nothing uses',
   // Pods of KubeVirt, and this project.
   'see that it runs there, and that no annotation node-labeller',
   'check that virt-synchronization-controller runs there',
   'see that mtq runs on that cluster',
+  // A VM that no run moves: of another one nothing else is shown (functions/live/findings/candidates.ts).
+  'while no run moves it',
+  'while no run moves them',
+  // The VM on the target, once its guest has arrived.
+  'restart it there if its guest',
+  'restart them there if their guests',
   // KubeVirt, not a user.
+  'or restart, because',
   'to start',
   'to halt the VM',
 ];

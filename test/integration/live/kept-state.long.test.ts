@@ -118,7 +118,9 @@ test('a VM that got a TPM after its start is refused until that is undone', asyn
     const { conditions = [] } = (await crossing.plan()).status ?? {};
     expect(conditionsOf(await crossing.plan())).not.toContain('Ready');
     expect(conditions.find(({ type }) => type === LIVE_CONDITION.vmRestartRequired)?.items).toEqual([
-      expect.stringMatching(/web: domain\.devices\.tpm\.persistent is not as it runs: restart the VM$/),
+      expect.stringMatching(
+        /web: domain\.devices\.tpm\.persistent is not as it runs: restart the VM while no run moves it$/,
+      ),
     ]);
     await set(null);
     await crossing.resync('Plan');

@@ -3,7 +3,7 @@ import { runSeed } from '../world/run.ts';
 
 /**
  * For 15 minutes the source refuses the record, and then lets one call write it while another one shows the end. Only if the process ends
- * there, or a cluster does not answer, the record stays: the next run of the VM says so (`VMInUse`).
+ * there, or a cluster does not answer, the record stays: a Plan with the VM says so (`VMInUse`).
  */
 test.each([
   ['just before', 400_132_958],

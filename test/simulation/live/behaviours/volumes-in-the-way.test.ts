@@ -78,7 +78,7 @@ test.each([
     await run.resync();
     expect(conditionsOf((await run.plan()).status)).toEqual(['VolumeAlreadyExists NotUnique']);
     expect(await itemsOf(run)).toEqual([
-      `vms/web: a ${type.kind} web-root, which no run made, is on the target: delete or rename it`,
+      `vms/web: a ${type.kind} web-root, which no run made, is on the target: delete it there if nothing uses it`,
     ]);
     expect(await run.isRecorded()).toBe(false);
   },
