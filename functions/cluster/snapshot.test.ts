@@ -6,7 +6,7 @@ import { aNamespace } from '../../test/support/builders/namespace.ts';
 import { aView, aVmmrq, forPurposes } from '../../test/support/builders/snapshot.ts';
 import { KUBEVIRT } from '../domain/names.ts';
 import type { KubernetesObject, Node, Vmmrq } from '../domain/objects.ts';
-import type { NodeState } from '../domain/policy/purpose.ts';
+import type { NodeState } from '../domain/snapshot.ts';
 import type { NamespaceSnapshot } from '../domain/snapshot.ts';
 import type { View } from '../domain/view.ts';
 import { ApiError } from '../kubernetes/errors.ts';

@@ -21,9 +21,9 @@ import type {
   Vmmrq,
 } from '../domain/objects.ts';
 import { dependOnPurpose, inForce } from '../domain/policy/policy.ts';
-import { nodeStateOf, type NodeState } from '../domain/policy/purpose.ts';
+import { nodeStateOf } from '../domain/policy/purpose.ts';
 import { candidatesIn, parsePodRejection } from '../domain/quota/pod-rejection.ts';
-import type { LauncherRules, NamespaceSnapshot, Rules } from '../domain/snapshot.ts';
+import type { LauncherRules, NamespaceSnapshot, NodeState, Rules } from '../domain/snapshot.ts';
 import { lastAttemptOf, mayLackKubeVirt } from '../domain/verdict/attempt.ts';
 import { namespaceBlocker } from '../domain/verdict/namespace-precondition.ts';
 import type { View } from '../domain/view.ts';

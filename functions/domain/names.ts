@@ -261,7 +261,7 @@ export const REASON = {
   receiveNotAllowed: 'ReceiveNotAllowed',
   /** No VMMRQ gives to migrations of its purpose. */
   purposeNotServed: 'PurposeNotServed',
-  /** It evacuates a node that is not drained any more, or is gone. */
+  /** The migration evacuates a node that is not drained any more, or is gone. */
   nodeNotDrained: 'NodeNotDrained',
   /** A quota refuses the volume claim that the target needs first. */
   volumeQuota: 'VolumeQuotaExceeded',

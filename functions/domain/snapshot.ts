@@ -10,7 +10,6 @@ import type {
   VirtualMachineInstance,
   Vmmrq,
 } from './objects.ts';
-import type { NodeState } from './policy/purpose.ts';
 import type { Amount } from './quantity.ts';
 import type { View } from './view.ts';
 
@@ -36,6 +35,9 @@ export interface Uncharged {
 
 /** What is uncharged, by quota uid and key as the quota spells it. */
 export type UnchargedOf = ReadonlyMap<string, ReadonlyMap<string, Uncharged>>;
+
+/** Whether an admin drains a node. `gone`: there is no node of this name. */
+export type NodeState = 'draining' | 'uncordoned' | 'gone';
 
 /** A namespace as read: everything that a verdict depends on. */
 export interface NamespaceSnapshot extends LauncherRules {

@@ -167,7 +167,7 @@ function recordOf(outcome: LockOutcome | undefined, lock: Lock, { last, now }: B
     : afterUncounted(last, { ...ended, outcome });
 }
 
-/** To yield to others is no failure. Twice in a row, with nothing in between, is one like any other. */
+/** Yielding to others is no failure. Twice in a row, with nothing in between, is one like any other. */
 const yieldedTwice = (last: Attempt | undefined, reason: Reason): boolean =>
   reason === REASON.raisedButNotAdmitted && last?.reason === reason && last.outcome !== LOCK_OUTCOME.admitted;
 

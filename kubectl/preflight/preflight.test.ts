@@ -34,7 +34,7 @@ import {
 import { aQuota, hard, raisedBy, scoped, specHard, used } from '../../test/support/builders/quota.ts';
 import { aClusterVmmrq, aVmmrq, forPurposes, giving } from '../../test/support/builders/snapshot.ts';
 import { ANNOTATION, KUBEVIRT, REASON } from '../../functions/domain/names.ts';
-import type { NodeState } from '../../functions/domain/policy/purpose.ts';
+import type { NodeState } from '../../functions/domain/snapshot.ts';
 import type {
   Condition,
   Migration,

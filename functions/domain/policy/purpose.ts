@@ -1,6 +1,7 @@
 import { launchersOf } from '../migration.ts';
 import { KUBEVIRT, type Purpose } from '../names.ts';
 import type { KubeVirt, Migration, Node, Pod, VirtualMachineInstance } from '../objects.ts';
+import type { NodeState } from '../snapshot.ts';
 
 /** What only KubeVirt and admins write (POLICY.purposes): annotations of a migration, and a label of a VMI. */
 export const MARKS = {
@@ -53,9 +54,6 @@ export const hasPendingChange = ({ status }: VirtualMachineInstance): boolean =>
  */
 export const isDraining = (node: Node, taint?: string): boolean =>
   node.spec?.unschedulable === true || hasDrainTaint(node, taint);
-
-/** Whether an admin drains a node. `gone`: there is no node of this name. */
-export type NodeState = 'draining' | 'uncordoned' | 'gone';
 
 /** `taint` as for isDraining. */
 export const nodeStateOf = (node: Node | undefined, taint?: string): NodeState =>

@@ -20,7 +20,7 @@ import {
 } from '../../../test/support/builders/snapshot.ts';
 import { ADVICE, withAdvice } from '../advice.ts';
 import { KUBEVIRT, REASON } from '../names.ts';
-import type { NodeState } from '../policy/purpose.ts';
+import type { NodeState } from '../snapshot.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
 import { vmmrqName } from '../vmmrq-name.ts';
 import { assess, type Assessment } from './assessment.ts';
