@@ -7,6 +7,10 @@ const KEY = 10;
 export const keyOf = (namespace: string, name: string): string =>
   fingerprint(`${namespace}/${name}`).slice(0, KEY);
 
+/** The keys of `counted`. */
+export const keysIn = (counted: string): readonly string[] =>
+  counted.match(new RegExp(`.{${String(KEY)}}`, 'g')) ?? [];
+
 export interface Counts {
   readonly total: number;
   readonly done: number;
@@ -21,8 +25,7 @@ export interface Counts {
  * run counts the same.
  */
 export function count(before: string, left: readonly string[], moved: readonly string[] = []): Counts {
-  const known = before.match(new RegExp(`.{${String(KEY)}}`, 'g')) ?? [];
-  const keys = new Set([...known, ...left, ...moved]);
+  const keys = new Set([...keysIn(before), ...left, ...moved]);
   const remaining = new Set(left).size;
   return {
     total: keys.size,

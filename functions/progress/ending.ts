@@ -1,8 +1,14 @@
 import { MAINTENANCE_REASON, type MaintenanceReason } from '../domain/progress/names.ts';
 import { describeEntry } from './open-status.ts';
-import type { Counts } from './counts.ts';
+import { keyOf, keysIn, type Counts } from './counts.ts';
 import type { Maintenance } from '../domain/progress/maintenance.ts';
-import type { ProgressSpec, ProgressState } from '../domain/progress/progress-object.ts';
+import type {
+  BucketEntry,
+  MaintenanceProgress,
+  ProgressSpec,
+  ProgressState,
+  ProgressStatus,
+} from '../domain/progress/progress-object.ts';
 
 export interface Ending {
   readonly state: Extract<ProgressState, 'Completed' | 'Canceled' | 'Superseded' | 'Failed'>;
@@ -20,7 +26,7 @@ function endOfDrain(
   { total, left }: Counts,
 ): Ending | undefined {
   if (seen.node?.uid === undefined || seen.node.uid !== node?.uid) {
-    const message = `node ${subject} is gone; ${String(left)} of ${vms(total)} were left on it${waitingOn(seen)}`;
+    const message = `node ${subject} ${describeGone(seen)}; ${String(left)} of ${vms(total)} were left on it${waitingOn(seen)}`;
     return { state: 'Failed', reason: MAINTENANCE_REASON.nodeGone, message };
   }
   if (left === 0 && !isAwaiting(seen)) {
@@ -37,15 +43,52 @@ function endOfDrain(
 /** Buckets of VMs with a migration of their own. */
 const MIGRATING = ['blocked', 'waiting', 'running'];
 
+const describeGone = ({ node }: Maintenance): string =>
+  node?.uid === undefined ? 'is gone' : `was replaced by another one of its name (uid ${node.uid})`;
+
 /**
- * Names a VM whose migration is left. KubeVirt ends a migration that waits only with its VMI (facts/kubevirt.md §1.3, §1.7). The VMs
- * of another node of that name are none of these.
+ * Leaves out what only another node of the drained one's name has. The drain has left there: VMs that it has counted, or still lists, by
+ * their migrations, because KubeVirt knows a node by its name and goes on with them.
+ */
+export function withoutNewNode({ spec, status }: MaintenanceProgress, seen: Maintenance): Maintenance {
+  const isReplaced =
+    spec.kind === 'Drain' && seen.node?.uid !== undefined && seen.node.uid !== spec.node?.uid;
+  return isReplaced ? leftOfReplaced(seen, status) : seen;
+}
+
+function leftOfReplaced(seen: Maintenance, before: ProgressStatus | undefined): Maintenance {
+  const { counted = '', buckets: listed = [] } = before ?? {};
+  const key = ({ namespace, name }: BucketEntry): string => keyOf(namespace, name);
+  const known = new Set([...keysIn(counted), ...listed.flatMap(({ vms: entries }) => entries.map(key))]);
+  const buckets = seen.buckets
+    .filter(({ name }) => MIGRATING.includes(name))
+    .map((bucket) => ({
+      ...bucket,
+      vms: bucket.vms.filter((vm) => known.has(key(vm))),
+      all: bucket.vms.length,
+    }))
+    .map(({ all, ...bucket }) => ({ ...bucket, count: bucket.count - all + bucket.vms.length }))
+    .filter(({ count }) => count > 0);
+  return { ...seen, buckets, left: seen.left.filter((each) => known.has(each)), moved: [] };
+}
+
+/**
+ * Names a VM whose migration is left, and says what to do. KubeVirt ends a migration that waits only with its VMI (facts/kubevirt.md §1.3,
+ * §1.7), and makes another one for a VM that is marked for eviction.
  */
 function waitingOn({ node, buckets }: Maintenance): string {
-  const migrating = MIGRATING.flatMap((wanted) => buckets.find(({ name }) => name === wanted)?.vms ?? []);
-  const [example] = node?.uid === undefined ? migrating : [];
+  const [example] = MIGRATING.flatMap((wanted) => buckets.find(({ name }) => name === wanted)?.vms ?? []);
   if (example === undefined) return '';
-  return `, such as ${describeEntry(example)}. Their migrations stay until their VMIs end: delete those that wait.`;
+  return `, such as ${describeEntry(example)}. ${adviceToMigrations(node)}`;
+}
+
+function adviceToMigrations(node: Maintenance['node']): string {
+  if (node?.uid === undefined) return 'Their migrations stay until their VMIs end: delete those that wait.';
+  if (node.isDraining) return 'Their migrations go on: the report of the drain of the new node counts them.';
+  return (
+    'KubeVirt goes on with their migrations: cancel those that wait (virtctl evacuate-cancel, then delete the migration), ' +
+    'or drain the new node.'
+  );
 }
 
 /** VMs migrate to the node, as far as is known. */

@@ -13,8 +13,15 @@ import { NOW, seconds } from '../../test/support/builders/object.ts';
 import { REASON } from '../domain/names.ts';
 import type { Maintenance } from '../domain/progress/maintenance.ts';
 import { MAINTENANCE_EVENT, type BlockedReason } from '../domain/progress/names.ts';
+import { keyOf } from './counts.ts';
 import { nextStatus } from './next-status.ts';
-import type { BucketName, OutboxEntry, ProgressStatus } from '../domain/progress/progress-object.ts';
+import type {
+  Bucket,
+  BucketEntry,
+  BucketName,
+  OutboxEntry,
+  ProgressStatus,
+} from '../domain/progress/progress-object.ts';
 import { isSame } from '../domain/same.ts';
 
 const KUBEVIRT = { name: 'kubevirt', namespace: 'kubevirt', uid: 'uid-of-kubevirt' };
@@ -279,14 +286,54 @@ describe('a drain whose node is gone', () => {
     expect(ended).toEqual({ ...failed, buckets: [] });
     expect(after(aDrain([1], gone, but({ buckets })), ended)).toEqual(ended);
   });
+});
 
-  test('lists nothing of another node of its name', () => {
-    const other = but({ node: { name: 'node1', uid: 'another', isDraining: true }, buckets });
-    expect(after(aDrain([2], other), failed).buckets).toEqual([]);
-    expect(after(aDrain([2], other), aStatus([1, 2], [2]))).toMatchObject({
-      buckets: [],
-      message: 'node node1 is gone; 1 of 2 VMs were left on it',
-    });
+describe('a drain whose node was replaced by another one of its name', () => {
+  const entry = (name: string): BucketEntry => ({ namespace: 'tenant', name, reason: 'Some' });
+  const of = (name: BucketName, ...vms: string[]): Bucket => ({
+    name,
+    count: vms.length,
+    vms: vms.map(entry),
+  });
+  const keys = (...names: string[]): string[] => names.map((name) => keyOf('tenant', name));
+  /** vm0 and vm1 are of the drain, new0 and new1 came to the new node. */
+  const on = (isDraining: boolean, ...vms: string[]): Maintenance => ({
+    ...aDrain([]),
+    node: { name: 'node1', uid: 'another', isDraining },
+    left: keys(...vms, 'new0', 'new1'),
+    moved: keys('new2'),
+    buckets: [of('blocked', ...vms, 'new0'), of('noMigrationYet', 'new1')],
+  });
+  const before = { ...aStatus([], []), total: 2, left: 2, counted: keys('vm0', 'vm1').toSorted().join('') };
+  const failed = after(on(false, 'vm0', 'vm1'), before);
+
+  test('ends, counts its own VMs, and says what their migrations wait for', () => {
+    expect(failed).toMatchObject({ state: 'Failed', reason: 'NodeGone', progress: '0/2' });
+    expect(failed.message).toBe(
+      'node node1 was replaced by another one of its name (uid another); 2 of 2 VMs were left on it, such as ' +
+        'tenant/vm0 (Some). KubeVirt goes on with their migrations: cancel those that wait (virtctl ' +
+        'evacuate-cancel, then delete the migration), or drain the new node.',
+    );
+  });
+
+  test('lists those migrations until they end, and nothing else of the new node', () => {
+    expect(failed.buckets).toEqual([of('blocked', 'vm0', 'vm1')]);
+    const fewer = after(on(false, 'vm1'), failed);
+    expect(fewer).toEqual({ ...failed, buckets: [of('blocked', 'vm1')] });
+    expect(after(on(false), fewer)).toEqual({ ...failed, buckets: [] });
+  });
+
+  test('leaves them to the drain of the new node', () => {
+    const { message, buckets } = after(on(true, 'vm0', 'vm1'), before);
+    expect(message).toMatch(/Their migrations go on: the report of the drain of the new node counts them\.$/);
+    expect(buckets).toEqual([]);
+    expect(after(on(true, 'vm0'), failed)).toEqual({ ...failed, buckets: [] });
+  });
+
+  test('has nothing left where none of its VMs is on the new node', () => {
+    const { message, buckets } = after(on(false), before);
+    expect(message).toMatch(/; 0 of 2 VMs were left on it$/);
+    expect(buckets).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { count, type Counts } from './counts.ts';
-import { endingOf, type Ending } from './ending.ts';
+import { endingOf, withoutNewNode, type Ending } from './ending.ts';
 import type { Maintenance } from '../domain/progress/maintenance.ts';
 import { MAINTENANCE_REASON } from '../domain/progress/names.ts';
 import { hasRoomFor, withEvents, type Happened } from './outbox.ts';
@@ -21,8 +21,9 @@ const BLOCKED_AGAIN_MS = 45 * 60_000;
  * The status that an object must have by what the guard sees now, with an event for each transition in its outbox. The same
  * observation gives the same status again. `now`: milliseconds.
  */
-export function nextStatus(object: MaintenanceProgress, seen: Maintenance, now: number): ProgressStatus {
+export function nextStatus(object: MaintenanceProgress, watched: Maintenance, now: number): ProgressStatus {
   const { status: before } = object;
+  const seen = withoutNewNode(object, watched);
   if (before !== undefined && !isOpen(object)) return { ...before, buckets: stillThere(before, seen) };
   const time = new Date(now).toISOString();
   const known = before ?? begunAt(time, seen);
@@ -101,16 +102,17 @@ const isRunning = ({ name }: { readonly name: string }): boolean => name === 'ru
 
 /**
  * What a drain that has ended without its VMs still lists, until that ends or the node is drained again: a canceled one what still
- * migrates, and one whose node is gone every VM on it, because no other report has their migrations. Nothing else of a final object
- * changes.
+ * migrates, and one whose node is gone every VM on it, because no other report has their migrations: of a node that was replaced,
+ * the new one's has them once that is drained. Nothing else of a final object changes.
  */
 function stillThere(
   { state, reason, buckets: listed }: ProgressStatus,
   { node, buckets }: Maintenance,
 ): ProgressStatus['buckets'] {
   if (listed.length === 0) return [];
-  if (reason === MAINTENANCE_REASON.nodeGone) return node?.uid === undefined ? buckets : [];
-  return state === 'Canceled' && node?.isDraining !== true ? buckets.filter(isRunning) : [];
+  if (node?.isDraining === true) return [];
+  if (reason === MAINTENANCE_REASON.nodeGone) return buckets;
+  return state === 'Canceled' ? buckets.filter(isRunning) : [];
 }
 
 /** Returns `blocked` again where another reason is the first one, or nothing was posted for long. */
