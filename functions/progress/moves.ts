@@ -30,6 +30,9 @@ function isOffNode({ metadata, status }: Migration, node: string): boolean {
   return metadata.annotations?.[KUBEVIRT.evacuation] === node && sourceNode === node;
 }
 
-/** A change of a VM, which has another priority, is no upgrade (facts/kubevirt.md §3.1). */
+/**
+ * Whether it moves a VM for an upgrade. A change of a VM, which has another priority, is none (facts/kubevirt.md §3.1). Without
+ * priorities nothing else on the migration tells the two apart, and a change must open no upgrade: then none counts.
+ */
 export const isForUpgrade = (migration: Migration): boolean =>
   isFor(migration, 'Upgrade') && migration.spec.priority === 'system-critical';
