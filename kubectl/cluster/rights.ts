@@ -40,6 +40,17 @@ export async function requireRights(
   if (missing.length > 0) throw lackOf(missing, role);
 }
 
+/** Whether the user may act as this service account. */
+export const mayImpersonate = (
+  cluster: ApiServer,
+  account: { readonly namespace: string; readonly name: string },
+): Promise<boolean> =>
+  hasRight(cluster, {
+    verb: 'impersonate',
+    type: { apiVersion: 'v1', plural: 'serviceaccounts' },
+    ...account,
+  });
+
 /** Returns the rights that the user lacks; one review for each, at once. */
 export async function missingAmong(cluster: ApiServer, rights: readonly Right[]): Promise<Right[]> {
   const isAllowed = await Promise.all(rights.map((right) => hasRight(cluster, right)));

@@ -2,15 +2,16 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, test } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
 import { WatchedCluster } from '../../test/support/builders/cluster.ts';
-import { aLauncher, aMigration, ofVm } from '../../test/support/builders/kubevirt.ts';
+import { aLauncher, aMigration, anAttachment, ofVm, onNode } from '../../test/support/builders/kubevirt.ts';
 import { aNamespace } from '../../test/support/builders/namespace.ts';
 import { annotated, labelled, metadata, named, NOW } from '../../test/support/builders/object.ts';
+import { exceeded, forbidden } from '../../test/support/builders/pod-rejection.ts';
 import { aKubeVirt, aTenant, aVm, tight } from '../../test/support/builders/preflight.ts';
 import { aVmmrq } from '../../test/support/builders/snapshot.ts';
-import { ANNOTATION, userOf } from '../../functions/domain/names.ts';
+import { ANNOTATION, userOf, WEBHOOK } from '../../functions/domain/names.ts';
 import { withRefusals } from '../../functions/domain/verdict/raise-refusal.ts';
-import type { VirtualMachineInstance } from '../../functions/domain/objects.ts';
-import type { ApiServer, WriteOptions } from '../../functions/kubernetes/cluster.ts';
+import type { Pod, VirtualMachineInstance } from '../../functions/domain/objects.ts';
+import type { ApiServer, New, WriteOptions } from '../../functions/kubernetes/cluster.ts';
 import { ApiError } from '../../functions/kubernetes/errors.ts';
 import {
   KUBEVIRTS,
@@ -34,12 +35,18 @@ interface World {
   readonly twin?: string;
   /** The kind whose writes by our accounts a policy refuses. */
   readonly refuses?: string;
+  /** The API server's text on every pod that virt-controller would create. */
+  readonly refusesPods?: string;
+  /** The API server's text on every VMMRQ that the user would create. */
+  readonly refusesVmmrqs?: string;
+  /** Gets the pods that are tried. */
+  readonly tried?: New<Pod>[];
   /** Gets the users that preflight impersonates. */
   readonly users?: string[];
 }
 
 /** A tenant with two VMs on node1. */
-function apiServer({ tenant = {}, denied = [], twin }: World): ApiServer {
+function apiServer({ tenant = {}, denied = [], twin, refusesVmmrqs }: World): ApiServer {
   const facts = aTenant({
     namespace: labelled('kubernetes.io/metadata.name', 'tenant')(aNamespace()),
     ...tenant,
@@ -51,7 +58,12 @@ function apiServer({ tenant = {}, denied = [], twin }: World): ApiServer {
   store(facts, stored);
   if (twin !== undefined) store(twinOf(facts, twin), stored);
   const reader = stored.asCluster();
-  const create = (_: unknown, { spec }: ReviewOf): Promise<object> => {
+  const create = (
+    { kind }: { readonly kind: string },
+    { spec }: ReviewOf,
+    options: WriteOptions = {},
+  ): Promise<object> => {
+    if (kind !== 'SelfSubjectAccessReview') return dryRun(options, refusesVmmrqs);
     const { verb, resource } = spec.resourceAttributes;
     return Promise.resolve({ object: { status: { allowed: !denied.includes(`${verb} ${resource}`) } } });
   };
@@ -86,17 +98,24 @@ interface Said {
   readonly stderr: string;
 }
 
-/** The same API server as one of our accounts. */
+const dryRun = (options: WriteOptions, refusal: string | undefined): Promise<object> => {
+  if (options.dryRun !== true) throw new Error('preflight changes nothing');
+  return refusal === undefined
+    ? Promise.resolve({ object: {} })
+    : Promise.reject(new ApiError('POST', { code: 403, message: refusal }, new Date(0)));
+};
+
+/** The same API server as one of our accounts, or as virt-controller. */
 const asAccount = (world: World, users: string[]) => (user: string) => {
   users.push(user);
-  const replace = (type: { kind: string }, object: unknown, options: WriteOptions = {}): Promise<object> => {
-    if (options.dryRun !== true) throw new Error('preflight changes nothing');
-    const status = { code: 403, message: 'status is immutable' };
-    return type.kind === world.refuses
-      ? Promise.reject(new ApiError('PUT', status, new Date(0)))
-      : Promise.resolve({ object });
+  const replace = (type: { kind: string }, _: unknown, options: WriteOptions = {}): Promise<object> => {
+    return dryRun(options, type.kind === world.refuses ? 'status is immutable' : undefined);
   };
-  return { ...apiServer(world), replace } as unknown as ApiServer;
+  const create = (_: unknown, pod: New<Pod>, options: WriteOptions = {}): Promise<object> => {
+    world.tried?.push(pod);
+    return dryRun(options, world.refusesPods);
+  };
+  return { ...apiServer(world), replace, create } as unknown as ApiServer;
 };
 
 async function preflightNode(world: World, flags: Record<string, unknown> = {}): Promise<Said> {
@@ -203,7 +222,11 @@ describe('where a VM needs a raise', () => {
   test('lock and raise are tried as the accounts that make them', async () => {
     const users: string[] = [];
     expect((await preflightNode({ tenant, users })).code).toBe(0);
-    expect(users).toEqual([userOf('mtq-lock'), userOf('mtq-raise')]);
+    expect(users).toEqual([
+      userOf('kubevirt-controller', 'kubevirt'),
+      userOf('mtq-lock'),
+      userOf('mtq-raise'),
+    ]);
   });
 
   test.each([
@@ -236,17 +259,82 @@ describe('where a VM needs a raise', () => {
     expect([code, stdout]).toEqual([0, expect.stringContaining('was not tried: that needs the right')]);
   });
 
-  test('nothing is tried where no VM needs a raise', async () => {
+  test('no raise is tried where no VM needs one', async () => {
     const users: string[] = [];
     await preflightNode({ users });
     await preflightNode({ tenant: STUCK, users });
-    expect(users).toEqual([]);
+    expect([...new Set(users)]).toEqual([userOf('kubevirt-controller', 'kubevirt')]);
+  });
+});
+
+describe('what refuses another pod of a VM', () => {
+  const PSA = forbidden('violates PodSecurity "restricted:latest": privileged');
+
+  test.each<[string, World, number, string]>([
+    ['Pod Security: the VM is stuck', { refusesPods: PSA }, 1, `stuck +${PSA}`],
+    [
+      'a webhook: the VM is stuck',
+      { refusesPods: 'admission webhook "a.example.com" denied the request: no' },
+      1,
+      'stuck +admission webhook "a.example.com" denied the request: no',
+    ],
+    ['Pod Security, where a quota is full too', { refusesPods: PSA, tenant: STUCK }, 1, `stuck +${PSA}`],
+    [
+      'a quota that is not of the namespace: the VM is stuck',
+      { refusesPods: exceeded('of-all', 'pods=1') },
+      1,
+      'stuck .*the quota of-all, which is not of this namespace',
+    ],
+    [
+      'a quota of the namespace: its figures count',
+      { refusesPods: exceeded('quota', 'pods=1') },
+      0,
+      'vm0 .* passes',
+    ],
+    [
+      'our own guard, while the namespace is locked: the VM passes',
+      { refusesPods: `admission webhook "${WEBHOOK.locked}" denied the request: exceeded quota: locked` },
+      0,
+      'vm0 .* passes',
+    ],
+    [
+      'nothing that is known, without the right to impersonate virt-controller',
+      { refusesPods: PSA, denied: ['impersonate serviceaccounts'] },
+      0,
+      'a webhook or policy refuses a pod or a raise was not tried',
+    ],
+  ])('is %s', async (_, world, want, text) => {
+    const { code, stdout } = await preflightNode(world);
+    expect([code, stdout]).toEqual([want, expect.stringMatching(new RegExp(text))]);
+  });
+
+  test('is no answer that shows nothing about the pod', async () => {
+    const refusesPods = 'pods is forbidden: User "u" cannot create resource "pods"';
+    await expect(preflightNode({ refusesPods })).rejects.toThrow('cannot create');
+  });
+
+  test('is asked for a pod like the source, on no node', async () => {
+    const tried: New<Pod>[] = [];
+    await preflightNode({ tried, tenant: { pods: [aLauncher('vm0', onNode('node1'))], vmis: [aVm('vm0')] } });
+    expect(tried).toMatchObject([{ metadata: { ownerReferences: [{ kind: 'VirtualMachineInstance' }] } }]);
+    expect(tried[0]?.spec).not.toHaveProperty('nodeName');
+  });
+
+  test('is asked for the attachment pod of hotplugged volumes too', async () => {
+    const source = aLauncher('vm0');
+    const tried: New<Pod>[] = [];
+    const tenant = { pods: [source, anAttachment(source)], vmis: [aVm('vm0')] };
+    const { code, stdout } = await preflightNode({ tried, tenant, refusesPods: PSA });
+    expect([tried.length, code, stdout]).toEqual([2, 1, expect.stringContaining('stuck')]);
   });
 });
 
 describe('--suggest', () => {
   const suggest = (world: World, flags: Record<string, unknown> = {}): Promise<Said> =>
     preflightNode({ tenant: STUCK, ...world }, { suggest: true, ...flags });
+
+  const ofCluster = 'create clustervirtualmachinemigrationresourcequotas';
+  const ofNamespace = `create ${VMMRQS.plural}`;
 
   test('prints what to create, after what it is for and who may create it', async () => {
     const { code, stdout, stderr } = await suggest({});
@@ -276,6 +364,32 @@ spec:
 `);
   });
 
+  test.each<[string, World, string]>([
+    [
+      'Pod Security refuses the pods of its VMs',
+      { refusesPods: forbidden('violates PodSecurity "restricted:latest": privileged') },
+      'is stuck whatever is given: pods "virt-launcher-vm0-x7k2p" is forbidden: violates PodSecurity',
+    ],
+    [
+      'a policy refuses the raise that it gives to',
+      { refuses: 'ResourceQuota' },
+      '# VM tenant/vm0 is stuck whatever is given: the API server refused the raise of ResourceQuota quota: status is immutable',
+    ],
+    [
+      'a policy refuses it itself',
+      { refusesVmmrqs: 'no VMMRQs here' },
+      '# You cannot create it so: the API server refused ClusterVirtualMachineMigrationResourceQuota drain-node1: no VMMRQs here\n',
+    ],
+  ])('exits with 1 where %s, and says so', async (_, world, want) => {
+    const { code, stdout, stderr } = await suggest(world);
+    expect([code, stdout + stderr]).toEqual([1, expect.stringContaining(want)]);
+  });
+
+  test('tries no VMMRQ that the user may not create', async () => {
+    const denied = [ofCluster, ofNamespace];
+    expect((await suggest({ denied, refusesVmmrqs: 'no' })).stdout).not.toContain('You cannot create it so');
+  });
+
   test('exits with 1 where a VM would still be stuck', async () => {
     const vmis = [aVm('vm0'), { ...immovable, metadata: aVm('vm1').metadata }];
     const { code, stdout } = await suggest({ tenant: { ...STUCK, vmis } });
@@ -290,8 +404,6 @@ spec:
     expect(stderr).toContain('you may.\nAfterwards: kubectl delete cvmmrq drain-node1\n');
   });
 
-  const ofCluster = 'create clustervirtualmachinemigrationresourcequotas';
-  const ofNamespace = `create ${VMMRQS.plural}`;
   test.each<[string, readonly string[], RegExp]>([
     [
       'VMMRQs of the namespaces to a user who may write those only',
@@ -331,7 +443,7 @@ spec:
       'the namespace opts out',
       1,
       { ...STUCK, namespace: annotated(ANNOTATION.skip, 'true')(aNamespace()) },
-      /No VMMRQ for Evacuation would change that\.\n$/,
+      /No VMMRQ for Evacuation would change that\.\nVM tenant\/vm0 is stuck whatever is given: the namespace opts out .*\nVM tenant\/vm1 .*\n$/,
     ],
     [
       'a migration for something else waits',

@@ -6,7 +6,8 @@ import { PLANS } from '../../functions/kubernetes/live-resources.ts';
 import { NAMESPACES, NODES } from '../../functions/kubernetes/resources.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
 import { requireRights, VIEWER } from '../cluster/rights.ts';
-import { sightOf, unseenLines, withUnseen } from '../cluster/sight.ts';
+import type { Session } from '../cluster/session.ts';
+import { sightOf, unseenLines, withUnseen, type Sight } from '../cluster/sight.ts';
 import { details, outputFlag, type Output } from '../flags.ts';
 import {
   EXIT,
@@ -18,12 +19,14 @@ import {
 } from '../subcommand.ts';
 import { reportObject, structured } from '../terminal/structured.ts';
 import { planReport, planTable } from './plan-report.ts';
-import { withDryRuns } from './dry-run.ts';
+import { withTriedRaises } from './dry-run.ts';
+import type { ClusterFacts } from './facts.ts';
 import { preflight, type Report } from './preflight.ts';
 import { readFacts, rightsFor, withUncharged } from './read.ts';
 import { table, structure } from './render.ts';
 import { printSuggestion } from './print-suggestion.ts';
 import type { Task } from './task.ts';
+import { withTriedPods } from './try-pods.ts';
 
 interface Flags {
   /** kubectl's -n, which a task about a namespace does not need. */
@@ -56,9 +59,9 @@ const declare = (): Command =>
     .description(
       'Says for each VM whether it would be migrated, by the same decisions as the functions; changes nothing.\n' +
         'passes: at once; passes in turn: when those before it have finished; stuck: a quota lacks this amount for its ' +
-        'pods or for its migration itself, and no VMMRQ gives it, or a webhook or policy refuses the raise.\n' +
-        'VMs are taken to go in the order shown. What admission plugins would refuse of the pods is not known, and ' +
-        'neither is whether another node has the capacity.',
+        'pods or for its migration itself, and no VMMRQ gives it, or something else refuses a pod or the raise, as dry ' +
+        'runs show.\n' +
+        'VMs are taken to go in the order shown. Whether another node has the capacity is not known.',
     )
     .usage('[flags] (node NODE... | upgrade | namespace [NAMESPACE] | plan PLAN)')
     .addArgument(
@@ -94,11 +97,7 @@ async function run(invocation: Invocation): Promise<ExitCode> {
   const task = taskOf(args, own, session.namespace);
   const only = task.kind === 'namespace' ? task.namespace : undefined;
   const sight = await sightOf(session.cluster, rightsFor(task), only);
-  const read = await readFacts(sight, task);
-  const first = preflight(task, read);
-  const facts = await withUncharged(sight.reader, read, first);
-  const known = facts === read ? first : preflight(task, facts);
-  const report = await withDryRuns(known, { task, facts, session });
+  const { facts, report } = await look(task, sight, session);
   if (suggest === true)
     return exitCodeOf(await printSuggestion(report, facts, { session, terminal, output }));
   if (output === 'json' || output === 'yaml')
@@ -107,6 +106,24 @@ async function run(invocation: Invocation): Promise<ExitCode> {
     );
   else terminal.print([...table(report, terminal.sheet(output)), ...unseenLines(sight.unseen)]);
   return exitCodeOf(report);
+}
+
+/** Reads what the task is about, then what its first outcomes need. */
+async function look(
+  task: Task,
+  sight: Sight,
+  session: Session,
+): Promise<{ readonly facts: ClusterFacts; readonly report: Report }> {
+  const counted = (read: ClusterFacts, found: Report): Promise<ClusterFacts> =>
+    withUncharged(sight.reader, read, found);
+  let facts = await readFacts(sight, task);
+  let report = preflight(task, facts);
+  for (const more of [counted, withTriedPods, withTriedRaises]) {
+    const next = await more(facts, report, session);
+    if (next !== facts) report = preflight(task, next);
+    facts = next;
+  }
+  return { facts, report };
 }
 
 /** Reports on a plan by its conditions alone, which `live` writes. */

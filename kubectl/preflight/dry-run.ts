@@ -13,42 +13,32 @@ import {
 import type { ApiServer } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { mapAtMost } from '../cluster/map-at-most.ts';
-import { hasRight } from '../cluster/rights.ts';
+import { mayImpersonate } from '../cluster/rights.ts';
 import type { Session } from '../cluster/session.ts';
 import type { ClusterFacts, NamespaceFacts } from './facts.ts';
-import { preflight, type Report } from './preflight.ts';
-import type { Task } from './task.ts';
+import type { Report } from './preflight.ts';
 
 /** Namespaces that are tried at once. */
 const AT_ONCE = 8;
 
-/** The task and the facts that a report is of. */
-interface Preflighted {
-  readonly task: Task;
-  readonly facts: ClusterFacts;
-  readonly session: Pick<Session, 'cluster' | 'as'>;
-}
-
 /**
- * The report, with what webhooks and policies of others would refuse: where a VM needs a raise, lock and raise are tried by dry runs as
+ * The facts, with what webhooks and policies of others would refuse: where a VM needs a raise, lock and raise are tried by dry runs as
  * our accounts. A user who may not impersonate these gets what the functions have recorded.
  */
-export async function withDryRuns(report: Report, { task, facts, session }: Preflighted): Promise<Report> {
-  const needed = new Set(report.vms.filter(needsRaise).map(({ namespace }) => namespace));
-  if (needed.size === 0) return report;
+export async function withTriedRaises(
+  facts: ClusterFacts,
+  { vms }: Report,
+  session: Pick<Session, 'cluster' | 'as'>,
+): Promise<ClusterFacts> {
+  const needed = new Set(vms.filter(needsRaise).map(({ namespace }) => namespace));
+  if (needed.size === 0) return facts;
   const as = await writersOf(session);
-  if (as === undefined) return { ...report, isUntried: true };
+  if (as === undefined) return { ...facts, isUntried: true };
   const namespaces = await mapAtMost(AT_ONCE, facts.namespaces, async (each) =>
     needed.has(each.namespace.metadata.name) ? tried(each, facts.now, as) : each,
   );
-  return preflight(task, { ...facts, namespaces });
+  return { ...facts, namespaces };
 }
-
-const IMPERSONATE = {
-  verb: 'impersonate',
-  type: { apiVersion: 'v1', plural: 'serviceaccounts' },
-  namespace: SYSTEM_NAMESPACE,
-} as const;
 
 /** Whether it passes by a VMMRQ, or is refused by the record of an earlier raise, which may be outdated. */
 const needsRaise = ({ by, reason }: Report['vms'][number]): boolean =>
@@ -62,7 +52,7 @@ interface Writers {
 /** The API server as our accounts; undefined: the user may not impersonate them. */
 async function writersOf({ cluster, as }: Pick<Session, 'cluster' | 'as'>): Promise<Writers | undefined> {
   const { lock, raise } = SERVICE_ACCOUNT;
-  const reviews = [lock, raise].map((name) => hasRight(cluster, { ...IMPERSONATE, name }));
+  const reviews = [lock, raise].map((name) => mayImpersonate(cluster, { namespace: SYSTEM_NAMESPACE, name }));
   if (as === undefined || !(await Promise.all(reviews)).every(Boolean)) return undefined;
   return { lock: as(userOf(lock)), raise: as(userOf(raise)) };
 }

@@ -13,6 +13,8 @@ export interface NamespaceFacts extends Pick<
   readonly migrations: readonly Migration[];
   /** Migrations that have ended, if a quota counts migrations; left out: none is known. */
   readonly ended?: readonly Migration[];
+  /** What refuses other pods of the VMs besides the quotas of the namespace, by dry runs, as Events of virt-controller. */
+  readonly refusals?: NamespaceSnapshot['events'];
 }
 
 /** Everything that preflight's verdicts depend on, as plain values. */
@@ -28,4 +30,6 @@ export interface ClusterFacts {
   readonly nodes: NamespaceSnapshot['nodes'];
   /** Namespaces, sorted by name. */
   readonly namespaces: readonly NamespaceFacts[];
+  /** No dry run has shown whether a webhook or policy refuses the pods or the raises. */
+  readonly isUntried?: true;
 }

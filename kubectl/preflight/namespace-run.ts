@@ -206,7 +206,7 @@ export class NamespaceRun {
   }
 
   #snapshot({ vmi, migration, isShown }: Move, pods: readonly Pod[]): NamespaceSnapshot {
-    const { namespace, vmmrqs, limitRanges, uncharged } = this.#facts;
+    const { namespace, vmmrqs, limitRanges, uncharged, refusals = [] } = this.#facts;
     // KubeVirt sets its condition at the first such refusal: without it, the Event is another writer's.
     const events = isShown ? this.#facts.events : withoutRefusals(this.#facts.events, { kind: 'exceeded' });
     const { rules: _, ...surroundings } = this.#surroundings;
@@ -215,7 +215,7 @@ export class NamespaceRun {
       namespace,
       vmmrqs,
       limitRanges,
-      events,
+      events: [...events, ...refusals],
       uncharged,
       migrations: [migration, ...[...this.#underWay.values()].flatMap((each) => each ?? []).map(running)],
       quotas: this.#quotas,

@@ -19,7 +19,7 @@ export interface Report {
   readonly atOnce: number;
   /** Whether only VMs that are outdated already count, because an upgrade has begun. */
   readonly onlyOutdated: boolean;
-  /** No dry run has shown whether a webhook or policy refuses the raises. */
+  /** No dry run has shown whether a webhook or policy refuses the pods or the raises. */
   readonly isUntried?: true;
   /** VMs by namespace and name: the assumed order of their migrations. */
   readonly vms: readonly VmOutcome[];
@@ -33,8 +33,9 @@ export function preflight(task: Task, facts: ClusterFacts): Report {
   slots.release();
   for (const namespace of namespaces) namespace.goInTurn(slots);
   const { limits, atOnce } = slots;
-  const { onlyOutdated } = facts;
-  return { task, limits, atOnce, onlyOutdated, vms: namespaces.flatMap((namespace) => namespace.outcomes()) };
+  const { onlyOutdated, isUntried } = facts;
+  const vms = namespaces.flatMap((namespace) => namespace.outcomes());
+  return { task, limits, atOnce, onlyOutdated, ...(isUntried === true ? { isUntried } : {}), vms };
 }
 
 /** A VM to move, and its outcome, once that is known. */

@@ -98,8 +98,8 @@ export function summary({ task, limits, atOnce, onlyOutdated, isUntried, vms }: 
 }
 
 const UNTRIED =
-  'Whether a webhook or policy refuses a raise was not tried: that needs the right to impersonate the service accounts ' +
-  'mtq-lock and mtq-raise in mtq-system.';
+  'Whether a webhook or policy refuses a pod or a raise was not tried: that needs the right to impersonate ' +
+  "virt-controller's service account, and mtq-lock and mtq-raise in mtq-system.";
 
 const marginOf = (overhead = UPGRADE_OVERHEAD): string =>
   `Each new launcher is taken to need ${describeQuantity('memory', overhead)} more beside the guest, ` +

@@ -22,6 +22,8 @@ export interface Suggestion {
   readonly manifests: readonly Manifest[];
   /** The report as it would be with these manifests. */
   readonly report: Report;
+  /** The cluster as it would be with them. */
+  readonly facts: ClusterFacts;
 }
 
 /**
@@ -42,7 +44,7 @@ export function suggest(before: Report, facts: ClusterFacts, kind: ManifestKind)
       .map(({ metadata }) => metadata.name);
   const amounts = new Map<string, Amounts>();
   let cluster = facts;
-  let suggestion: Suggestion = { manifests: [], report: before };
+  let suggestion: Suggestion = { manifests: [], report: before, facts };
   for (let round = 1; round <= MAX_ROUNDS; round += 1) {
     const { report } = suggestion;
     const short = new Set(report.vms.filter(isGiveable).map(({ namespace }) => namespace));
@@ -55,7 +57,7 @@ export function suggest(before: Report, facts: ClusterFacts, kind: ManifestKind)
     const purpose = purposeOfTask(task, facts.state.kubevirt);
     const manifests = manifestsFor(task, amounts, { kind, taken, purpose });
     cluster = withManifests(facts, manifests);
-    suggestion = { manifests, report: preflight(task, cluster) };
+    suggestion = { manifests, report: preflight(task, cluster), facts: cluster };
   }
   return suggestion;
 }
