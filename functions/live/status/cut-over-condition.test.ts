@@ -5,6 +5,7 @@ import {
   aRun,
   arrived,
   aWaitingVmi,
+  migrated,
   recorded,
 } from '../../../test/support/builders/live-run.ts';
 import { NOW, seconds } from '../../../test/support/builders/object.ts';
@@ -91,6 +92,11 @@ describe('a VM that has failed counts as moved', () => {
       true,
     ],
     ['where it is there alone, because the one on the source was deleted', [[ALONE, alone(arrived)]], true],
+    [
+      'where its guest was active there, and the one on the source was deleted',
+      [[ALONE, alone(migrated({ targetNodeDomainReadyTimestamp: seconds(0) }))]],
+      true,
+    ],
     ['not where its guest had not come by then', [[ALONE, alone()]], false],
   ])('%s', (_what, passes, wanted) => {
     expect(hasMoved(shownAfter(...passes))).toBe(wanted);

@@ -57,8 +57,15 @@ const RUNNING_JOB: Job = {
 const MARKS: RunRecord['marks'] = [{ mark: 'GuestReady', at: seconds(0) }];
 const past = (): Partial<RunRecord> => ({ marks: MARKS, arrivedAt: seconds(0) });
 const RECORD = 'replace VirtualMachine web on source';
-const shown = (type: string, leftovers: string[] = []): Pick<RunSnapshot['hub'], 'status'> => ({
-  status: { completed: seconds(0), conditions: [{ type, items: leftovers }] } as unknown as VmStatus,
+const shown = (
+  type: string,
+  leftovers: string[] = [],
+  ...others: string[]
+): Pick<RunSnapshot['hub'], 'status'> => ({
+  status: {
+    completed: seconds(0),
+    conditions: [...others.map((other) => ({ type: other })), { type, items: leftovers }],
+  } as unknown as VmStatus,
 });
 
 const stepOf = (snapshot: RunSnapshot): string => {
@@ -597,6 +604,16 @@ describe('somebody deletes the source VM, or its record', () => {
   const ENDED_THERE = aWaitingVmi(arrived, (vmi) => ({ ...vmi, status: { ...vmi.status, phase: 'Failed' } }));
   const gone = { vm: undefined, vmi: undefined, pods: [] };
   const replaced = { ...gone, successor: aVm() };
+  /** The Migration shows that the guest was on the target, and a wait for so many seconds. */
+  const cutOver = (...wait: Parameters<typeof showing> | []): Partial<HubSide> => {
+    const [reason = 'Transferring', since = 0] = wait;
+    const { status } = showing(reason, since);
+    const condition = { type: 'CutOver', status: 'True' };
+    return { status: { ...status, conditions: [condition, ...(status?.conditions ?? [])] } as VmStatus };
+  };
+  const oneUid = { migrationUID: 'uid-of-local' };
+  const migratedThere = migrated({ completed: true, sourceState: oneUid, targetState: oneUid });
+  const UP_THERE = { vm: THERE.vm, vmi: aWaitingVmi(arrived, migratedThere), pods: [aLauncher()] };
   const SUCCEEDED_JOB: Job = {
     ...RUNNING_JOB,
     status: { succeeded: 1, conditions: [{ type: 'Complete', status: 'True' }] },
@@ -688,13 +705,69 @@ describe('somebody deletes the source VM, or its record', () => {
       'wait Transferring',
     ],
     [
-      'when its guest was active on the target, and never arrived: the VM there is listed, and stays',
+      'when its guest was active on the target, and does not arrive within ten minutes',
+      aRun({
+        source: gone,
+        target: { vm: aReceiver(), vmi: ACTIVE, pods: [aLauncher()] },
+        hub: showing('Transferring', 600),
+      }),
+      'wait TargetNotRunning',
+    ],
+    [
+      'when its guest was active on the target, and is lost: the only copy is no leftover',
       aRun({
         source: gone,
         target: { vm: aReceiver(), vmi: ACTIVE },
-        hub: showing('Transferring', 600),
+        hub: showing('TargetNotRunning', 300),
       }),
-      'Failed SourceGone, left: VirtualMachine target/web',
+      'Failed TargetNotRunning',
+    ],
+    [
+      'when only the status says that the guest is on the target, which was migrated there since',
+      aRun({ source: gone, target: UP_THERE, hub: cutOver() }),
+      'Succeeded Succeeded',
+    ],
+    [
+      'the same, where KubeVirt there has cleared the state',
+      aRun({
+        source: gone,
+        target: { ...UP_THERE, vmi: aWaitingVmi(arrived, migrated({})) },
+        hub: cutOver(),
+      }),
+      'Succeeded Succeeded',
+    ],
+    [
+      'the same, and another VM of its name may run',
+      aRun({ source: replaced, target: UP_THERE, hub: cutOver() }),
+      'wait SourceStartedAgain',
+    ],
+    [
+      'the same, before its PostHook ran',
+      aRun({ source: gone, target: UP_THERE, hub: { ...cutOver(), ...postHook(undefined) } }),
+      'Failed HookFailed',
+    ],
+    [
+      'the same, when KubeVirt there has not finished the migration',
+      aRun({
+        source: gone,
+        target: { vm: aReceiver(), vmi: aWaitingVmi(), pods: [aLauncher()] },
+        hub: cutOver(),
+      }),
+      'wait Transferring',
+    ],
+    [
+      'the same, when the VM on the target was deleted too',
+      aRun({ source: gone, hub: cutOver('TargetNotRunning', 300) }),
+      'Failed TargetNotRunning',
+    ],
+    [
+      'when the status says so, and the run has failed: the only copy is no leftover',
+      aRun({
+        source: gone,
+        target: { vm: aReceiver(), vmi: aWaitingVmi() },
+        hub: shown('Failed', ['VirtualMachine target/web'], 'CutOver'),
+      }),
+      'Failed Succeeded',
     ],
     [
       'when the guest has arrived, with both VMIMs left, which are listed',
@@ -715,9 +788,26 @@ describe('somebody deletes the source VM, or its record', () => {
     ],
     [
       'when the guest has arrived, and does not run any more',
+      aRun({
+        source: gone,
+        target: { vm: THERE.vm, vmi: undefined, vmims: [received('Succeeded')] },
+        hub: cutOver(),
+      }),
+      'wait TargetNotRunning',
+    ],
+    [
+      'the same for long: the only copy is no leftover',
+      aRun({
+        source: gone,
+        target: { vm: THERE.vm, vmi: undefined, vmims: [received('Succeeded')] },
+        hub: cutOver('TargetNotRunning', 300),
+      }),
+      `Failed TargetNotRunning, left: ${VMIM} target/${received('').metadata.name}`,
+    ],
+    [
+      'when nothing but KubeVirt’s word there says that the guest has arrived (kubevirt#17261)',
       aRun({ source: gone, target: { vm: THERE.vm, vmi: undefined, vmims: [received('Succeeded')] } }),
-      'Failed SourceGone, left: VirtualMachineInstanceMigration target/' +
-        `${received('').metadata.name}, VirtualMachine target/web`,
+      `Failed SourceGone, left: ${VMIM} target/${received('').metadata.name}, VirtualMachine target/web`,
     ],
     [
       'when the guest had arrived, and its VMI ends',

@@ -1,6 +1,6 @@
 import { adviceToEndSource, adviceToStartTarget } from '../guest/advice.ts';
 import { freeStuckVmims } from '../guest/abort.ts';
-import { marksOf } from '../guest/cut-over.ts';
+import { isMigrationTarget } from '../guest/cut-over.ts';
 import { isOnTargetAlone } from '../guest/has-moved.ts';
 import { madeObjects } from '../guest/made-objects.ts';
 import { hasTargetPod, isOff, isTargetUp, receiverOf } from '../guest/proofs.ts';
@@ -9,9 +9,7 @@ import { wait, type Ended, type RunDecision } from '../run/decision.ts';
 import { describe } from '../run/describe.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
 import { waitingSince } from '../run/waiting-since.ts';
-import { has } from '../../domain/live/conditions.ts';
-import type { LiveCondition, VmStatus } from '../../domain/live/forklift.ts';
-import { LIVE_CONDITION, LIVE_REASON, MARK, type LiveReason } from '../../domain/live/names.ts';
+import { LIVE_REASON, type LiveReason } from '../../domain/live/names.ts';
 import { decide as removeVmims } from './completed.ts';
 import { ended, shownEnd, unlessRefused } from './ends.ts';
 import { isPostHookDue } from './hook.ts';
@@ -21,65 +19,52 @@ import { COMPLETED, TRANSFER } from './itinerary.ts';
 export function withoutSource(snapshot: RunSnapshot): RunDecision {
   const { status } = snapshot.hub;
   if (status?.completed !== undefined) return tidyAfter(shownEnd(status), snapshot);
-  if (isOnTargetAlone(snapshot)) return arrivedWithoutSource(snapshot);
-  return untilItIsKnown(snapshot) ?? sourceGone(snapshot);
+  return (
+    untilItIsKnown(snapshot) ?? (isOnTargetAlone(snapshot) ? onTargetAlone(snapshot) : sourceGone(snapshot))
+  );
 }
 
-/** Removes the VMIMs of a VM that has arrived, and what KubeVirt has forgotten of any other one. What is left is listed until it is gone. */
+/**
+ * Removes the VMIMs of a VM that is on the target alone, and what KubeVirt has forgotten of any other one. What is left is listed until it is
+ * gone; never the only copy, which no user may have to delete.
+ */
 function tidyAfter(before: Ended, snapshot: RunSnapshot): RunDecision {
-  const isThere = isOnTargetAlone(snapshot) || isArrivalShown(snapshot.hub.status);
-  const tidied = unlessRefused(isThere ? removeVmims(snapshot) : freeStuckVmims(snapshot), snapshot.hub);
+  const isThere = isOnTargetAlone(snapshot);
+  const isSettled = isThere && !mayArrive(snapshot);
+  const tidied = unlessRefused(isSettled ? removeVmims(snapshot) : freeStuckVmims(snapshot), snapshot.hub);
   if (tidied.kind === 'write') return { step: COMPLETED.name, ...tidied };
   return { ...before, leftovers: isThere ? vmimsOf(snapshot) : madeObjects(snapshot).map(describe) };
 }
-
-/** Whether the status has an end after the arrival, whatever has become of the VM on the target since. */
-const isArrivalShown = (status: VmStatus | undefined): boolean =>
-  has(status, LIVE_CONDITION.succeeded) ||
-  (has(status, LIVE_CONDITION.cutOver) && status?.conditions?.some(isAfterArrival) === true);
-
-const AFTER_ARRIVAL: readonly string[] = [
-  LIVE_REASON.targetNotRunning,
-  LIVE_REASON.hookFailed,
-  LIVE_REASON.sourceNotVerified,
-];
-const isAfterArrival = ({ type, reason }: LiveCondition): boolean =>
-  type === LIVE_CONDITION.failed && AFTER_ARRIVAL.some((one) => one === reason);
 
 const vmimsOf = ({ source, target }: RunSnapshot): string[] =>
   [...source.vmims, ...target.vmims].map(describe);
 
 /** Waits while the guest may be about to arrive: its VM on the target has the only copy then. */
 function untilItIsKnown(snapshot: RunSnapshot): RunDecision | undefined {
-  const mayArrive =
-    receiverOf(snapshot) !== undefined && (hasTargetPod(snapshot.target) || isActive(snapshot));
   const message =
     'the VM on the source was deleted while its guest was on its way: waiting until it has arrived';
-  return mayArrive
+  return mayArrive(snapshot)
     ? waitWithin(LIMIT_MS.undecided, snapshot, { reason: LIVE_REASON.transferring, message })
     : undefined;
 }
 
-/** Whether the guest was active on the target, as its node says. */
-function isActive(snapshot: RunSnapshot): boolean {
-  const { source, target } = snapshot;
-  const seen = { vm: receiverOf(snapshot), vmi: target.vmi, vmim: target.vmims.at(-1) };
-  const marks = marksOf({ source, target: seen, before: undefined });
-  return marks.includes(MARK.guestReady) || marks.includes(MARK.postCopy);
+/** Whether a launcher on the target may receive the guest, and KubeVirt there has not finished that. */
+function mayArrive(snapshot: RunSnapshot): boolean {
+  const { vmi } = snapshot.target;
+  const isFinished = vmi !== undefined && !isMigrationTarget(vmi) && isOnTargetAlone(snapshot);
+  return receiverOf(snapshot) !== undefined && hasTargetPod(snapshot.target) && !isFinished;
 }
 
 function sourceGone(snapshot: RunSnapshot): Ended {
-  const message = isActive(snapshot)
-    ? 'the VM on the source was deleted; its guest was active on the target, which has the newest data'
-    : 'the VM on the source was deleted, and its guest was not seen to be active on the target';
+  const message = 'the VM on the source was deleted, and its guest was not seen to be active on the target';
   return ended('Failed', { reason: LIVE_REASON.sourceGone, message }, madeObjects(snapshot).map(describe));
 }
 
 /**
- * Decides the end of a VM that arrived before its source VM was deleted. A VM that replaced it, as GitOps tools do, is no part of the run:
+ * Decides the end of a VM whose guest was on the target before its source VM was deleted. A VM that replaced it, as GitOps tools do, is no part of the run:
  * only its owner can tell whether it is a second copy.
  */
-function arrivedWithoutSource(snapshot: RunSnapshot): RunDecision {
+function onTargetAlone(snapshot: RunSnapshot): RunDecision {
   const { successor } = snapshot.source;
   const waiting = successor === undefined || isOff(successor) ? undefined : replaced(successor, snapshot);
   if (waiting !== undefined) return waiting;
@@ -103,11 +88,16 @@ function replaced(
 }
 
 function notRunning(snapshot: RunSnapshot): RunDecision {
-  const message =
-    'the guest has arrived on the target, and does not run there any more; the VM there has the only copy' +
-    adviceToStartTarget(snapshot, true);
-  const waiting = { reason: LIVE_REASON.targetNotRunning, message };
+  const waiting = { reason: LIVE_REASON.targetNotRunning, message: notRunningText(snapshot) };
   return waitWithin(LIMIT_MS.targetRuns, snapshot, waiting) ?? ended('Failed', waiting, vmimsOf(snapshot));
+}
+
+function notRunningText(snapshot: RunSnapshot): string {
+  if (receiverOf(snapshot) === undefined)
+    return 'the VM on the target was deleted after its guest was there, and the one on the source too: restore it from a backup';
+  // A launcher that may still have the guest must not be ended.
+  const advice = adviceToStartTarget(snapshot, !mayArrive(snapshot));
+  return `the guest was on the target, and does not run there now; the VM there has the only copy${advice}`;
 }
 
 interface Waiting {

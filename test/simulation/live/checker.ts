@@ -269,13 +269,18 @@ function brokenBySuccess(
     : undefined;
 }
 
-/** A hook may fail then; and KubeVirt may have removed what shows the success before the run has seen it, which says that nobody knows. */
-const hidesMove = ({ truth, isTouched }: CheckedEnding, { as, reason, leftovers }: ShownEnd): boolean =>
-  truth.hasMoved &&
-  !isTouched &&
-  leftovers.length === 0 &&
-  as !== 'Succeeded' &&
-  !['HookFailed', 'CutOverUndecided', 'TargetNotRunning'].includes(reason);
+/**
+ * A hook may fail then; and KubeVirt may have removed what shows the success before the run has seen it, which says that nobody knows. A user
+ * who deletes the source VM takes the record away, and nothing of what the Migration shows.
+ */
+function hidesMove(
+  { truth, isTouched }: CheckedEnding,
+  { as, reason, leftovers, isCutOver }: ShownEnd,
+): boolean {
+  if (!truth.hasMoved || as === 'Succeeded') return false;
+  if (isTouched) return isCutOver && reason === 'SourceGone';
+  return leftovers.length === 0 && !['HookFailed', 'CutOverUndecided', 'TargetNotRunning'].includes(reason);
+}
 
 /** What an end with nothing left over breaks, when it is reached. What becomes of the VM afterwards is not the run's. */
 export function brokenByEnd(checked: CheckedEnding, { as }: ShownEnd): string | undefined {
@@ -360,6 +365,12 @@ const isStuck = ({ metadata, status }: Vmim): boolean =>
 const waitsForSpent = (clusters: Clusters, reason: string): boolean =>
   freedSides(reason).some((side) => clusters.vmims(side).some(isStuck));
 
+/** Nothing is on the source any more, and the VM on the target is left over although the Migration shows that its guest was there. */
+const holdsOnlyCopy = (clusters: Clusters, { isCutOver, leftovers }: ShownEnd): boolean =>
+  isCutOver &&
+  clusters.vm('source') === undefined &&
+  leftovers.some((each) => each.startsWith(`${VMS.kind} `));
+
 /** What an end with leftovers breaks. */
 function leftWithoutNeed({ clusters, truth, isTouched }: Checked, { reason }: ShownEnd): string | undefined {
   if (reason === 'RestoringSource' && !isTouched && isKeptDown(clusters))
@@ -394,8 +405,9 @@ export function brokenAtLast(checked: Checked, hub: Hub, said: string): string |
 /** A run with something left over holds its Migration until a user gives it up. */
 function brokenByLeftovers(checked: Checked, end: ShownEnd, isReleased: boolean): string | undefined {
   if (checked.isGivenUp) return isReleased ? undefined : 'L4: it was given up, and the Migration is held';
-  return isReleased
-    ? 'L4: the Migration is released, and something is left over'
+  if (isReleased) return 'L4: the Migration is released, and something is left over';
+  return holdsOnlyCopy(checked.clusters, end)
+    ? 'L4: it waits until a user deletes the only copy'
     : leftWithoutNeed(checked, end);
 }
 

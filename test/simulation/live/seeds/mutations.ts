@@ -239,13 +239,22 @@ export const MUTATIONS: readonly LiveMutation[] = [
     ['L4'],
     edit(
       'functions/live/steps/without-source.ts',
-      'isThere ? removeVmims(snapshot) : freeStuckVmims(snapshot)',
-      'isThere ? removeVmims(snapshot) : DONE',
+      'isSettled ? removeVmims(snapshot) : freeStuckVmims(snapshot)',
+      'DONE',
     ),
     edit(
       'functions/live/steps/without-source.ts',
       "import { wait, type Ended, type RunDecision } from '../run/decision.ts';",
       "import { DONE, wait, type Ended, type RunDecision } from '../run/decision.ts';",
+    ),
+  ),
+  mutation(
+    'nothing says that the guest is on the target once its source VM was deleted',
+    ['L4'],
+    edit(
+      'functions/live/guest/has-moved.ts',
+      'snapshot.source.vm === undefined &&',
+      'snapshot.source.vm === null &&',
     ),
   ),
   mutation(

@@ -61,6 +61,8 @@ export interface ShownEnd {
   readonly as: 'Succeeded' | 'Failed' | 'Canceled';
   readonly reason: string;
   readonly leftovers: readonly string[];
+  /** It shows that the guest is on the target, or may be. */
+  readonly isCutOver: boolean;
   /** It shows that the VM would not start again, because its namespace is over its quota. */
   readonly isOver: boolean;
   /** It shows that KubeVirt halts the VM at its next crash. */
@@ -248,6 +250,7 @@ function endOf(vm: VmStatus | undefined): ShownEnd | undefined {
     as,
     reason: rawText(shown?.reason),
     leftovers: itemsOf(vm, as),
+    isCutOver: has(vm, LIVE_CONDITION.cutOver),
     isOver: has(vm, LIVE_CONDITION.restartWouldBeRefused),
     haltsNext: has(vm, LIVE_CONDITION.nextCrashHalts),
     edited: itemsOf(vm, LIVE_CONDITION.editsNotOnTarget),
