@@ -4,12 +4,14 @@ import {
   aRecordedRun,
   arrived,
   aRun,
+  aTargetNamespace,
   aWaitingVmi,
   BEFORE_IT_BEGAN,
   migrated,
   OWN_STATE,
   recorded,
   sent,
+  type Different,
 } from '../../../test/support/builders/live-run.ts';
 import { aPlan, aPlanMigration, aVm, itsVmi, RUN } from '../../../test/support/builders/live.ts';
 import { NOW } from '../../../test/support/builders/object.ts';
@@ -120,6 +122,33 @@ test.each<[string, Partial<RunRecord>, string]>([
   const snapshot = aRecordedRun(recorded(record), { target: { over: OVER } });
   const { vms, message } = last([{ decision: ended('Failed'), snapshot }]).migrationStatus;
   expect(`${types(vms?.[0])} ${message ?? ''}`).toBe(wanted);
+});
+
+test.each<[string, Different['target'] & object, string]>([
+  [
+    'its guest was there: it is over its quota, and KubeVirt halts it at its next crash',
+    {
+      vm: aReceiver((each) => ({ ...each, spec: { ...each.spec, runStrategy: 'Always' } })),
+      vmi: aWaitingVmi(
+        arrived,
+        migrated({
+          ...{ completed: true, targetNodeDomainReadyTimestamp: AT, targetState: OWN_STATE.targetState },
+          sourceState: { migrationUID: 'uid-of-sent', syncAddress: '10.8.0.1:9185' },
+        } as MigrationState),
+      ),
+    },
+    'CutOver RestartWouldBeRefused NextCrashHalts Failed',
+  ],
+  ['it never was there', {}, 'Failed: These stay on the target: Namespace target.'],
+])('a VM whose source VM was deleted, which has failed, says what remains: %s', (_what, target, wanted) => {
+  const namespace = aTargetNamespace();
+  const snapshot = aRun({
+    source: { vm: undefined, vmi: undefined },
+    target: { over: OVER, namespace, ...target },
+  });
+  const [vm] = last([{ decision: ended('Failed'), snapshot }]).migrationStatus.vms ?? [];
+  const [suggestion = ''] = rawText(vm?.conditions?.at(-1)?.suggestion).split(' Delete');
+  expect([types(vm), suggestion].filter(Boolean).join(': ')).toBe(wanted);
 });
 
 describe('a cancel that came too late', () => {

@@ -4,11 +4,12 @@ import type { PlanVm, RunTimes, StageError, VmReference, VmStatus } from '../../
 import { LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
 import { ADVICE_IF_KEPT_DOWN } from '../guest/advice.ts';
 import { editsNotOnTarget } from '../on-target/edits.ts';
+import { isOnTargetAlone } from '../guest/has-moved.ts';
+import { leftOnTarget } from '../guest/left-on-target.ts';
 import { isDownByNextCrash, isDownByNextCrashThere } from '../guest/proofs.ts';
 import { recordIn, type RunRecord } from '../run/record.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
 import { overruledEnd, finalOutcome } from '../run/outcome.ts';
-import { leftOnTarget } from '../run/left-on-target.ts';
 import type { Ended, RunDecision } from '../run/decision.ts';
 import { TRANSFER } from '../steps/itinerary.ts';
 import { defined } from './defined.ts';
@@ -131,7 +132,8 @@ function errorOf(
  * findings than one that is not.
  */
 function endFindings(decision: Ended, snapshot: RunSnapshot | undefined, record?: RunRecord): Finding[] {
-  const isThere = decision.as === 'Succeeded' || record?.arrivedAt !== undefined;
+  const isAlone = snapshot !== undefined && isOnTargetAlone(snapshot);
+  const isThere = decision.as === 'Succeeded' || record?.arrivedAt !== undefined || isAlone;
   return [
     ...(isThere
       ? [...overOf(snapshot), ...haltsThere(snapshot), ...editsOf(snapshot)]

@@ -1,8 +1,11 @@
 import { expect, test } from '@jest/globals';
 import {
+  aReceiver,
   aRecordedRun,
   aRun,
+  arrived,
   aTargetNamespace,
+  aWaitingVmi,
   recorded,
   type Different,
 } from '../../../test/support/builders/live-run.ts';
@@ -10,7 +13,7 @@ import { aRecord } from '../../../test/support/builders/live.ts';
 import { metadata, seconds } from '../../../test/support/builders/object.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import { LIVE_KIND } from '../../domain/live/names.ts';
-import type { RunSnapshot } from './snapshot.ts';
+import type { RunSnapshot } from '../run/snapshot.ts';
 import { leftOnTarget } from './left-on-target.ts';
 
 const END = { as: 'Failed', reason: 'TransferFailed', message: 'it failed', at: seconds(0) } as const;
@@ -34,7 +37,18 @@ test.each<[string, Different['target'] & object, string[]]>([
   expect(leftOnTarget(aRecordedRun(recorded({ end: END }), { target }))).toEqual(wanted);
 });
 
+const GONE = { source: { vm: undefined, vmi: undefined } };
+
+test('what stays on the target is listed too where the source VM was deleted before its guest had left', () => {
+  const target = { ...OWN, made: { volumes: [], unused: [], used: [SECRET] } };
+  expect(leftOnTarget(aRun({ ...GONE, target }))).toEqual(['Secret target/init', 'Namespace target']);
+});
+
 test.each<[string, RunSnapshot]>([
+  [
+    'is on the target alone',
+    aRun({ ...GONE, target: { ...OWN, vm: aReceiver(), vmi: aWaitingVmi(arrived) } }),
+  ],
   ['has not begun', aRun({ target: OWN })],
   ['goes on', aRecordedRun(aRecord(), { target: OWN })],
   ['is past its cut-over', aRecordedRun(recorded({ end: END, arrivedAt: seconds(0) }), { target: OWN })],
