@@ -169,9 +169,9 @@ export function isHaltedByManager(vm: VirtualMachine, manager: string): boolean 
   return owners.length > 0 && owners.every((owner) => owner === manager);
 }
 
-/** Names of the field managers that set the VM's run strategy. */
+/** Names of the field managers that set the VM's run strategy; '' for one that has no name. */
 export const strategyOwners = ({ metadata }: VirtualMachine): string[] =>
-  (metadata.managedFields ?? []).flatMap(({ fieldsV1, manager = 'unknown' }) =>
+  (metadata.managedFields ?? []).flatMap(({ fieldsV1, manager = '' }) =>
     fieldsV1?.['f:spec']?.['f:runStrategy'] === undefined ? [] : [manager],
   );
 

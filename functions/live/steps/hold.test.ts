@@ -105,6 +105,18 @@ describe('an owner that sets it back', () => {
       message: expect.stringMatching(/vms\/web .* set back to RerunOnFailure by the field manager argocd/),
     });
   });
+
+  test.each(['', undefined])('is left out where the managed fields do not name it: %j', (manager) => {
+    const [ours, owner] = setBack(9).metadata.managedFields ?? [];
+    const vm = {
+      ...RERUN,
+      metadata: { ...RERUN.metadata, managedFields: [{ ...ours }, { ...owner, manager }] },
+    };
+    expect(waitForStateTransfer(run(vm, { held: true }, COPYING))).toMatchObject({
+      reason: 'SourceSetBack',
+      message: expect.stringMatching(/was set back to RerunOnFailure, by which KubeVirt/),
+    });
+  });
 });
 
 describe('its strategy comes back', () => {
