@@ -153,6 +153,15 @@ function missingInList(wanted: readonly unknown[], actual: unknown, path: string
   });
 }
 
+/** Returns all paths of a value, with those of its parts, as `missingPaths` names them. */
+export function pathsIn(value: unknown, path: string): string[] {
+  if (typeof value !== 'object' || value === null) return [path];
+  const parts: readonly (readonly [string, unknown])[] = Array.isArray(value)
+    ? value.map((each: unknown, index) => [`${path}[${nameOf(each) ?? String(index)}]`, each])
+    : Object.entries(value).map(([key, each]) => [`${path}.${key}`, each]);
+  return [path, ...parts.flatMap(([at, each]) => pathsIn(each, at))];
+}
+
 /** Whether the interface was unplugged: KubeVirt removes it from the VMI. */
 const isUnplugged = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && (value as { state?: unknown }).state === 'absent';

@@ -32,6 +32,11 @@ const OF_ITS_CLUSTER: readonly Change<VirtualMachine>[] = [
     ...spec,
     networks: [{ name: 'default', multus: { networkName: 'blue' } }],
     nodeSelector: { rack: 'one' },
+    domain: {
+      ...spec.domain,
+      memory: { guest: '4Gi' },
+      devices: { ...spec.domain.devices, disks: [{ name: 'root', bootOrder: 1 }] },
+    },
   })),
   (vm) => ({ ...vm, spec: { ...vm.spec, instancetype: { name: 'small', revisionName: 'web-small-1' } } }),
   (vm) => ({ ...vm, spec: { ...vm.spec, dataVolumeTemplates: [{ metadata: { name: 'web-root' } }] } }),
@@ -70,7 +75,32 @@ describe('edits of the source VM that are not on the target', () => {
     ],
     ['a label', [labelled('tier', 'front')], ['metadata.labels.tier']],
     ['another label', [labelled('app', 'shop')], ['metadata.labels.app']],
-    ['a label less', [unlabelled('app')], ['metadata.labels[app]']],
+    ['a label less', [unlabelled('app')], ['metadata.labels.app']],
+    [
+      'a field less',
+      [guest(({ domain: { memory: _memory, ...domain }, ...spec }) => ({ ...spec, domain }))],
+      ['spec.template.spec.domain.memory.guest'],
+    ],
+    [
+      'a field less of a disk',
+      [
+        guest(({ domain, ...spec }) => ({
+          ...spec,
+          domain: { ...domain, devices: { ...domain.devices, disks: [{ name: 'root' }] } },
+        })),
+      ],
+      ['spec.template.spec.domain.devices.disks[root].bootOrder'],
+    ],
+    [
+      'an instance type less',
+      [({ spec: { instancetype: _type, ...spec }, ...vm }) => ({ ...vm, spec })],
+      ['spec.instancetype.name'],
+    ],
+    [
+      'another network',
+      [guest((spec) => ({ ...spec, networks: [{ name: 'default', multus: { networkName: 'red' } }] }))],
+      ['spec.template.spec.networks[default].multus.networkName (target/green on the target)'],
+    ],
     [
       'a label of its guest',
       [template((one) => ({ ...one, metadata: { labels: { app: 'shop' } } }))],

@@ -5,40 +5,103 @@ import { canonical } from '../../domain/same.ts';
 import { portableLabels } from '../run/names.ts';
 import { recordIn } from '../run/record.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
-import { missingPaths } from './differences.ts';
+import { missingPaths, pathsIn } from './differences.ts';
 
 /**
- * Returns the paths of the source VM that were edited during the run, and that its copy on the target does not have: the copy was made from
- * the VM as it was then. Without a record nothing tells whether the VM was edited.
+ * Returns the paths of the source VM that were edited during the run, and are not so on the target: its copy was made from the VM as it was
+ * then. Without a record nothing tells whether the VM was edited.
  */
 export function editsNotOnTarget(snapshot: RunSnapshot): string[] {
   const { source, target, hub } = snapshot;
   const before = recordIn(snapshot)?.fingerprint;
   if (source.vm === undefined || target.vm === undefined || before === undefined) return [];
-  return before === fingerprintOf(source.vm) ? [] : pathsNotOnTarget(source.vm, target.vm, hub.plan);
+  const [whole, parts = ''] = before.split(' ');
+  if (whole === wholeOf(source.vm)) return [];
+  const had = new Set(parts.match(/.{6}/g));
+  const now = new Set(partsOf(source.vm).map(short));
+  const { lacking, beyond, networks } = differences(source.vm, target.vm, hub.plan);
+  const edited = [
+    ...lacking,
+    // The target's KubeVirt adds fields to the copy that the source VM never had.
+    ...beyond.filter((path) => had.has(short(path))),
+    // The map gives a network another name on the target.
+    ...networks.filter(({ own }) => had.size > 0 && now.has(short(own)) && !had.has(short(own))).map(there),
+  ];
+  return edited.map(ofVm).slice(0, MAX_PATHS);
 }
 
 /**
- * Returns a short text that is another one once the VM's labels or its spec are edited. Its run strategy does not count, which KubeVirt and
- * the run change. A generation would count these too, and no labels.
+ * Returns a short text by which edits of the VM's labels and spec are known: a hash of all, which changes with any, and a short one of each
+ * path. Its run strategy does not count, which KubeVirt and the run change. A generation would count these too, and no labels.
  */
-export function fingerprintOf({ metadata, spec }: VirtualMachine): string {
+export const fingerprintOf = (vm: VirtualMachine): string =>
+  `${wholeOf(vm)} ${partsOf(vm).map(short).join('')}`;
+
+function wholeOf({ metadata, spec }: VirtualMachine): string {
   const { running: _running, runStrategy: _strategy, ...edited } = spec;
   return fingerprint(canonical([portableLabels(metadata.labels), edited]));
 }
 
+const short = (text: string): string => fingerprint(text).slice(-6);
+
 /** Paths in a status, at most. */
 const MAX_PATHS = 20;
 
-/** Returns the paths that the copy lacks or has otherwise, and the named parts that only the copy has. */
-export function pathsNotOnTarget(vm: VirtualMachine, copy: VirtualMachine, { spec }: Plan): string[] {
-  const [wanted, actual] = [comparable(vm, spec), comparable(copy, spec)];
-  const paths = [
-    ...missingPaths(wanted, actual, 'VM'),
-    ...LISTS.flatMap(({ of, path }) => missingPaths(of(actual).map(nameAlone), of(wanted), path)),
-  ];
-  return [...new Set(paths)].map((path) => path.replace(/^VM\./, '')).slice(0, MAX_PATHS);
+/** Returns all paths that are not the same on the VM and its copy, whichever of them was edited. */
+export function pathsNotOnTarget(vm: VirtualMachine, copy: VirtualMachine, plan: Plan): string[] {
+  const { lacking, beyond, networks } = differences(vm, copy, plan);
+  return [...lacking, ...beyond, ...networks.map(there)].map(ofVm);
 }
+
+interface Differences {
+  /** Paths that the copy lacks, or has otherwise. */
+  readonly lacking: readonly string[];
+  /** Paths that only the copy has. */
+  readonly beyond: readonly string[];
+  /** Networks that both have, each under the name of its cluster. */
+  readonly networks: readonly MultusNetwork[];
+}
+
+function differences(vm: VirtualMachine, copy: VirtualMachine, { spec }: Plan): Differences {
+  const [wanted, actual] = [comparable(vm, spec), comparable(copy, spec)];
+  const lacking = [...new Set(missingPaths(wanted, actual, 'VM'))];
+  const beyond = missingPaths(actual, wanted, 'VM').filter((path) => !lacking.includes(path));
+  const networks = multusIn(vm).flatMap((own) => {
+    const other = multusIn(copy).find(({ path }) => path === own.path);
+    return other === undefined ? [] : [{ path: own.path, own: own.text, name: other.name }];
+  });
+  return { lacking, beyond: [...new Set(beyond)], networks };
+}
+
+interface MultusNetwork {
+  readonly path: string;
+  /** The path with the source's name of the network. */
+  readonly own: string;
+  /** The target's name of the network. */
+  readonly name: string;
+}
+
+/** The path with the target's name: it is another one once the VM is edited there. */
+const there = ({ path, name }: MultusNetwork): string => `${path} (${name} on the target)`;
+
+const ofVm = (path: string): string => path.replace(/^VM\./, '');
+
+const multusIn = ({ spec }: VirtualMachine): { path: string; name: string; text: string }[] =>
+  (spec.template.spec.networks ?? []).flatMap(({ name: of, multus }) => {
+    const path = `VM.spec.template.spec.networks[${of}].multus.networkName`;
+    return multus === undefined
+      ? []
+      : [{ path, name: multus.networkName, text: `${path}=${multus.networkName}` }];
+  });
+
+/** All paths of the VM, as the differences name them, and its networks. */
+const partsOf = (vm: VirtualMachine): string[] => [
+  ...pathsIn(comparable(vm, {}), 'VM'),
+  ...multusIn(vm).map(({ text }) => text),
+];
+
+/** The fields that the plan gives the copy. */
+type OfPlan = Pick<Plan['spec'], 'targetLabels' | 'targetNodeSelector' | 'targetAffinity'>;
 
 interface Comparable {
   readonly metadata: { readonly labels: Readonly<Record<string, string>> };
@@ -48,7 +111,7 @@ interface Comparable {
 }
 
 /** Returns the VM without the parts that the run or the plan gives its copy (standby-vm.ts). */
-function comparable({ metadata, spec }: VirtualMachine, plan: Plan['spec']): Comparable {
+function comparable({ metadata, spec }: VirtualMachine, plan: OfPlan): Comparable {
   const { running: _running, runStrategy: _strategy, dataVolumeTemplates: _templates, ...rest } = spec;
   const { instancetype, preference, template } = rest;
   const { networks, nodeSelector, affinity, ...guest } = template.spec;
@@ -74,7 +137,7 @@ function comparable({ metadata, spec }: VirtualMachine, plan: Plan['spec']): Com
 
 const ownLabels = (
   labels: Readonly<Record<string, string>> | undefined,
-  { targetLabels = {} }: Plan['spec'],
+  { targetLabels = {} }: OfPlan,
 ): Record<string, string> =>
   Object.fromEntries(Object.entries(portableLabels(labels)).filter(([key]) => !(key in targetLabels)));
 
@@ -82,30 +145,3 @@ const unrevised = ({ revisionName: _revision, ...named }: Matcher): Matcher => n
 
 const unmapped = ({ multus, ...network }: Network): Network =>
   multus === undefined ? network : { ...network, multus: { networkName: '' } };
-
-interface List {
-  readonly path: string;
-  readonly of: (vm: Comparable) => readonly { readonly name: string }[];
-}
-
-const TEMPLATE = 'spec.template.spec';
-
-/** Parts that a user takes out of the VM. Defaults of the target add none to these. */
-const LISTS: readonly List[] = [
-  { path: 'metadata.labels', of: ({ metadata }) => namesIn(metadata.labels) },
-  { path: `${TEMPLATE}.volumes`, of: ({ spec }) => spec.template.spec.volumes ?? [] },
-  { path: `${TEMPLATE}.networks`, of: ({ spec }) => spec.template.spec.networks ?? [] },
-  {
-    path: `${TEMPLATE}.domain.devices.disks`,
-    of: ({ spec }) => spec.template.spec.domain.devices?.disks ?? [],
-  },
-  {
-    path: `${TEMPLATE}.domain.devices.interfaces`,
-    of: ({ spec }) => spec.template.spec.domain.devices?.interfaces ?? [],
-  },
-];
-
-const namesIn = (labels: Readonly<Record<string, string>>): { readonly name: string }[] =>
-  Object.keys(labels).map((name) => ({ name }));
-
-const nameAlone = ({ name }: { readonly name: string }): { readonly name: string } => ({ name });
