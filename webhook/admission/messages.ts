@@ -159,6 +159,10 @@ export const LIVE_REFUSAL = {
   moved: ({ namespace, name, to }: Parts<'namespace'> & { readonly name: string; readonly to: string }) =>
     `VirtualMachine ${name} of namespace ${namespace} has moved to another cluster (${to}), and its disks here are out of date: start ` +
     `the one there. To start this one on purpose: kubectl annotate vm ${name} -n ${namespace} ${LIVE_ANNOTATION.movedTo}-`,
+  arrived: ({ namespace, name }: Parts<'namespace'> & { readonly name: string }) =>
+    `the guest of VirtualMachine ${name} of namespace ${namespace} has arrived on another cluster, and the disks here are out of date: ` +
+    `its annotation ${LIVE_ANNOTATION.run} says where, and a Plan with it what to do (VMInUse). To start this one on purpose, once that ` +
+    `run is over: kubectl annotate vm ${name} -n ${namespace} ${LIVE_ANNOTATION.run}-`,
   foreign: ({ address }: { readonly address: string }) =>
     `the guard of managed-tenant-quota reviews this for API servers only, and ${address} is none of theirs`,
   unknown: ({ resource }: { readonly resource: string }) =>

@@ -51,7 +51,7 @@ export const LIVE_ANNOTATION = {
 /** The service account of `live`. */
 export const LIVE_ACCOUNT = 'mtq-live';
 
-/** ValidatingAdmissionPolicy of every cluster of a move: no request starts a VM that has moved (LIVE_ANNOTATION.movedTo). */
+/** ValidatingAdmissionPolicy of every cluster of a move: no request starts a VM that has moved, by its annotations (movedTo, or run). */
 export const MOVED_POLICY = 'moved-vms.mtq.kubevirt.io';
 
 /** Finalizer of a Migration, its Plan, Providers and their Secrets during a run: a deletion cancels the run, and completes after it. */

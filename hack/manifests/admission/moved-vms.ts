@@ -3,7 +3,12 @@ import { LIVE_REFUSAL } from '../../../webhook/admission/messages.ts';
 import { annotation, hole, text, withHoles } from './cel.ts';
 import type { Policy } from './manifest.ts';
 
-const movedTo = (of: string): string => annotation(of, LIVE_ANNOTATION.movedTo);
+/** The annotation before the request: one that takes it off and starts the VM, such as a replace, is refused too. */
+const MOVED_TO = annotation('oldObject', LIVE_ANNOTATION.movedTo);
+const hasMoved = `${MOVED_TO}.hasValue()`;
+/** The record of a run that a user has given up stays, and may be the only sign. One that was copied to another VM does not count. */
+const RECORD = `${annotation('oldObject', LIVE_ANNOTATION.run)}.orValue('')`;
+const hasArrived = `(${RECORD}.contains('"arrivedAt":') && ${RECORD}.contains('"vm":"' + oldObject.metadata.uid + '"'))`;
 
 /** Whether KubeVirt keeps the VM running, or starts it by a request. */
 const isOn = (of: string): string =>
@@ -14,6 +19,9 @@ const isStartRequested = (of: string): string =>
 
 /** Whether only the request makes it so. */
 const becomes = (state: (of: string) => string): string => `(${state('object')} && !${state('oldObject')})`;
+
+const isStarted = `(${becomes(isOn)} || ${becomes(isStartRequested)})`;
+const PLACE = { namespace: hole('request.namespace'), name: hole('request.name') };
 
 /**
  * Nothing starts a VM again that has moved: no `virtctl start` by virt-api, no GitOps tool, and no virt-controller. The policy works where
@@ -31,23 +39,17 @@ export const movedVms: Policy = {
       scope: 'Namespaced',
     },
   ],
-  matchConditions: [
-    {
-      name: 'has-moved',
-      expression: `${movedTo('object')}.hasValue() && ${movedTo('oldObject')}.hasValue()`,
-    },
-  ],
+  matchConditions: [{ name: 'has-moved', expression: `${hasMoved} || ${hasArrived}` }],
   validations: [
     {
-      expression: `!(${becomes(isOn)} || ${becomes(isStartRequested)})`,
+      expression: `!(${hasMoved} && ${isStarted})`,
       message: `the VM has moved to another cluster: to start this one on purpose, remove its annotation ${LIVE_ANNOTATION.movedTo} first`,
-      messageExpression: withHoles(
-        LIVE_REFUSAL.moved({
-          namespace: hole('request.namespace'),
-          name: hole('request.name'),
-          to: hole(`${movedTo('object')}.orValue('')`),
-        }),
-      ),
+      messageExpression: withHoles(LIVE_REFUSAL.moved({ ...PLACE, to: hole(`${MOVED_TO}.orValue('')`) })),
+    },
+    {
+      expression: `!${isStarted}`,
+      message: `the guest of the VM is on another cluster: to start this one on purpose, end its run, and remove its annotation ${LIVE_ANNOTATION.run} first`,
+      messageExpression: withHoles(LIVE_REFUSAL.arrived(PLACE)),
     },
   ],
 };
