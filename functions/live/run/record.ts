@@ -96,6 +96,12 @@ export function recordOf(vm: VirtualMachine, run: RunId): RecordState {
   return record.migration.uid === run.migration ? { kind: 'ours', record } : { kind: 'foreign', record };
 }
 
+/** Returns the record of any run on the VM; undefined if there is none, or if it cannot be read. */
+export function anyRecordOf(vm: VirtualMachine): RunRecord | undefined {
+  const state = recordOf(vm, { plan: '', migration: '', vm: vm.metadata.uid });
+  return state.kind === 'none' ? undefined : state.record;
+}
+
 /** Returns the record of this run on the VM; undefined if there is none. */
 export function recordIn({ source, run }: SourceOfRun): RunRecord | undefined {
   const state = source.vm === undefined ? undefined : recordOf(source.vm, run);

@@ -1,11 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { aReceiver, arrived, aWaitingVmi, migrated } from '../../../test/support/builders/live-run.ts';
-import { aPlan, aVm, itsVmi } from '../../../test/support/builders/live.ts';
-import { labelled, seconds } from '../../../test/support/builders/object.ts';
+import { aPlan, aRecord, aVm, itsVmi } from '../../../test/support/builders/live.ts';
+import { labelled, seconds, withUid } from '../../../test/support/builders/object.ts';
 import { rawText } from '../../../test/support/raw-text.ts';
 import type { LiveCondition, VmStatus } from '../../domain/live/forklift.ts';
 import type { MigrationState, VirtualMachine } from '../../domain/live/kubevirt.ts';
 import type { Finding } from '../../domain/live/conditions.ts';
+import { LOST_VMI, withRecord } from '../run/record.ts';
 import { movedFindings } from '../findings/moved.ts';
 import {
   editsFinding,
@@ -103,12 +104,31 @@ describe('a VM that has moved', () => {
     expect(typesOf(look(both, { source: OFF }))).toBe('CutOver Succeeded');
   });
 
-  test('whose run has left something over may only seem to run on both', () => {
+  describe('whose run has left something over', () => {
     const vm: VmStatus = {
       ...moved(),
       conditions: [CUT_OVER, { ...SUCCEEDED, type: 'Failed', items: ['the record'] as never }],
     };
-    expect(typesOf(look(vm, { source: ON, target: up(LOCAL) }))).toBe('CutOver Failed');
+    const started = (vmi: string, record = aRecord()): MovedSide => ({
+      vm: withRecord(aVm(), record),
+      vmi: itsVmi(withUid(vmi)),
+    });
+    const lost = aRecord((record) => ({ ...record, vmi: LOST_VMI }));
+
+    test.each<[string, MovedSide, string]>([
+      ['may only seem to run on both', ON, 'CutOver Failed'],
+      ['may only seem so by the VMI that its guest has left', started(aRecord().vmi), 'CutOver Failed'],
+      ['may only seem so by a VMI of which nothing is known', started('later', lost), 'CutOver Failed'],
+      ['runs on both once it was started again', started('later'), 'CutOver RunsOnBoth Failed'],
+    ])('%s', (_what, source, wanted) => {
+      expect(typesOf(look(vm, { source, target: up(LOCAL) }))).toBe(wanted);
+    });
+
+    test('runs on both until the source is seen off', () => {
+      const both = look(vm, { source: started('later'), target: up(LOCAL) });
+      expect(look(both, {})).toEqual(both);
+      expect(typesOf(look(both, { source: OFF }))).toBe('CutOver Failed');
+    });
   });
 
   const PATHS = ['metadata.labels.tier', 'metadata.labels.app'];

@@ -6,6 +6,7 @@ import { KUBEVIRT_MANAGER, LIVE_CONDITION, MOVED_REASON } from '../../domain/liv
 import { runsOnTarget } from '../guest/cut-over.ts';
 import { isDownByNextCrashThere, isHaltedByManager, isUp } from '../guest/proofs.ts';
 import { pathsNotOnTarget } from '../on-target/edits.ts';
+import { anyRecordOf, LOST_VMI } from '../run/record.ts';
 import { hasNothingLeft } from '../run/state.ts';
 
 /** One side of a VM that has moved. */
@@ -106,14 +107,20 @@ const CHECKS: readonly Check[] = [
   {
     type: LIVE_CONDITION.runsOnBoth,
     findingsOf: ({ vm, seen: { source, target } }) => {
+      if (source === undefined) return undefined;
       // The VMI of a guest that has left may be Running for long, until its run has ended.
-      if (!hasNothingLeft(vm)) return [];
-      if (source !== undefined && !isUp(source.vmi)) return [];
-      if (source === undefined || target === undefined) return undefined;
+      if (!isUp(source.vmi) || !(hasNothingLeft(vm) || isStartedSince(source))) return [];
+      if (target === undefined) return undefined;
       return runsOnTarget(target) ? [RUNS_ON_BOTH] : [];
     },
   },
 ];
+
+/** Whether the VMI is another one than the run moved, by the record that stays where the run was given up. */
+function isStartedSince({ vm, vmi }: MovedSide): boolean {
+  const moved = vm === undefined ? undefined : anyRecordOf(vm)?.vmi;
+  return moved !== undefined && moved !== LOST_VMI && vmi !== undefined && vmi.metadata.uid !== moved;
+}
 
 /** Whether KubeVirt halts the VM at its next crash, or has done so: then no VMI is there to show why. */
 const isHaltedThere = (target: MovedSide): boolean =>
