@@ -73,8 +73,8 @@ function leftOfReplaced(seen: Maintenance, before: ProgressStatus | undefined): 
 }
 
 /**
- * Names a VM whose migration is left, and says what to do. KubeVirt ends a migration that waits only with its VMI (facts/kubevirt.md §1.3,
- * §1.7), and makes another one for a VM that is marked for eviction.
+ * Names a VM whose migration is left, and says what to do. KubeVirt ends a migration that waits only with its VMI
+ * (facts/kubevirt.md §1.3), and makes another one for a VM that is marked for eviction (facts/kubevirt.md §3.2).
  */
 function waitingOn({ node, buckets }: Maintenance): string {
   const [example] = MIGRATING.flatMap((wanted) => buckets.find(({ name }) => name === wanted)?.vms ?? []);
