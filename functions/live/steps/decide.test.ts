@@ -878,6 +878,17 @@ describe('somebody deletes the source VM, or its record', () => {
     });
   });
 
+  test('a record that was removed after the cut-over was shown comes back with a mark, and the copy stays', () => {
+    // The copy shows nothing of the migration any more: it has the newest data all the same.
+    const target = { vm: aReceiver(), made: MADE };
+    const record = writtenRecord(decide(aRun({ hub: cutOver(), target })) as never);
+    expect(record?.marks).toMatchObject([{ mark: 'NotWaiting' }]);
+    expect(decide(aRecordedRun(record, { hub: cutOver(), target }))).toMatchObject({
+      kind: 'ended',
+      reason: 'CutOverUndecided',
+    });
+  });
+
   test('a record that was removed comes back with its end, and takes no VMI for its own', () => {
     const lost = aRun({ target: { vm: aReceiver(), vmi: aWaitingVmi(), vmims: [received('Running')] } });
     const record = writtenRecord(decide(lost) as never);

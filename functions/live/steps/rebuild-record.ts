@@ -1,5 +1,5 @@
 import { has } from '../../domain/live/conditions.ts';
-import { LIVE_CONDITION, LIVE_KUBEVIRT, LIVE_REASON } from '../../domain/live/names.ts';
+import { LIVE_CONDITION, LIVE_KUBEVIRT, LIVE_REASON, MARK } from '../../domain/live/names.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { receiverOf } from '../guest/proofs.ts';
 import { HELD, LOST_VMI, strategyNamed, strategyOf, type RunRecord } from '../run/record.ts';
@@ -31,10 +31,10 @@ export function rebuiltRecord(snapshot: RunSnapshot, vm: VirtualMachine): RunRec
     },
     startedAt: at,
     transferSeconds: 1,
-    // The attempt is at least 1, also without VMIMs: the guest may have been under way, and its marks are gone.
+    // The attempt is at least 1, also without VMIMs: the guest may have been under way.
     attempt: Math.max(1, ...attempts),
     hooks: [],
-    marks: [],
+    marks: has(hub.status, LIVE_CONDITION.cutOver) ? [{ mark: MARK.notWaiting, at }] : [],
     // The status has a success with the VM proved off: an owner has started one that is on.
     ...(has(hub.status, LIVE_CONDITION.succeeded) && { halted: true as const }),
     end: {
