@@ -37,6 +37,8 @@ interface World {
   readonly refuses?: string;
   /** The API server's text on every pod that virt-controller would create. */
   readonly refusesPods?: string;
+  /** Left out: 403. */
+  readonly podCode?: number;
   /** The API server's text on every VMMRQ that the user would create. */
   readonly refusesVmmrqs?: string;
   /** Gets the pods that are tried. */
@@ -98,11 +100,11 @@ interface Said {
   readonly stderr: string;
 }
 
-const dryRun = (options: WriteOptions, refusal: string | undefined): Promise<object> => {
+const dryRun = (options: WriteOptions, refusal: string | undefined, code = 403): Promise<object> => {
   if (options.dryRun !== true) throw new Error('preflight changes nothing');
   return refusal === undefined
     ? Promise.resolve({ object: {} })
-    : Promise.reject(new ApiError('POST', { code: 403, message: refusal }, new Date(0)));
+    : Promise.reject(new ApiError('POST', { code, message: refusal }, new Date(0)));
 };
 
 /** The same API server as one of our accounts, or as virt-controller. */
@@ -113,7 +115,7 @@ const asAccount = (world: World, users: string[]) => (user: string) => {
   };
   const create = (_: unknown, pod: New<Pod>, options: WriteOptions = {}): Promise<object> => {
     world.tried?.push(pod);
-    return dryRun(options, world.refusesPods);
+    return dryRun(options, world.refusesPods, world.podCode);
   };
   return { ...apiServer(world), replace, create } as unknown as ApiServer;
 };
@@ -277,6 +279,12 @@ describe('what refuses another pod of a VM', () => {
       { refusesPods: 'admission webhook "a.example.com" denied the request: no' },
       1,
       'stuck +admission webhook "a.example.com" denied the request: no',
+    ],
+    [
+      'a text of no known form: the VM is stuck',
+      { refusesPods: 'the object is too large for our taste', podCode: 422 },
+      1,
+      'stuck +the object is too large for our taste',
     ],
     ['Pod Security, where a quota is full too', { refusesPods: PSA, tenant: STUCK }, 1, `stuck +${PSA}`],
     [

@@ -5,7 +5,13 @@ import { KUBEVIRT, userOf } from '../../functions/domain/names.ts';
 import type { KubernetesEvent, Pod, VirtualMachineInstance } from '../../functions/domain/objects.ts';
 import { parsePodRejection, type PodRejection } from '../../functions/domain/quota/pod-rejection.ts';
 import type { ApiServer, New } from '../../functions/kubernetes/cluster.ts';
-import { ApiError, isForbidden, isInternal, isNotFound } from '../../functions/kubernetes/errors.ts';
+import {
+  ApiError,
+  isForbidden,
+  isInternal,
+  isNotFound,
+  isRejected,
+} from '../../functions/kubernetes/errors.ts';
 import { PODS } from '../../functions/kubernetes/resources.ts';
 import { mapAtMost } from '../cluster/map-at-most.ts';
 import { mayImpersonate } from '../cluster/rights.ts';
@@ -124,10 +130,13 @@ async function refusalOfPod(
     const event = eventOf(vmi, { pod, text: shown(error.status.message ?? error.reason), now });
     const rejection = rejectionIn(event, pod);
     if (rejection === undefined && isFinal(error)) return undefined;
-    if (rejection === undefined || rejection.kind === 'other') throw error;
+    if (rejection === undefined || (rejection.kind === 'other' && !isOfPod(error))) throw error;
     return event;
   }
 }
+
+/** Whether it is about the pod, whatever it says: an account without rights gets a 403, whose text would begin with the pod if it were. */
+const isOfPod = (error: ApiError): boolean => isRejected(error) && !isForbidden(error);
 
 /** Whether a plugin refused it, or a webhook did not answer. */
 const isFinal = (error: ApiError): boolean => isForbidden(error) || isInternal(error);
