@@ -37,7 +37,7 @@ interface World {
   readonly refuses?: string;
   /** The API server's text on every pod that virt-controller would create. */
   readonly refusesPods?: string;
-  /** Left out: 403. */
+  /** The code of that refusal; left out: 403. */
   readonly podCode?: number;
   /** The API server's text on every VMMRQ that the user would create. */
   readonly refusesVmmrqs?: string;

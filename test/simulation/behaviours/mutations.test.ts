@@ -1,14 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { mutated } from '../seeds/mutate.ts';
-import { CHECK_MUTATIONS } from '../../contract/check-mutations.ts';
 import { MUTATIONS as OF_LIVE } from '../live/seeds/mutations.ts';
 import { MUTATIONS, type Mutation } from '../seeds/mutations.ts';
 
 test.each([
   ['the protocol', MUTATIONS],
   ['live', OF_LIVE],
-  ['what tests of one file catch', CHECK_MUTATIONS],
 ])('each mutation of %s has its own name, and finds its text exactly once', (_of, mutations) => {
   expect(new Set(mutations.map(({ name }) => name)).size).toBe(mutations.length);
   for (const mutation of mutations) expect(mutated(mutation).size).toBeGreaterThan(0);
