@@ -1,5 +1,5 @@
 import { REASON } from '../../../functions/domain/names.ts';
-import type { Shortfall } from '../../../functions/domain/quota/charged.ts';
+import { canonicalKey, type Amounts, type Shortfall } from '../../../functions/domain/quota/charged.ts';
 import { parseQuantity } from '../../../functions/domain/quantity.ts';
 import { exitCodeOf } from '../../../kubectl/preflight/command.ts';
 import { isGiveable, type OutcomeName, type VmOutcome } from '../../../kubectl/preflight/outcome.ts';
@@ -63,10 +63,10 @@ function mustNotTell(scene: PreflightScene, vm: VmOutcome): boolean {
   return unknown !== 'external eviction' || scene.of.task === 'node';
 }
 
-function problemsOfVm({ isExact, said, did }: Checked): string[] {
+function problemsOfVm({ isExact, said, did, attached }: Checked): string[] {
   if (isPassing(said)) return passProblems(said, did, isExact);
   if (did.isThrough) return isExact ? ['it passes'] : [];
-  return stuckProblems(said, did, isExact);
+  return stuckProblems(said, did, isExact ? attached : undefined);
 }
 
 /** With the suggestion, a VM passes that preflight promised to pass. */
@@ -89,14 +89,20 @@ const TEXTS: Readonly<Record<string, RegExp>> = {
     /(maximum|minimum) \S+ usage per|max limit to request ratio|must be less than or equal to/,
 };
 
-function stuckProblems({ reason, missing }: VmOutcome, did: Migrated, isExact: boolean): string[] {
+/** `attached`: what quotas charge for the attachment pods of the VM; undefined: the sizes are not exact. */
+function stuckProblems(
+  { reason, missing }: VmOutcome,
+  did: Migrated,
+  attached: Amounts | undefined,
+): string[] {
   if (reason === REASON.volumeQuota) return did.lacks === 'claim' ? [] : ['not its claim is refused'];
   const form = TEXTS[reason];
   const { text, quota: refusing, missing: real } = did.refusal ?? NO_REFUSAL;
   if (form !== undefined) return form.test(text) ? [] : ['it is refused for something else'];
   const quota = missing.find((each) => each.quota === refusing);
   if (quota === undefined) return ['it is refused by another quota'];
-  return isExact ? amountProblems(quota.shortfalls, real) : [];
+  if (attached === undefined) return [];
+  return amountProblems(quota.shortfalls, real, did.lacks === 'launcher' ? attached : new Map());
 }
 
 const NO_REFUSAL: Pick<Refusal, 'text' | 'quota' | 'missing'> = { text: '', missing: [] };
@@ -104,17 +110,24 @@ const NO_REFUSAL: Pick<Refusal, 'text' | 'quota' | 'missing'> = { text: '', miss
 /** KubeVirt rounds the overhead of a launcher up to whole bytes, and preflight what it grows by: for each VM a byte or two. */
 const ROUNDING = parseQuantity('16');
 
-/** Every key that the API server names, and each amount. */
-function amountProblems(said: readonly Shortfall[], real: readonly Shortfall[]): string[] {
+/** Every key that the API server names, and each amount: of the refused pod, and of those that come after it. */
+function amountProblems(said: readonly Shortfall[], real: readonly Shortfall[], later: Amounts): string[] {
   const keys = (list: readonly Shortfall[]): string =>
     list
       .map(({ key }) => key)
       .toSorted()
       .join();
-  if (keys(said) !== keys(real)) return [`the API server names ${keys(real)}`];
-  return said.flatMap(({ key, missing }) => {
-    const counted = real.find((each) => each.key === key)?.missing ?? 0n;
-    const more = missing - counted;
+  // A LimitRange may have filled in more than the source's attachment pod has.
+  const isOfLater = ({ key }: Shortfall): boolean => later.size > 0 && !real.some((each) => each.key === key);
+  if (keys(said.filter((each) => !isOfLater(each))) !== keys(real))
+    return [`the API server names ${keys(real)}`];
+  return said.flatMap((each) => {
+    const { key, missing } = each;
+    if (isOfLater(each)) return [];
+    const counted = real.find((one) => one.key === key)?.missing ?? 0n;
+    // A quota may cover the refused pod alone.
+    const isBoth = missing - counted === later.get(canonicalKey(key));
+    const more = isBoth ? 0n : missing - counted;
     const isRounded = /memory/.test(key) && more >= 0n && more <= ROUNDING;
     return more === 0n || isRounded ? [] : [`the API server counts ${key}=${String(counted)}`];
   });

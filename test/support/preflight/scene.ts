@@ -1,4 +1,6 @@
 import { KUBEVIRT, REASON } from '../../../functions/domain/names.ts';
+import type { Amounts } from '../../../functions/domain/quota/charged.ts';
+import { podUsage } from '../../../functions/domain/sizing/pod-usage.ts';
 import { parseQuantity } from '../../../functions/domain/quantity.ts';
 import type { Rules } from '../../../functions/domain/snapshot.ts';
 import { viewOf } from '../../../functions/domain/view/view-of.ts';
@@ -26,6 +28,8 @@ export interface Checked {
   readonly isExact: boolean;
   readonly said: VmOutcome;
   readonly did: Migrated;
+  /** What quotas charge for the attachment pods of the VM: preflight names what its pods lack together. */
+  readonly attached: Amounts;
   /** With the suggestion. */
   readonly later?: { readonly promised: VmOutcome; readonly did: Migrated };
 }
@@ -206,7 +210,9 @@ export class PreflightScene {
 
   async #migrate(said: VmOutcome): Promise<Migrated> {
     const did = await this.#migrationOf(said).go();
-    this.checked.set(keyOf(said), { isExact: this.#isExact(said), said, did });
+    const { attachment } = this.#vm(said);
+    const attached = attachment === undefined ? new Map() : podUsage(attachment);
+    this.checked.set(keyOf(said), { isExact: this.#isExact(said), said, did, attached });
     return did;
   }
 
