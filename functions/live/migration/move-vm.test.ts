@@ -163,6 +163,7 @@ async function moved(given: Given): Promise<unknown[]> {
   const run: RunContext = {
     plan: aPlan((plan) => ({ ...plan, metadata: { ...plan.metadata, uid: RUN.plan } })),
     migration,
+    editRefusal: () => Promise.resolve(undefined),
     maps: () => Promise.resolve({ storage: aStorageMap(), networks: aNetworkMap() }),
     settings: { transferMs: undefined, sourceMs: 3_600_000, allowOverQuota: false, localMigration: false },
     blockers: [],

@@ -48,6 +48,8 @@ import { withdrawLateRecord } from './withdraw-late-record.ts';
 export interface RunContext {
   readonly plan: Plan;
   readonly migration: PlanMigration;
+  /** Returns why the maps and Hooks must not be read; undefined if they may. */
+  readonly editRefusal: () => Promise<string | undefined>;
   readonly maps: () => Promise<Maps>;
   readonly settings: RunSettings;
   readonly blockers: readonly string[];
@@ -266,7 +268,7 @@ async function readSnapshot(
     ...{ plan, migration, entry },
     settings: run.settings,
     // The hooks are read before the record (hook.ts).
-    hooks: await readHooks(clusters.hub, { entry, run: runId, plan }),
+    hooks: await readHooks({ entry, runId }, run),
     stop,
     status: shown,
     refused,
@@ -278,21 +280,25 @@ async function readSnapshot(
 
 interface Hooked {
   readonly entry: PlanVm;
-  readonly run: RunId;
-  readonly plan: Plan;
+  readonly runId: RunId;
 }
 
-function readHooks(hub: Reader, { entry, run, plan }: Hooked): Promise<HookView[]> {
+async function readHooks(
+  { entry: { hooks = [] }, runId }: Hooked,
+  { plan, clusters: { hub }, editRefusal }: RunContext,
+): Promise<HookView[]> {
   const { namespace = '' } = plan.metadata;
+  const unread = hooks.length === 0 ? undefined : await editRefusal();
   return Promise.all(
-    (entry.hooks ?? []).map(async ({ step, hook }): Promise<HookView> => {
-      const made = { namespace, name: hookName(run, step) };
+    hooks.map(async ({ step, hook }): Promise<HookView> => {
+      const made = { namespace, name: hookName(runId, step) };
       const [object, job] = await Promise.all([
-        getOrUndefined(hub.get(HOOKS, { namespace, ...named(hook) })),
+        unread === undefined ? getOrUndefined(hub.get(HOOKS, { namespace, ...named(hook) })) : undefined,
         getOrUndefined(hub.get(JOBS, made)),
       ]);
-      if (job === undefined || !isNew(job)) return { step, hook: object, job };
-      return { step, hook: object, job, files: await getOrUndefined(hub.get(CONFIG_MAPS, made)) };
+      const view = { step, hook: object, job, unread };
+      if (job === undefined || !isNew(job)) return view;
+      return { ...view, files: await getOrUndefined(hub.get(CONFIG_MAPS, made)) };
     }),
   );
 }

@@ -44,6 +44,7 @@ import { readIdentity } from '../read/source.ts';
 import { postOutbox, writeRunStatus, type MigrationWithPlan } from './write-status.ts';
 import { isUnknown } from '../status/vm.ts';
 import { clustersOf, mayBeRemoved, removeRecords, withKeptRecord } from './remove-records.ts';
+import { refusalOfEdit } from './refusal-of-edit.ts';
 import { scaleUpWatcher } from './scale-up-watcher.ts';
 import { releaseWithoutPlan, reconcileWithoutPlan } from './plan-gone.ts';
 
@@ -290,11 +291,14 @@ async function readRunContext(
   if (run === undefined) return waitForClusterIds(LIVE_ANNOTATION.clusters, migration);
   if (clusters === undefined) return waitForProviders(providers, migration);
   const blockers = await blockersOf(held, hub);
+  let refusal: Promise<string | undefined> | undefined;
   let maps: Promise<Maps> | undefined;
+  const editRefusal = (): Promise<string | undefined> => (refusal ??= refusalOfEdit(held, hub));
   return {
     ...{ plan, migration, providers, clusters, blockers, now },
     ids: { source: run.source.cluster, target: run.target.cluster },
-    maps: () => (maps ??= readMaps(plan, hub)),
+    editRefusal,
+    maps: () => (maps ??= readMaps(plan, editRefusal, hub)),
     settings: runSettings({
       source: providers.source?.provider.spec.settings,
       destination: providers.destination?.provider.spec.settings,
@@ -305,10 +309,12 @@ async function readRunContext(
 }
 
 /** Reads the maps. A map that is gone maps nothing: the steps that need it say so. */
-async function readMaps(plan: Plan, hub: ApiServer): Promise<Maps> {
+async function readMaps(plan: Plan, editRefusal: RunContext['editRefusal'], hub: ApiServer): Promise<Maps> {
   const { metadata, spec } = plan;
   const { namespace = '' } = metadata;
   const none = noMaps(plan);
+  const unread = await editRefusal();
+  if (unread !== undefined) return { ...none, unread };
   const [storage = none.storage, networks = none.networks] = await Promise.all([
     getOrUndefined(hub.get(STORAGE_MAPS, { namespace, ...named(spec.map.storage) })),
     getOrUndefined(hub.get(NETWORK_MAPS, { namespace, ...named(spec.map.network) })),

@@ -29,7 +29,7 @@ export interface RunRequest {
   readonly before?: RunSnapshot | undefined;
 }
 
-export type Maps = Pick<HubSide, 'storage' | 'networks'>;
+export type Maps = Pick<HubSide, 'storage' | 'networks' | 'unread'>;
 
 /** Returns maps that map nothing. */
 export const noMaps = ({ metadata, spec: { provider } }: Plan): Maps => {

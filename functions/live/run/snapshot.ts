@@ -56,6 +56,8 @@ export interface HubSide extends OneSide {
   readonly refused?: string | undefined;
   /** Conditions that keep the plan from being Ready: no new VM starts. */
   readonly blockers: readonly string[];
+  /** Why the maps are not read: an edit of the plan. */
+  readonly unread?: string | undefined;
 }
 
 /** The settings of a run, from those of the providers (docs/reference.md). */
@@ -81,6 +83,8 @@ export interface HookView {
   readonly job: Job | undefined;
   /** The ConfigMap that the Job mounts, read until the Job is started. */
   readonly files?: ConfigMap | undefined;
+  /** Why the Hook is not read: an edit of the plan. */
+  readonly unread?: string | undefined;
 }
 
 /** The VMIMs of one side. */

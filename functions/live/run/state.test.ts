@@ -1,10 +1,18 @@
 import { describe, expect, test } from '@jest/globals';
 import { aPlan, aPlanMigration } from '../../../test/support/builders/live.ts';
 import { annotated, NOW } from '../../../test/support/builders/object.ts';
-import type { MigrationStatus, Plan, PlanMigration, PlanStatus } from '../../domain/live/forklift.ts';
+import type {
+  MigrationStatus,
+  Plan,
+  PlanMigration,
+  PlanStatus,
+  RunSnapshot,
+  SnapshotReference,
+} from '../../domain/live/forklift.ts';
 import { LIVE_ANNOTATION, LIVE_FINALIZER } from '../../domain/live/names.ts';
 import {
   isArchived,
+  isAsBegun,
   isPlanBlocked,
   isMigrationObserved,
   isOfPlan,
@@ -115,6 +123,27 @@ test.each<[string, PlanStatus | undefined, string | undefined, boolean]>([
     expect(isPlanObserved({ ...one, metadata, ...(status && { status }) })).toBe(wanted);
   },
 );
+
+describe('a plan is as its run began', () => {
+  const begun = (plan: SnapshotReference, migration = 'uid-of-migration'): RunSnapshot => {
+    const { provider, map } = aPlan().spec;
+    return { plan, migration: { uid: migration }, provider, map };
+  };
+  const OWN = { uid: aPlan().metadata.uid, generation: 2 };
+
+  test.each<[string, readonly RunSnapshot[], boolean]>([
+    ['by its history', [begun(OWN)], true],
+    ['also where a run of it came before', [begun({ ...OWN, generation: 1 }, 'another'), begun(OWN)], true],
+    ['not once it was edited', [begun({ ...OWN, generation: 1 })], false],
+    ['not by another run', [begun(OWN, 'another')], false],
+    ['not where it has replaced the one of its name', [begun({ ...OWN, uid: 'another' })], false],
+    ['not where the history says no generation', [begun({ uid: OWN.uid })], false],
+    ['not without a history', [], false],
+  ])('%s', (_what, history, wanted) => {
+    const plan = aPlan((one) => ({ ...one, metadata: { ...one.metadata, generation: 2 } }));
+    expect(isAsBegun({ ...plan, status: { migration: { history: [...history] } } }, held({}))).toBe(wanted);
+  });
+});
 
 describe('a plan by its spec and its runs', () => {
   const shows = (type: string): Pick<Plan, 'status'> => ({

@@ -75,6 +75,16 @@ export const isPlanObserved = (plan: Plan): boolean =>
 export const isRunningPlanObserved = ({ metadata, status }: Plan): boolean =>
   has(status, LIVE_CONDITION.executing) && status?.observedGeneration === metadata.generation;
 
+/** Whether the plan is as its run began, by the plan's history: what its requester may do was reviewed then. */
+export const isAsBegun = ({ metadata, status }: Plan, run: PlanMigration): boolean =>
+  metadata.generation !== undefined &&
+  (status?.migration?.history ?? []).some(
+    ({ plan, migration }) =>
+      migration.uid === run.metadata.uid &&
+      plan.uid === metadata.uid &&
+      plan.generation === metadata.generation,
+  );
+
 /** Whether a Migration of the plan may still begin, or VMs of one that runs. */
 export const canStillRun = ({ spec, status, metadata }: Plan): boolean =>
   metadata.deletionTimestamp === undefined &&

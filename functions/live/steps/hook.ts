@@ -14,6 +14,7 @@ import { LIVE_REASON } from '../../domain/live/names.ts';
 import { isOfRun } from '../run/names.ts';
 import { withRecord } from '../run/record.ts';
 import type { HookView, RecordedRun, RunSnapshot } from '../run/snapshot.ts';
+import { waitAtMost } from '../run/waiting-since.ts';
 import type { Job } from '../../domain/live/kubevirt.ts';
 import { describeName } from '../run/describe.ts';
 
@@ -95,14 +96,18 @@ const withSuspend = (job: Job, suspend: boolean): LiveWrite => ({
   object: { ...job, spec: { ...job.spec, suspend } } as Job,
 });
 
-function start({ run, hub, source }: RecordedRun, { step, hook }: HookView): StepDecision {
-  if (hook === undefined) return gone(step);
+function start({ run, hub, source }: RecordedRun, view: HookView): StepDecision {
+  const { step, hook } = view;
+  if (hook === undefined) return withoutHook(view, hub);
   const objects = hookObjects({ run, step, hook, plan: hub.plan, vm: source.vm });
   return write(`starting the ${step}`, ...objects.map(create));
 }
 
-const gone = (step: HookView['step']): StepDecision =>
-  fail(LIVE_REASON.hookFailed, `the Hook of the ${step} is gone`);
+/** Fails, or waits where the Hook is not read: before the cut-over the run waits for that in Validate already. */
+const withoutHook = ({ step, unread }: HookView, hub: RecordedRun['hub']): StepDecision =>
+  unread === undefined
+    ? fail(LIVE_REASON.hookFailed, `the Hook of the ${step} is gone`)
+    : waitAtMost(hub.settings.sourceMs, hub, { reason: LIVE_REASON.refused, message: unread });
 
 const create = (object: NewObject): LiveWrite => ({ verb: 'create', on: 'hub', object });
 
@@ -111,8 +116,9 @@ export const isNew = ({ spec, metadata }: Job): boolean =>
   spec?.suspend === true && (metadata.generation ?? 1) === 1;
 
 /** Resumes the Job only with the files of the run, which no user can change from then on. */
-function resume({ run, hub, source }: RecordedRun, { step, hook, files }: HookView, job: Job): StepDecision {
-  if (hook === undefined) return gone(step);
+function resume({ run, hub, source }: RecordedRun, view: HookView, job: Job): StepDecision {
+  const { step, hook, files } = view;
+  if (hook === undefined) return withoutHook(view, hub);
   const input = { run, step, hook, plan: hub.plan, vm: source.vm };
   const [wanted] = hookObjects(input);
   const again = `making the ConfigMap of the ${step} again`;

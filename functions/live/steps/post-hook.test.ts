@@ -15,6 +15,13 @@ test('it runs after the attempt that moved the VM', () => {
   );
 });
 
+test('it waits where its Hook is not read', () => {
+  const unread = 'User "mallory" cannot get hooks.';
+  const view = { step: 'PostHook' as const, hook: undefined, job: undefined };
+  expect(summary(decide(firstAttempt({ hub: { hooks: [{ ...view, unread }] } })))).toBe('wait Refused');
+  expect(summary(decide(firstAttempt({ hub: { hooks: [view] } })))).toBe('fail HookFailed');
+});
+
 test('the PreHook is not its own', () => {
   expect(summary(decide(hooks('PreHook')))).toBe('done');
 });

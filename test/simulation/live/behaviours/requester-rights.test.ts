@@ -1,8 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { rawText } from '../../../support/raw-text.ts';
-import type { Plan } from '../../../../functions/domain/live/forklift.ts';
+import type { Plan, StorageMap } from '../../../../functions/domain/live/forklift.ts';
 import { LIVE_ANNOTATION } from '../../../../functions/domain/live/names.ts';
+import type { ResourceType } from '../../../../functions/kubernetes/cluster.ts';
 import {
+  DATA_VOLUMES,
+  HOOKS,
   NETWORK_MAPS,
   PLAN_MIGRATIONS,
   PLANS,
@@ -12,6 +15,7 @@ import {
   STORAGE_MAPS,
 } from '../../../../functions/kubernetes/live-resources.ts';
 import { KUBEVIRTS } from '../../../../functions/kubernetes/resources.ts';
+import { aHook, aNetworkMap, aPlan, aStorageMap, TOM } from '../../../support/builders/live.ts';
 import { conditionsOf, ModelledRun } from '../world/modelled-run.ts';
 
 const at = (name: string): { namespace: string; name: string } => ({ namespace: 'tenant', name });
@@ -127,6 +131,95 @@ describe('a Migration whose requester may do nothing in the target namespace', (
   test('sees the same whether there is one', async () => {
     expect(await refusalIn('target')).toBe(await refusalIn('absent'));
   });
+});
+
+describe('a plan that is edited during its run by a user who may not read what it names then', () => {
+  const ASSET = { namespace: 'vms', name: 'asset' };
+  const MALLORY = JSON.stringify({ user: 'mallory', groups: [] });
+  const EDITS: readonly (readonly [string, ResourceType, object, Partial<Plan['spec']>])[] = [
+    [
+      'a storage map',
+      STORAGE_MAPS,
+      aStorageMap((map) => ({
+        ...map,
+        spec: { ...map.spec, map: [{ source: { name: 'fast' }, destination: { storageClass: 'other' } }] },
+      })),
+      { map: { network: at('networks'), storage: ASSET } },
+    ],
+    ['a network map', NETWORK_MAPS, aNetworkMap(), { map: { network: ASSET, storage: at('storage') } }],
+    [
+      'a hook',
+      HOOKS,
+      aHook(),
+      { vms: [{ namespace: 'vms', name: 'web', hooks: [{ step: 'PreHook', hook: ASSET }] }] },
+    ],
+  ];
+
+  const waitOf = async (run: ModelledRun): Promise<string> => {
+    const [vm] = (await run.migration()).status?.vms ?? [];
+    return (vm?.conditions ?? [])
+      .map(({ reason, message }) => `${rawText(reason)} ${rawText(message)}`)
+      .join();
+  };
+
+  async function edited(type: ResourceType, object: object | undefined, spec: object): Promise<ModelledRun> {
+    const run = await ModelledRun.start();
+    const { spec: content } = (object ?? {}) as StorageMap;
+    if (object !== undefined) await run.hub.create(type, { metadata: ASSET, spec: content } as never);
+    await run.patchPlan({ metadata: { annotations: { [LIVE_ANNOTATION.requester]: MALLORY } }, spec });
+    run.forbids = ({ namespace }, user) => user === 'mallory' && namespace === ASSET.namespace;
+    await run.resync();
+    return run;
+  }
+
+  test.each(EDITS)(
+    'is not applied, and says the same whether there is one: %s',
+    async (_what, type, object, spec) => {
+      const present = await edited(type, object, spec);
+      const without = await edited(type, undefined, spec);
+      expect(await waitOf(present)).toBe(await waitOf(without));
+      expect(await waitOf(present)).toMatch(
+        /^Refused the Plan was edited during its run, so its maps and Hooks are not read\. User "mallory" cannot get /,
+      );
+      expect(await madeBy(present)).toEqual([]);
+    },
+  );
+
+  test.each(EDITS)(
+    'goes on once a user with the rights has corrected it: %s',
+    async (_what, type, object, spec) => {
+      const run = await edited(type, object, spec);
+      const { map, vms } = aPlan().spec;
+      const tom = { [LIVE_ANNOTATION.requester]: TOM };
+      await run.patchPlan({ metadata: { annotations: tom }, spec: { map, vms } });
+      await run.resync();
+      expect(await madeBy(run)).toEqual(['gold']);
+    },
+  );
+
+  test('ends its run where nobody corrects it', async () => {
+    const [[, type, object, spec]] = EDITS as [(typeof EDITS)[number]];
+    const run = await edited(type, object, spec);
+    run.wait(15 * 60);
+    await run.resync();
+    const [vm] = (await run.migration()).status?.vms ?? [];
+    expect(conditionsOf(vm)).toEqual(['Failed Refused']);
+  });
+
+  test('can be canceled', async () => {
+    const [[, type, object, spec]] = EDITS as [(typeof EDITS)[number]];
+    const run = await edited(type, object, spec);
+    await run.patchMigration({ spec: { cancel: [{ name: 'web' }] } });
+    await run.resync();
+    const [vm] = (await run.migration()).status?.vms ?? [];
+    expect(conditionsOf(vm)).toEqual(['Canceled UserRequested']);
+  });
+
+  /** Storage classes of the DataVolumes on the target. */
+  const madeBy = async ({ models }: ModelledRun): Promise<unknown[]> => {
+    const { items } = await models.destination.admin.list(DATA_VOLUMES, { namespace: 'target' });
+    return items.map((one) => (one).spec.storage.storageClassName);
+  };
 });
 
 test('200 VMs without a namespace are one list of VMs', async () => {

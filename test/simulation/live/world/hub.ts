@@ -187,7 +187,7 @@ export class Hub {
     if (steps.length > 0) this.#put(isReady(aHook()), {});
     const hooks = steps.map((step) => ({ step, hook: at('hook') }));
     const vms = [{ name: NAME, namespace: source.namespace, ...(hooks.length > 0 && { hooks }) }];
-    const history = [{ migration: { uid: this.run.migration }, plan: { uid: this.run.plan } }];
+    const history = [{ migration: { uid: this.run.migration }, plan: { uid: this.run.plan, generation: 1 } }];
     this.#put(
       aPlan((plan) => ({
         ...plan,

@@ -299,10 +299,11 @@ export class ModelledRun {
     const status = { started: new Date(this.now).toISOString(), vms };
     await this.hub.patch(PLAN_MIGRATIONS, at('migration'), { merge: { status }, subresource: 'status' });
     const { metadata } = await this.plan();
-    const run = { migration: { uid: (await this.migration()).metadata.uid }, plan: { uid: metadata.uid } };
+    const { uid, generation = 1 } = metadata;
+    const run = { migration: { uid: (await this.migration()).metadata.uid }, plan: { uid, generation } };
     const history = { status: { migration: { history: [run] } } };
     await this.hub.patch(PLANS, at('plan'), { merge: history, subresource: 'status' });
-    const owner = { ...FORKLIFT_KIND.plan, name: 'plan', uid: metadata.uid };
+    const owner = { ...FORKLIFT_KIND.plan, name: 'plan', uid };
     await this.patchMigration({ metadata: { ownerReferences: [owner] } });
     await this.hold('migration', 'plan', ...SIDES);
     const vmi = (await this.models.source.admin.get(WHOLE_VMIS, { namespace: 'vms', name: 'web' })).object;
