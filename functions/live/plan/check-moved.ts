@@ -48,7 +48,7 @@ export async function checkMoved(plan: Plan, context: LiveContext): Promise<void
 
 /** Returns the clusters that the plan's requester may look at; undefined if the requester may not use the providers. */
 async function readableClusters(plan: Plan, context: LiveContext): Promise<Clusters | undefined> {
-  const { metadata, spec } = plan;
+  const { metadata, spec, status } = plan;
   const { namespace = '' } = metadata;
   const review = await reviewOf([plan], context.hub);
   if ((await review(rightsToUse(plan))) !== undefined) return undefined;
@@ -57,8 +57,10 @@ async function readableClusters(plan: Plan, context: LiveContext): Promise<Clust
     readUsable({ namespace, ...named(spec.provider.destination) }, context),
   ]);
   const { isSource, isTarget } = hostsOf({ source, destination });
+  // The spec may name other VMs by now than have moved.
+  const vms = (status?.migration?.vms ?? []).filter(hasMoved);
   const mayLook = async (hosts: Hosts): Promise<boolean> =>
-    (await review(rightsToLook(plan, hosts))) === undefined;
+    (await review(rightsToLook({ ...plan, spec: { ...spec, vms } }, hosts))) === undefined;
   return {
     source: (await mayLook({ isSource, isTarget: false })) ? source?.cluster : undefined,
     target: (await mayLook({ isSource: false, isTarget })) ? destination?.cluster : undefined,
