@@ -249,7 +249,7 @@ async function waitForTurn(
   if (first === undefined) return undefined;
   // The list has no leftovers.
   const whole = await getOrUndefined(context.hub.get(PLAN_MIGRATIONS, first.metadata));
-  await writeProblem(migration, waitingForMigration(whole ?? first), context);
+  await writeProblem(migration, waitingForMigration(migration, whole ?? first), context);
   return reconciled(`waiting for the end of Migration ${first.metadata.name}`);
 }
 

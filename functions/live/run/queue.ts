@@ -35,14 +35,25 @@ const mayBegin = ({ status, metadata }: PlanMigration): boolean =>
   metadata.deletionTimestamp === undefined &&
   !has(status, LIVE_CONDITION.notAllowed);
 
-/** Returns the finding of a Migration that waits for this one. A Migration that has ended may stay for ever, and then none waits for it. */
-export const waitingForMigration = (first: PlanMigration): Finding =>
-  hasLeftovers(first)
-    ? critical(LIVE_CONDITION.planNotReady, 'LeftOver', {
-        message: `Migration ${describeName(first)} has ended, and something is left over.`,
-        suggestion: `See its status.leftovers. If nothing can be done: ${breakGlassCommand(first)}`,
-      })
-    : {
-        ...{ type: LIVE_CONDITION.waiting, category: 'Advisory', reason: LIVE_REASON.waitingToStart },
-        message: `Waiting for the end of Migration ${describeName(first)}.`,
-      };
+/**
+ * Returns the finding of a Migration that waits for another one, which it names only in its own namespace. A Migration that has ended may stay
+ * for ever, and then none waits for it.
+ */
+export function waitingForMigration(
+  { metadata: { namespace } }: PlanMigration,
+  first: PlanMigration,
+): Finding {
+  const isNear = first.metadata.namespace === namespace;
+  const name = isNear ? `Migration ${describeName(first)}` : 'a Migration of another namespace';
+  if (hasLeftovers(first))
+    return critical(LIVE_CONDITION.planNotReady, 'LeftOver', {
+      message: `Something is left over of ${name}, which has ended.`,
+      suggestion: isNear
+        ? `See its status.leftovers. If nothing can be done: ${breakGlassCommand(first)}`
+        : 'Let an admin see the status.leftovers of the Migrations of this Plan in all namespaces.',
+    });
+  return {
+    ...{ type: LIVE_CONDITION.waiting, category: 'Advisory', reason: LIVE_REASON.waitingToStart },
+    message: `Waiting for the end of ${name}.`,
+  };
+}
