@@ -17,7 +17,13 @@ import {
   type FoundProvider,
 } from '../read/providers.ts';
 import { hostsOf, reviewOf } from './requester-review.ts';
-import { rightsToConnect, rightsToNetworks, rightsToUse } from './rights-needed.ts';
+import {
+  rightsToConnect,
+  rightsToNetworks,
+  rightsToStorageClasses,
+  rightsToUse,
+  type Hosts,
+} from './rights-needed.ts';
 import { writeFindings, writeRefusal } from './write-findings.ts';
 
 export type Checking = Pick<LiveContext, 'hub' | 'remotes' | 'clock'>;
@@ -65,7 +71,7 @@ export async function checkProvider(
   return { ...read, provider, cluster: answer?.kind === 'ok' ? cluster : undefined };
 }
 
-/** Checks a storage map with its own providers. */
+/** Checks a storage map with its own providers. Storage classes of its own cluster are compared only for a requester who may get them. */
 export async function checkStorageMap(at: NamedReference, checking: Checking): Promise<void> {
   const map = await getOrUndefined(checking.hub.get(STORAGE_MAPS, named(at)));
   if (map === undefined) return;
@@ -75,7 +81,15 @@ export async function checkStorageMap(at: NamedReference, checking: Checking): P
     await writeRefusal(STORAGE_MAPS, { object: map, findings: [refusal] }, checking);
     return;
   }
-  const known = await readStorageClasses(clustersOf(await readProviders(map, checking)));
+  const providers = await readProviders(map, checking);
+  const { isSource, isTarget } = hostsOf(providers);
+  const { source, target } = clustersOf(providers);
+  const mayKnow = async (hosts: Hosts): Promise<boolean> =>
+    (await review(rightsToStorageClasses(map, hosts))) === undefined;
+  const known = await readStorageClasses({
+    source: (await mayKnow({ isSource, isTarget: false })) ? source : undefined,
+    target: (await mayKnow({ isSource: false, isTarget })) ? target : undefined,
+  });
   await writeFindings(STORAGE_MAPS, { object: map, findings: storageMapFindings(map, known) }, checking);
 }
 

@@ -7,6 +7,7 @@ import type { KubernetesObject } from '../../domain/objects.ts';
 import type { Reader } from '../../kubernetes/cluster.ts';
 import { FORKLIFT_CONTROLLERS, PLANS } from '../../kubernetes/live-resources.ts';
 import { listIfServed } from '../read/get.ts';
+import type { MayKnowAccount } from '../read/missing-accounts.ts';
 import { NO_PROVIDERS, readMaps, readPlanView, type PlanProviders, type Seen } from '../read/plan-view.ts';
 import { UnknownCluster } from '../read/unknown-cluster.ts';
 import { ARCHIVED, planFindings } from '../findings/plan.ts';
@@ -78,9 +79,9 @@ async function lookAt(plan: Plan, checking: Checking): Promise<Found> {
   if (unseen !== undefined) return refused(unseen, providers);
   const hasMacs = !hosts.isTarget || (await review([RIGHT_TO_LIST_VMS])) === undefined;
   const hasNeighbours = !hosts.isSource || (await review(rightsToNeighbours(plan))) === undefined;
-  const mayReadAccount = async (name: string): Promise<boolean> =>
-    (await review([rightToReadAccount(plan, name)])) === undefined;
-  return findingsOf(plan, { providers, maps, hasMacs, hasNeighbours, mayReadAccount }, hub);
+  const mayKnowAccount: MayKnowAccount = async (at) => (await review([rightToReadAccount(at)])) === undefined;
+  const mayKnowMount: MayKnowAccount = async (at) => !hosts.isTarget || mayKnowAccount(at);
+  return findingsOf(plan, { providers, maps, hasMacs, hasNeighbours, mayKnowAccount, mayKnowMount }, hub);
 }
 
 const refused = (refusal: Finding, providers = NO_PROVIDERS): Found => ({

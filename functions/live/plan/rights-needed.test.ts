@@ -21,6 +21,7 @@ import {
   rightsToMake,
   rightsToMove,
   rightsToNetworks,
+  rightsToStorageClasses,
   rightsToUse,
   rightToUse,
   type Hosts,
@@ -228,6 +229,21 @@ test.each<[string, Hosts, string[]]>([
 ])('to networks of a map %s', (_what, ...[hosts, wanted]) => {
   expect(rightsToNetworks(aNetworkMap(), hosts).map(describeRight)).toEqual(
     wanted.map((one) => `get network-attachment-definitions.k8s.cni.cncf.io/${one}`),
+  );
+});
+
+test.each<[string, Hosts, string[]]>([
+  ['of other clusters: none', REMOTE, []],
+  ['of the source', { isSource: true, isTarget: false }, ['fast']],
+  ['of the target', { isSource: false, isTarget: true }, ['gold']],
+  ['of both', HUB, ['fast', 'gold']],
+])('to storage classes of a map %s', (_what, ...[hosts, wanted]) => {
+  const twice = aStorageMap(({ spec, ...map }) => ({
+    ...map,
+    spec: { ...spec, map: [...spec.map, ...spec.map] },
+  }));
+  expect(rightsToStorageClasses(twice, hosts).map(describeRight)).toEqual(
+    wanted.map((one) => `get storageclasses.storage.k8s.io/${one} in all namespaces`),
   );
 });
 

@@ -116,6 +116,22 @@ export function rightsToNetworks(map: NetworkMap, { isSource, isTarget }: Hosts)
   );
 }
 
+/** Rights to know of the storage classes that a map names in its own cluster. */
+export const rightsToStorageClasses = (
+  { spec: { map } }: StorageMap,
+  { isSource, isTarget }: Hosts,
+): Right[] =>
+  eachOnce(
+    [
+      ...(isSource ? map.map(({ source }) => source.name ?? '') : []),
+      ...(isTarget ? map.map(({ destination }) => destination.storageClass) : []),
+    ]
+      .filter((name) => name !== '')
+      .map((name) => ({ ...TO_STORAGE_CLASS, name })),
+  );
+
+const TO_STORAGE_CLASS = { verb: 'get', group: 'storage.k8s.io', resource: 'storageclasses', namespace: '' };
+
 const TO_NETWORK = { verb: 'get', group: 'k8s.cni.cncf.io', resource: 'network-attachment-definitions' };
 
 /**
@@ -158,11 +174,9 @@ const rightsToFill = (namespace: string): Right[] =>
 export const rightToRun = ({ metadata: { namespace = '' } }: Pick<Plan, 'metadata'>): Right =>
   rightTo('create', POD, { namespace });
 
-/** The right to know of a ServiceAccount that a hook names, in the namespace of the plan. */
-export const rightToReadAccount = (
-  { metadata: { namespace = '' } }: Pick<Plan, 'metadata'>,
-  name: string,
-): Right => rightTo('get', SERVICE_ACCOUNT, { namespace, name });
+/** The right to know of a ServiceAccount that a hook or a VM names. */
+export const rightToReadAccount = (at: Required<NamedReference>): Right =>
+  rightTo('get', SERVICE_ACCOUNT, at);
 
 const POD: Kind = { apiVersion: 'v1', kind: 'Pod' };
 const SERVICE_ACCOUNT: Kind = { apiVersion: 'v1', kind: 'ServiceAccount' };

@@ -30,17 +30,25 @@ const view = {
   targetCluster: aTarget(),
 };
 
+const KNOWN = (): Promise<boolean> => Promise.resolve(true);
+
 test.each<[string, number | undefined, unknown]>([
   ['is there', undefined, { onSource: [], onTarget: [expect.anything()] }],
   ['is gone', 404, { onSource: [], onTarget: [expect.anything()] }],
   ['may not be read: the rest of the plan is known', 403, 'hidden'],
 ])('the ControllerRevision of an instance type %s', async (_what, revision, wanted) => {
-  const { instanceTypes } = await readDetails(view, { source: aCluster(revision), target: aCluster() });
+  const { instanceTypes } = await readDetails(
+    view,
+    { source: aCluster(revision), target: aCluster() },
+    KNOWN,
+  );
   expect(instanceTypes.get(RUN.vm)).toEqual(wanted);
 });
 
 test('a source that answers with an error is unknown', async () => {
-  await expect(readDetails(view, { source: aCluster(500), target: aCluster() })).rejects.toMatchObject({
-    side: 'source',
-  });
+  await expect(readDetails(view, { source: aCluster(500), target: aCluster() }, KNOWN)).rejects.toMatchObject(
+    {
+      side: 'source',
+    },
+  );
 });

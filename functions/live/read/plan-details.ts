@@ -6,9 +6,9 @@ import { runningPodsOf } from '../on-target/quota.ts';
 import { LISTED_PODS } from '../../cluster/listed.ts';
 import { PODS_OF_VMS } from '../../cluster/snapshot.ts';
 import type { Reader } from '../../kubernetes/cluster.ts';
-import { SERVICE_ACCOUNTS } from '../../kubernetes/live-resources.ts';
-import { getOrUndefined, unlessForbidden } from './get.ts';
+import { unlessForbidden } from './get.ts';
 import { readCpus, runningIn } from './cpus.ts';
+import { readMissingAccounts, type MayKnowAccount } from './missing-accounts.ts';
 import { readResources, readSourceResources } from './resources.ts';
 import { orUnknown } from './unknown-cluster.ts';
 
@@ -18,6 +18,7 @@ type Details = Pick<PlanView, 'pods' | 'instanceTypes' | 'missingMounts' | 'miss
 export async function readDetails(
   { plan, sourceCluster, targetCluster }: Pick<PlanView, 'plan' | 'sourceCluster' | 'targetCluster'>,
   { source, target }: Readonly<Record<'source' | 'target', Reader | undefined>>,
+  mayKnowMount: MayKnowAccount,
 ): Promise<Details> {
   const none: Details = {
     ...{ pods: new Map(), instanceTypes: new Map() },
@@ -26,11 +27,12 @@ export async function readDetails(
   if (source === undefined || target === undefined || has(plan.status, LIVE_CONDITION.executing)) return none;
   if (sourceCluster === undefined || targetCluster === undefined) return none;
   const { vms } = sourceCluster;
+  const { targetNamespace: namespace } = plan.spec;
   const [pods, instanceTypes, missingMounts, cpus] = await Promise.all([
     // The target namespace is read where its quotas or LimitRanges may refuse pods.
     targetCluster.namespace === undefined ? none.pods : orUnknown('source', readPods(vms, source)),
-    readNamed(vms, { source, target, namespace: plan.spec.targetNamespace }),
-    orUnknown('destination', readMissingMounts(vms, target, plan.spec.targetNamespace)),
+    readNamed(vms, { source, target, namespace }),
+    orUnknown('destination', readMissingMounts(vms, { target, namespace, mayKnowMount })),
     readCpus(runningIn(vms), { source, target }),
   ]);
   return { pods, instanceTypes, missingMounts, ...cpus };
@@ -65,24 +67,21 @@ async function readNamed(
 
 const HIDDEN = 'hidden' as const;
 
-/** Reads the service accounts that are missing. If the account may not look, none counts as missing. */
+interface Mounting {
+  readonly target: Reader;
+  readonly namespace: string;
+  readonly mayKnowMount: MayKnowAccount;
+}
+
+/** Reads which service accounts that the VMs mount are missing. */
 async function readMissingMounts(
-  vms: readonly VmView[],
-  target: Reader,
-  namespace: string,
+  views: readonly VmView[],
+  { target, namespace, mayKnowMount }: Mounting,
 ): Promise<Details['missingMounts']> {
-  const isMissing = async (name: string): Promise<boolean> =>
-    (await unlessForbidden(
-      getOrUndefined(target.get(SERVICE_ACCOUNTS, { namespace, name })),
-      'not known',
-    )) === undefined;
-  const read = vms.flatMap(({ found: [vm] }) =>
-    (vm === undefined ? [] : accountsOf(vm)).map(async (name) =>
-      (await isMissing(name)) ? [[vm?.metadata.uid ?? '', name] as const] : [],
-    ),
-  );
-  const missing = (await Promise.all(read)).flat();
-  return new Map(missing.map(([uid]) => [uid, missing.flatMap(([of, name]) => (of === uid ? [name] : []))]));
+  const vms = views.flatMap(({ found: [vm] }) => vm ?? []);
+  const names = vms.flatMap(accountsOf);
+  const missing = await readMissingAccounts({ namespace, names }, target, mayKnowMount);
+  return new Map(vms.map((vm) => [vm.metadata.uid, accountsOf(vm).filter((name) => missing.has(name))]));
 }
 
 /** Reads the pods of the VMs that run. */

@@ -12,7 +12,6 @@ import type { ApiServer, Reader } from '../../kubernetes/cluster.ts';
 import {
   HOOKS,
   NETWORK_MAPS,
-  SERVICE_ACCOUNTS,
   STORAGE_MAPS,
   VIRTUAL_MACHINES,
   WHOLE_CLAIMS,
@@ -23,6 +22,7 @@ import type { FoundProvider } from './providers.ts';
 import { getOrUndefined, getIfServed, unlessForbidden, listIfServed } from './get.ts';
 import { readClaimUsers, readVolumes } from './listed-volumes.ts';
 import { macsOf, NAMED_VMS, VMS_BY_MAC } from './listed-vms.ts';
+import { readMissingAccounts, type MayKnowAccount } from './missing-accounts.ts';
 import { readNetworks, readStorageClasses } from './names-in.ts';
 import { readDetails } from './plan-details.ts';
 import { keyed } from './source.ts';
@@ -45,8 +45,10 @@ export interface Seen {
   readonly hasMacs: boolean;
   /** Whether other VMs of the VMs' namespaces are named. */
   readonly hasNeighbours: boolean;
-  /** Whether the user may know whether the Plan's namespace has a ServiceAccount of this name. */
-  readonly mayReadAccount: (name: string) => Promise<boolean>;
+  /** Whether an account of a hook, in the Plan's namespace, may be known. */
+  readonly mayKnowAccount: MayKnowAccount;
+  /** Whether an account that a VM mounts, in the target namespace, may be known. */
+  readonly mayKnowMount: MayKnowAccount;
 }
 
 export type PlanMaps = Pick<PlanView, 'networks' | 'storage'>;
@@ -64,7 +66,7 @@ export async function readPlanView(plan: Plan, seen: Seen, hub: Reader): Promise
   return {
     ...{ plan, source: source?.provider, destination: destination?.provider },
     ...{ ...seen.maps, ...names, hooks, missingAccounts, sourceCluster, targetCluster },
-    ...(await readDetails({ plan, sourceCluster, targetCluster }, apis)),
+    ...(await readDetails({ plan, sourceCluster, targetCluster }, apis, seen.mayKnowMount)),
   };
 }
 
@@ -93,7 +95,7 @@ async function readNamesFor(
 
 async function readHooks(
   plan: Plan,
-  { mayReadAccount }: Pick<Seen, 'mayReadAccount'>,
+  { mayKnowAccount }: Pick<Seen, 'mayKnowAccount'>,
   hub: Reader,
 ): Promise<Pick<PlanView, 'hooks' | 'missingAccounts'>> {
   const { namespace = '' } = plan.metadata;
@@ -102,17 +104,12 @@ async function readHooks(
     getOrUndefined(hub.get(HOOKS, { namespace, ...named(hook) })),
   );
   const hooks = all.filter((hook) => hook !== undefined);
-  const accounts = new Set(hooks.flatMap((hook) => accountOf(hook, plan) ?? []));
-  const missing = await inGroups([...accounts], async (name) => {
-    if (!(await mayReadAccount(name))) return [];
-    const account = getOrUndefined(hub.get(SERVICE_ACCOUNTS, { namespace, name }));
-    return (await unlessForbidden(account, 'not known')) === undefined ? [name] : [];
-  });
+  const names = hooks.flatMap((hook) => accountOf(hook, plan) ?? []);
   return {
     hooks: new Map(
       hooks.map((hook) => [`${hook.metadata.namespace ?? ''}/${hook.metadata.name}`, hook] as const),
     ),
-    missingAccounts: new Set(missing.flat()),
+    missingAccounts: await readMissingAccounts({ namespace, names }, hub, mayKnowAccount),
   };
 }
 

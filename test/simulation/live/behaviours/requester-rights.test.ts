@@ -277,6 +277,20 @@ describe('a map', () => {
     expect(await mapOf(run)).toEqual(['Ready']);
   });
 
+  test('is Ready where its requester may not know the storage classes of the hub', async () => {
+    const run = await prepareIdle();
+    await run.hub.patch(PROVIDERS, at('destination'), { merge: { spec: { url: '', secret: null } } });
+    run.forbids = ({ resource }) => resource === 'storageclasses';
+    await run.changed('StorageMap', 'storage');
+    expect(await mapOf(run)).toEqual(['Ready']);
+    run.forbids = () => false;
+    await run.hub.patch(STORAGE_MAPS, at('storage'), {
+      merge: { metadata: { annotations: { [LIVE_ANNOTATION.refresh]: 'now' } } },
+    });
+    await run.changed('StorageMap', 'storage');
+    expect(await mapOf(run)).toEqual(['DestinationStorageNotValid NotFound']);
+  });
+
   test('whose requester lacks a right is checked again after any write to it', async () => {
     const run = await prepareIdle();
     run.forbids = ({ verb }) => verb === 'use';
