@@ -218,7 +218,7 @@ describe('a plan that is edited during its run by a user who may not read what i
   /** Storage classes of the DataVolumes on the target. */
   const madeBy = async ({ models }: ModelledRun): Promise<unknown[]> => {
     const { items } = await models.destination.admin.list(DATA_VOLUMES, { namespace: 'target' });
-    return items.map((one) => (one).spec.storage.storageClassName);
+    return items.map((one) => one.spec.storage.storageClassName);
   };
 });
 
