@@ -101,7 +101,7 @@ export class Bodies {
 export function discardBody(request: IncomingMessage): void {
   let bytes = 0;
   request.on('data', (part: Buffer) => {
-    bytes += part.length;
+    bytes += part.length + PART_BYTES;
     if (bytes > MAX_DISCARDED) request.pause();
   });
 }

@@ -1,7 +1,9 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { newClientCertificate, newServingCertificate } from '../../test/cluster/serving-certificate.ts';
 import { serve, type KeyPair, type Serving, type ServerOptions } from './serve.ts';
@@ -60,6 +62,52 @@ test.each([
   await ended;
   // What the system's buffers hold, and no more.
   expect(socket.bytesWritten).toBeLessThan(64 * 1024 * 1024);
+});
+
+const GET = 'GET /x HTTP/1.1\r\nhost: x\r\n\r\n';
+const PIPELINED = [
+  ['requests', GET],
+  ['requests with a body', GET.replace('GET', 'POST').replace('\r\n\r\n', '\r\ncontent-length: 1\r\n\r\nx')],
+  ['requests with many headers', GET.replace('host', `${'a:\r\n'.repeat(1_900)}host`)],
+  ['requests with an expectation', GET.replace('host', 'expect: x\r\nhost')],
+  ['requests without a host', GET.replace('host: x\r\n', '')],
+  ['requests of HTTP/1.0', GET.replace('1.1', '1.0').replace('host', 'connection: keep-alive\r\nhost')],
+  ['upgrades', GET.replace('host', 'connection: upgrade\r\nupgrade: h2c\r\nhost')],
+] as const;
+
+describe.each([
+  ['HTTP', undefined],
+  ['HTTPS', { certificate: newServingCertificate().serving }],
+])('over %s', (_protocol, tls) => {
+  test.each(PIPELINED)('%s before the first answer end their connection', async (_what, sent) => {
+    let parsed = 0;
+    let served = 0;
+    const count = (): void => void (parsed += 1);
+    subscribe('http.server.request.start', count);
+    const { port } = await start({
+      listener: (_, response) => {
+        served += 1;
+        response.writeHead(404).end();
+      },
+      ...(tls === undefined ? {} : { tls }),
+    });
+    const socket =
+      tls === undefined ? connect(port, '127.0.0.1') : connectTls({ port, rejectUnauthorized: false });
+    socket.write(sent.repeat(5_000));
+    await closed(socket);
+    unsubscribe('http.server.request.start', count);
+    // The first one of a read, and one more of the next.
+    expect(Math.max(parsed, served)).toBeLessThanOrEqual(2);
+  });
+});
+
+test('a request to upgrade is answered as any other, and is the last one', async () => {
+  const { port } = await start();
+  const socket = connect(port, '127.0.0.1');
+  socket.write(GET.replace('host', 'connection: upgrade\r\nupgrade: h2c\r\nhost'));
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 200 /);
+  await closed(socket);
 });
 
 test('a request without a body keeps its connection', async () => {

@@ -8,6 +8,7 @@ import {
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import { boundConnections } from './connections.ts';
 import { drainable } from './drain.ts';
+import { OneAtATime } from './one-at-a-time.ts';
 
 /** A certificate and its private key, both PEM. */
 export interface KeyPair {
@@ -50,17 +51,23 @@ export interface Serving {
  * only hold a connection and memory.
  */
 const HEADERS_MS = 3_000;
-const TIMEOUTS = { headersTimeout: HEADERS_MS, connectionsCheckingInterval: 500 } as const;
+const OPTIONS = {
+  headersTimeout: HEADERS_MS,
+  connectionsCheckingInterval: 500,
+  IncomingMessage: OneAtATime,
+} as const;
 
 /**
  * Serves HTTP, or HTTPS, with bounds for what all clients together may hold: the only way in which a process of this project serves. Rejects
  * when the port is in use.
  */
 export async function serve({ listener, port, requestMs, drainMs, tls }: ServerOptions): Promise<Serving> {
-  const server = tls === undefined ? createServer(TIMEOUTS, listener) : newTlsServer(listener, tls);
+  const server = tls === undefined ? createServer(OPTIONS, listener) : newTlsServer(listener, tls);
   const close = drainable(server, drainMs);
   boundConnections(server);
   server.prependListener('request', closeIfUnread);
+  // Node would answer by itself, past all bounds.
+  server.on('checkExpectation', (...asked) => server.emit('request', ...asked));
   server.requestTimeout = requestMs;
   return {
     port: await listening(server, port),
@@ -72,19 +79,21 @@ export async function serve({ listener, port, requestMs, drainMs, tls }: ServerO
 }
 
 /**
- * Closes the connection after an answer to a body that nothing has begun to read: Node would read it at the speed of its sender for as long as
- * a request may take.
+ * Closes the connection after an answer to a body that nothing has begun to read, and to an upgrade, after which Node no longer parses: it
+ * would read what comes at the speed of its sender.
  */
 function closeIfUnread(request: IncomingMessage, response: ServerResponse): void {
+  const isUpgrade = request.headers.upgrade !== undefined || request.method === 'CONNECT';
   response.prependOnceListener('finish', () => {
-    if (!request.complete && request.readableFlowing === null) request.socket.destroySoon();
+    const isUnread = !request.complete && request.readableFlowing === null;
+    if (isUpgrade || isUnread) request.socket.destroySoon();
   });
 }
 
 const newTlsServer = (listener: RequestListener, tls: TlsServing): TlsServer =>
   createTlsServer(
     {
-      ...TIMEOUTS,
+      ...OPTIONS,
       handshakeTimeout: HEADERS_MS,
       ...tls.certificate,
       ...trustOf(tls),

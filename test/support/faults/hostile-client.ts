@@ -4,7 +4,9 @@
  */
 import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
+import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
 
 /** The client's address: not the API server's. */
 const LOCAL = '127.0.0.2';
@@ -27,12 +29,24 @@ interface Shape {
   readonly isEndless?: boolean;
   /** A new connection for each request. */
   readonly isNew?: boolean;
+  /** Requests without a body are sent one after the other, as long as the connection is open, and no answer is waited for. */
+  readonly isPipelined?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 const POST = { method: 'POST', path: '/review' } as const;
 const ELSEWHERE = { method: 'POST', path: '/elsewhere', isEndless: true, body: 'x'.repeat(MIB) } as const;
 const LETTER = { method: 'POST', path: '/dead-letter', headers: { 'ce-type': 'x'.repeat(8_000) } } as const;
+
+/** As many headers as Node takes, but for those that a client adds. */
+const MANY_HEADERS = Object.fromEntries(
+  Array.from({ length: 1_900 }, (_, index) => [`x${index.toString(36)}`, '']),
+);
+const PROBE = { path: '/health/liveness' } as const;
+const OF_PROBES = {
+  'pipelined probes': { ...PROBE, isPipelined: true },
+  'probes with many headers': { ...PROBE, headers: MANY_HEADERS },
+} as const;
 
 /** What any pod may send to the port for reviews. */
 export const TO_REVIEWS = {
@@ -42,11 +56,14 @@ export const TO_REVIEWS = {
   'reviews of 7 MiB': { ...POST, body: reviewOf(`{"metadata":{"x":"${'x'.repeat(7 * MIB)}"}}`) },
   'reviews on new connections': { ...POST, isNew: true, body: reviewOf('{"metadata":{}}') },
   'endless bodies to no path of reviews': ELSEWHERE,
+  'pipelined requests to no path': { path: '/elsewhere', isPipelined: true },
+  'reviews with many headers': { ...POST, headers: MANY_HEADERS, body: reviewOf('{"metadata":{}}') },
   'unfinished reviews': { ...POST, isUnfinished: true, body: 'x'.repeat(200 * 1024) },
 } as const satisfies Record<string, Shape>;
 
 /** What any pod may send to the port for health. */
 export const TO_HEALTH = {
+  ...OF_PROBES,
   metrics: { path: '/metrics' },
   views: { path: '/view?namespace=hostile' },
   maintenances: { path: '/maintenance?kind=Upgrade' },
@@ -69,6 +86,7 @@ const EVENT = {
 
 /** What any pod may send to a function. */
 export const TO_FUNCTIONS = {
+  ...OF_PROBES,
   events: { ...EVENT, body: '{"namespace":"hostile"}' },
   'events with many values': { ...EVENT, body: `[${'{},'.repeat(85_000)}{}]` },
   'events of 8 MiB': { ...EVENT, body: 'x'.repeat(8 * MIB) },
@@ -107,12 +125,24 @@ async function attack(port: number, name: string, { connections, perSecond }: At
     else request.end(body);
     await closed;
   };
+  const pipeline = async (path: string): Promise<void> => {
+    const to = { host: '127.0.0.1', port, localAddress: LOCAL };
+    const socket = isTls ? connectTls({ ...to, rejectUnauthorized: false }) : connect(to);
+    const requests = Buffer.from(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`.repeat(1_500));
+    const writeOn = (): void => {
+      while (!socket.destroyed && socket.write(requests));
+    };
+    socket.on('drain', writeOn).on('error', () => undefined);
+    const closed = new Promise((resolve) => socket.resume().once('close', resolve));
+    writeOn();
+    await closed;
+  };
   const pauseMs = perSecond === 0 ? 0 : (1_000 * connections) / perSecond;
   const one = async (index: number): Promise<void> => {
     await delay((pauseMs * index) / connections);
     for (;;) {
       const next = delay(pauseMs);
-      await Promise.all([send(shape), next]);
+      await Promise.all([shape.isPipelined === true ? pipeline(shape.path) : send(shape), next]);
     }
   };
   await Promise.all(Array.from({ length: connections }, (_, index) => one(index)));

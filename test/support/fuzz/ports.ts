@@ -1,3 +1,4 @@
+import { serve as serveExample } from '../../../examples/serve.ts';
 import { newFunction } from '../../../functions/host/function.ts';
 import { EVENT_MS, newListener } from '../../../functions/host/server.ts';
 import { Unreachable } from '../../../functions/kubernetes/errors.ts';
@@ -66,8 +67,15 @@ async function openLive(): Promise<Port> {
   return { ...(await serve({ listener, port: 0, requestMs: EVENT_MS })), asked };
 }
 
+/** An example, but for its work. */
+const openExample = async (): Promise<Port> => ({
+  ...(await serveExample(() => Promise.resolve(undefined), 0)),
+  asked: [],
+});
+
 export const PORTS = [
   ['the guard', openGuard],
   ['the steps', openSteps],
   ['live', openLive],
+  ['an example', openExample],
 ] as const satisfies readonly (readonly [string, () => Promise<Port>])[];
