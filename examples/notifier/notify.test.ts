@@ -35,6 +35,7 @@ test.each<[string, unknown]>([
   ['an unknown bucket', { ...DATA, buckets: { elsewhere: 1 } }],
   ['a text of any length', { ...DATA, message: 'x'.repeat(3_000) }],
   ['a name that is a command', { ...DATA, name: 'x; curl https://forged.example' }],
+  ['a name that no object has', { ...DATA, name: 'a..b' }],
   ['no data', undefined],
 ])('an event with %s is refused', (_, data) => {
   expect(() => text(data)).toThrow('data of io.kubevirt.mtq.drain.blocked');

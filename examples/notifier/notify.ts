@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { CloudEvent } from 'cloudevents';
 import * as z from 'zod';
+import { dnsSubdomain } from '../../functions/domain/dns-name.ts';
 import { BadEvent } from '../serve.ts';
 
 /** Schemas by event type, as in docs/events. */
@@ -22,7 +23,7 @@ export const schemasIn = (folder: URL): Schemas =>
 
 /** What the text needs of the data. The name is part of a command that people copy. */
 const summary = z.object({
-  name: z.string().regex(/^[a-z0-9](?:[-.a-z0-9]*[a-z0-9])?$/),
+  name: dnsSubdomain,
   kind: z.string(),
   subject: z.string(),
   message: z.string(),

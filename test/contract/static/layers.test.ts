@@ -110,11 +110,11 @@ const BELOW = {
   functions: [],
   webhook: ['functions'],
   kubectl: ['functions', 'package.json'],
-  // Its image has no other folder of the functions.
-  examples: ['functions/server'],
+  // Its image has nothing else of the functions.
+  examples: ['functions/domain/dns-name.ts', 'functions/server'],
   hack: ['functions', 'webhook', 'kubectl', 'test/cluster', 'test/support'],
   'test/cluster': ['functions', 'webhook', 'hack/script.ts'],
-  'test/support': ['functions', 'webhook', 'kubectl', 'test/cluster'],
+  'test/support': ['functions', 'webhook', 'kubectl', 'examples/serve.ts', 'test/cluster'],
   'test/rights': ['functions', 'test/cluster', 'test/support'],
   'test/simulation': ['functions', 'webhook', 'test/cluster', 'test/support', 'hack/script.ts'],
   'test/e2e': ['functions', 'test/cluster', 'test/support', 'hack/script.ts'],
