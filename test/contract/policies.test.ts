@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { parseAllDocuments } from 'yaml';
 import {
   ANNOTATION,
   KUBEVIRT,
@@ -15,6 +16,7 @@ import {
 } from '../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { readGuardSettings } from '../../functions/runtime/settings.ts';
+import { renderAdmission } from '../../hack/manifests/admission/render.ts';
 import { renderAdmissionMode, ADMISSION_MODES, type AdmissionMode } from '../cluster/admission-modes.ts';
 import { grantsOf } from '../support/environment/granted.ts';
 
@@ -322,5 +324,34 @@ describe('our names in the policies', () => {
       `variables.isThisLock ? '${PROOF_MESSAGE}' + variables.token : '${OTHER_LOCK_MESSAGE}'`,
     );
     expect(OTHER_LOCK_MESSAGE).not.toContain(PROOF_MESSAGE.trim());
+  });
+});
+
+describe('the message of a policy', () => {
+  /** Names and words that the API server has checked, lists of keys, and the lock's token, which only our accounts write. */
+  const MAY_INSERT = [
+    ...['namespace', 'name', 'operation', 'resource.resource', 'kind.kind'].map(
+      (field) => `request.${field}`,
+    ),
+    ...['object', 'params'].map((of) => `${of}.metadata.name`),
+    ...['changed', 'forged', 'removed', 'foreign', 'wrongAmounts'].map(
+      (keys) => `variables.${keys}.join('')`,
+    ),
+    ...['isLocked', 'isRaised', 'isThisLock', 'restStays', 'token'].map((name) => `variables.${name}`),
+  ];
+  const messages = [...renderAdmission().values()]
+    .flatMap((file) => parseAllDocuments(file).map((one) => one.toJS() as Policy))
+    .filter(({ kind }) => kind === 'ValidatingAdmissionPolicy')
+    .flatMap(({ metadata, spec }) =>
+      spec.validations.map(({ messageExpression = '' }, index) => ({
+        name: `${metadata.name} ${String(index)}`,
+        messageExpression,
+      })),
+    );
+
+  test.each(messages)('$name: inserts no text of a user', ({ messageExpression }) => {
+    const code = messageExpression.replaceAll(/'(?:[^'\\]|\\.)*'/g, "''");
+    const inserted = code.match(/[a-z](?:[\w.]|\[[^\]]*\]|\([^)]*\))*/gi) ?? [];
+    expect(inserted.filter((value) => !MAY_INSERT.includes(value))).toEqual([]);
   });
 });

@@ -156,9 +156,10 @@ export const LIVE_REFUSAL = {
     'link-local address; leave it empty for this cluster',
   foreignSecret: () =>
     'spec.secret must be in the namespace of the Provider: copy the Secret there, or leave its namespace out',
-  moved: ({ namespace, name, to }: Parts<'namespace'> & { readonly name: string; readonly to: string }) =>
-    `VirtualMachine ${name} of namespace ${namespace} has moved to another cluster (${to}), and its disks here are out of date: start ` +
-    `the one there. To start this one on purpose: kubectl annotate vm ${name} -n ${namespace} ${LIVE_ANNOTATION.movedTo}-`,
+  moved: ({ namespace, name }: Parts<'namespace'> & { readonly name: string }) =>
+    `VirtualMachine ${name} of namespace ${namespace} has moved to another cluster, and its disks here are out of date: its annotation ` +
+    `${LIVE_ANNOTATION.movedTo} says where; start the one there. To start this one on purpose: ` +
+    `kubectl annotate vm ${name} -n ${namespace} ${LIVE_ANNOTATION.movedTo}-`,
   arrived: ({ namespace, name }: Parts<'namespace'> & { readonly name: string }) =>
     `the guest of VirtualMachine ${name} of namespace ${namespace} has arrived on another cluster, and the disks here are out of date: ` +
     `its annotation ${LIVE_ANNOTATION.run} says where, and a Plan with it what to do (VMInUse). To start this one on purpose, once that ` +

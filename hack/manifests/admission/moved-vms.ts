@@ -44,7 +44,7 @@ export const movedVms: Policy = {
     {
       expression: `!(${hasMoved} && ${isStarted})`,
       message: `the VM has moved to another cluster: to start this one on purpose, remove its annotation ${LIVE_ANNOTATION.movedTo} first`,
-      messageExpression: withHoles(LIVE_REFUSAL.moved({ ...PLACE, to: hole(`${MOVED_TO}.orValue('')`) })),
+      messageExpression: withHoles(LIVE_REFUSAL.moved(PLACE)),
     },
     {
       expression: `!${isStarted}`,
