@@ -22,24 +22,43 @@ const OURS = `{${Object.entries(KEYS)
   .join(', ')}}[request.resource.resource]`;
 
 /**
- * The keys of a stored map that a loop may visit; the new map may have twice as many. CEL's cost tracker searches a stack that grows with
- * each turn of a loop (cel-go v0.26, runtimecost.go, refValStack.drop), so a loop costs the square of its range, and a tenant may store
- * tens of thousands of keys.
+ * The keys of a stored map that a loop may visit; the new map may have twice as many. CEL's cost tracker searches a
+ * stack that grows with each turn of a loop (cel-go v0.26, runtimecost.go, refValStack.drop), so a loop costs the
+ * square of its range, and a tenant may store tens of thousands of keys. Of a larger map the policy compares the number
+ * of keys and those of a fixed list: nothing that a tenant stores may keep a repair from being written.
  */
 const MAX_KEYS = 128;
+const isLarge = (now: string, before: string): string =>
+  `${before}.size() > ${MAX_KEYS} || ${now}.size() > ${2 * MAX_KEYS}`;
+
+/** The foreign keys that are compared in a large map of metadata: they decide which pods a namespace admits. */
+const GUARDED_KEYS = ['enforce', 'audit', 'warn'].flatMap((mode) =>
+  ['', '-version'].map((suffix) => `pod-security.kubernetes.io/${mode}${suffix}`),
+);
 
 /**
- * The names of other changed keys, in the map of metadata at this index in OURS. A map that is too large for a loop is compared by its size
- * alone: nothing that a tenant stores may keep a repair from being written.
+ * The amounts that are compared in a large map: those that Kubernetes itself names (kubernetes 1.36
+ * pkg/apis/core/helper, standardQuotaResources), and count/pods.
  */
+const GUARDED_AMOUNTS = [
+  ...['cpu', 'memory', 'ephemeral-storage'].flatMap((key) => [key, `requests.${key}`, `limits.${key}`]),
+  ...['pods', 'count/pods', 'requests.storage', 'persistentvolumeclaims', 'resourcequotas'],
+  ...['services', 'services.loadbalancers', 'services.nodeports', 'replicationcontrollers'],
+  ...['secrets', 'configmaps'],
+];
+
+/** The keys of both maps, or those of the list where one of the maps is large. */
+const keysOf = (now: string, before: string, guarded: readonly string[]): string =>
+  `(${isLarge(now, before)} ? ${list(guarded)}
+    : ${now}.map(key, key) + ${before}.map(key, key).filter(key, !(key in ${now})))`;
+
+/** The names of other changed keys, in the map of metadata at this index in OURS. */
 const foreignIn = (map: 'annotations' | 'labels', place: 0 | 1): string => {
   const [now, before, ours] = [`variables.${map}`, `variables.old${map}`, `variables.ours[${place}]`];
   const isForeign = `!(key in ${ours}) && ${now}[?key] != ${before}[?key]`;
-  const hasOthers = `${now}.size() - ${before}.size() > ${ours}.size() || ${before}.size() - ${now}.size() > ${ours}.size()`;
-  const isLarge = `${before}.size() > ${MAX_KEYS} || ${now}.size() > ${2 * MAX_KEYS}`;
-  return `(${isLarge} ? (${hasOthers} ? [${text(`other ${map}`)}] : [])
-    : ${now}.map(key, key).filter(key, ${isForeign})
-    + ${before}.map(key, key).filter(key, !(key in ${now}) && ${isForeign}))`;
+  const hasOthers = `(${isLarge(now, before)}) && (${now}.size() - ${before}.size() > ${ours}.size()
+    || ${before}.size() - ${now}.size() > ${ours}.size())`;
+  return `(${hasOthers} ? [${text(`other ${map}`)}] : ${keysOf(now, before, GUARDED_KEYS)}.filter(key, ${isForeign}))`;
 };
 
 /** Whether a grant is recorded: without one, no amount may be above the spec unless it was so before. */
@@ -81,15 +100,7 @@ const VARIABLES: readonly Variable[] = [
   { name: 'hard', expression: "variables.isStatus ? object[?'status'][?'hard'].orValue({}) : {}" },
   { name: 'oldHard', expression: "variables.isStatus ? oldObject[?'status'][?'hard'].orValue({}) : {}" },
   { name: 'specHard', expression: "variables.isStatus ? object[?'spec'][?'hard'].orValue({}) : {}" },
-  {
-    name: 'isSmall',
-    expression: `[variables.hard, variables.oldHard, variables.specHard].all(map, map.size() <= ${MAX_KEYS})`,
-  },
-  {
-    name: 'isAtSpec',
-    expression: `variables.hard == variables.specHard || (variables.isSmall
-      && variables.hard.all(key, ${says('specHard')}) && variables.specHard.all(key, key in variables.hard))`,
-  },
+  { name: 'amounts', expression: keysOf('variables.hard', 'variables.oldHard', GUARDED_AMOUNTS) },
   {
     name: 'mayRaise',
     // Before the lock a dry run, which says so, shows whether another party refuses the raise.
@@ -98,19 +109,21 @@ const VARIABLES: readonly Variable[] = [
   },
   {
     name: 'wrongAmounts',
-    expression: `variables.isAtSpec || variables.hard == variables.oldHard ? []
-      : !variables.isSmall ? ['more than ${MAX_KEYS} keys'] : variables.hard.map(key, key).filter(key, !(${says('oldHard')})
-      && !(${says('specHard')}) && !(variables.mayRaise && key in variables.specHard && key in variables.oldHard
-      && quantity(variables.hard[key]).isGreaterThan(quantity(variables.specHard[key]))))
-      + variables.specHard.map(key, key).filter(key, key in variables.oldHard && !(key in variables.hard))`,
+    // A new key has no `used` yet, so the write may leave it to the quota controller.
+    expression: `variables.hard == variables.specHard || variables.hard == variables.oldHard ? []
+      : (${isLarge('variables.hard', 'variables.oldHard')}) && variables.hard.size() > variables.oldHard.size() ? ['more keys']
+      : variables.amounts.filter(key,
+      key in variables.hard ? !(${says('oldHard')}) && !(${says('specHard')}) && !(variables.mayRaise
+      && key in variables.specHard && key in variables.oldHard
+      && quantity(variables.hard[key]).isGreaterThan(quantity(variables.specHard[key])))
+      : key in variables.specHard && key in variables.oldHard)`,
   },
   {
     name: 'losesRecord',
-    // A new key has no `used` yet, so the write may leave it to the quota controller.
     expression: `variables.isStatus && !(${isRecorded('object')})
       && (${label('oldObject', LABEL.raised)}.hasValue() || ${annotation('oldObject', ANNOTATION.grant)}.hasValue())
       && variables.hard != variables.specHard
-      && !(variables.isSmall && variables.hard.all(key, ${says('specHard')}))`,
+      && variables.amounts.exists(key, key in variables.hard && !(${says('specHard')}))`,
   },
 ];
 

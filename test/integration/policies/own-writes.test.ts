@@ -8,7 +8,9 @@ import {
   SERVICE_ACCOUNT,
   userOf,
 } from '../../../functions/domain/names.ts';
+import { withoutLock } from '../../../functions/domain/lock.ts';
 import type { KubernetesObject, Namespace, ResourceQuota } from '../../../functions/domain/objects.ts';
+import { loweredQuota } from '../../../functions/domain/quota/lower.ts';
 import type { New } from '../../../functions/kubernetes/cluster.ts';
 import { MIGRATIONS, NAMESPACES, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { render } from '../../cluster/controlplane/kustomize.ts';
@@ -427,4 +429,166 @@ test('other users’ writes are not restricted', async () => {
   const change: Change = ({ metadata }) => (metadata.labels['team'] = 'b');
   expect(await world.ask('editor', await namespacePut(change))).toEqual(ALLOWED);
   expect(await world.ask('editor', await quotaPut(change, { dry: true }))).toEqual(ALLOWED);
+});
+
+/** The admission policies admit every write that ends a lock, and of a large map they refuse what the fixed lists have. */
+describe('an object with many keys', () => {
+  const COUNT = 200;
+  /** A namespace, a raised quota or a migration with one large map. */
+  const LARGE = {
+    labels: { metadata: { labels: many((index) => [`k${index}`, '']) } },
+    annotations: { metadata: { annotations: many((index) => [`k${index}`, '']) } },
+    'spec.hard': { spec: { hard: many((index) => [`count/k${index}.x`, '1']) } },
+    'status.hard': { status: { hard: many((index) => [`count/k${index}.x`, '1']) } },
+    'status.used': { status: { used: many((index) => [`count/k${index}.x`, '0']) } },
+    'spec.hard and status.hard': {
+      // Its owner has added a key that is not counted yet.
+      spec: { hard: { ...many((index) => [`count/k${index}.x`, '2']), pods: '9' } },
+      status: { hard: many((index) => [`count/k${index}.x`, '1']) },
+    },
+  } as const;
+  type Large = keyof typeof LARGE;
+  const OF_METADATA: readonly Large[] = ['labels', 'annotations'];
+  const nameOf = (large: Large): string => large.replaceAll(/[^a-z]+/g, '-');
+  const quotaAt = (large: Large): { namespace: string; name: string } => ({
+    namespace: 'many-quotas',
+    name: nameOf(large),
+  });
+  const namespaceNamed = (large: Large): string => `many-${nameOf(large)}`;
+
+  function many(entry: (index: number) => [string, string]): Texts {
+    return Object.fromEntries(Array.from({ length: COUNT }, (_, index) => entry(index)));
+  }
+
+  beforeAll(async () => {
+    const { admin } = world;
+    const lock = {
+      labels: { [LABEL.locked]: 'true', 'pod-security.kubernetes.io/enforce': 'restricted' },
+      annotations: { [ANNOTATION.lock]: '{}', [ANNOTATION.token]: 't', [ANNOTATION.migrations]: 'a/b' },
+    };
+    await admin.create(NAMESPACES, { metadata: { name: 'many-quotas', ...lock } });
+    for (const large of Object.keys(LARGE) as Large[]) {
+      const { metadata = {}, status, ...spec } = LARGE[large] as Record<string, object>;
+      const at = quotaAt(large);
+      await admin.create(RESOURCE_QUOTAS, { metadata: { ...at, ...RECORD }, spec: { hard: HARD } });
+      await admin.patch(RESOURCE_QUOTAS, at, { merge: { metadata, ...spec } });
+      const counted = { hard: { ...HARD, ...RAISED }, used: { services: '0' } };
+      await admin.patch(RESOURCE_QUOTAS, at, { merge: { status: counted }, subresource: 'status' });
+      await admin.patch(RESOURCE_QUOTAS, at, { merge: { status }, subresource: 'status' });
+    }
+    for (const large of OF_METADATA) {
+      await admin.create(NAMESPACES, { metadata: { name: namespaceNamed(large), ...lock } });
+      await admin.patch(NAMESPACES, { name: namespaceNamed(large) }, { merge: LARGE[large] });
+      const migration = { namespace: TENANT, name: namespaceNamed(large) };
+      await admin.create(MIGRATIONS, { metadata: migration, spec: { vmiName: 'vm0' } });
+      await admin.patch(MIGRATIONS, migration, { merge: LARGE[large] });
+    }
+    const others = (await render('config/policies')).filter(
+      ({ metadata }) => metadata.name !== POLICY.ownWrites,
+    );
+    await world.installPolicies(others);
+  });
+
+  const largeQuotaPut = async (large: Large, change: Change): Promise<ApiRequest> =>
+    quotaPut(change, quotaAt(large));
+
+  describe.each(Object.keys(LARGE) as Large[])('a quota with a large %s', (large) => {
+    test.each(LOWERING)('is lowered by %s', async (user) => {
+      const { object } = await world.admin.get<ResourceQuota>(RESOURCE_QUOTAS, quotaAt(large));
+      const body = loweredQuota(object, { token: 't', outcome: 'failed' });
+      const path = `/api/v1/namespaces/many-quotas/resourcequotas/${nameOf(large)}/status?dryRun=All`;
+      expect(await world.ask(user, { method: 'PUT', path, body })).toEqual(ALLOWED);
+    });
+
+    test.each<[string, Case]>([
+      ['the fence', { change: fence }],
+      ['another record', { change: ({ metadata }) => (metadata.annotations[ANNOTATION.grant] = '{}') }],
+      [
+        'raised further',
+        {
+          change: ({ status }) => (status.hard['requests.cpu'] = '3'),
+          refuses: LOWERING,
+          text: /: not requests.cpu$/,
+        },
+      ],
+      [
+        'a key less',
+        {
+          change: ({ status }) => Reflect.deleteProperty(status.hard, 'services'),
+          refuses: RAISING,
+          text: /: not services$/,
+        },
+      ],
+      [
+        'the record dropped while it is raised',
+        {
+          change: withoutRecord,
+          refuses: RAISING,
+          text: /raised without label and grant$/,
+        },
+      ],
+    ])('%s', async (_what, { change, refuses = [], text = /^$/ }) => {
+      for (const user of RAISING) {
+        const verdict = await world.ask(user, await largeQuotaPut(large, change));
+        expect([user, verdict]).toEqual([user, refuses.includes(user) ? refused(text) : ALLOWED]);
+      }
+    });
+  });
+
+  // The policy compares only some keys of a large map.
+  test('a status.hard may not become large to hide the raise of a device', async () => {
+    const change: Change = ({ status }) => {
+      Object.assign(status.hard, LARGE['spec.hard and status.hard'].status.hard);
+      Object.assign(
+        status.hard,
+        many((index) => [`count/l${index}.x`, '1']),
+      );
+      status.hard['requests.example.com/gpu'] = '2';
+    };
+    await expectVerdicts({ change, refuses: RAISING, text: /: not more keys$/ });
+  });
+
+  describe.each(OF_METADATA)('a namespace with many %s', (large) => {
+    const write = async (user: string, changed: (namespace: Namespace) => Namespace): Promise<Verdict> => {
+      const name = namespaceNamed(large);
+      const { object } = await world.admin.get<Namespace>(NAMESPACES, { name });
+      const path = `/api/v1/namespaces/${name}?dryRun=All`;
+      return world.ask(user, { method: 'PUT', path, body: changed(object) });
+    };
+    const withMetadata =
+      (labels: object, annotations: object) =>
+      ({ metadata, ...rest }: Namespace): Namespace => ({
+        ...rest,
+        metadata: {
+          ...metadata,
+          labels: { ...metadata.labels, ...labels },
+          annotations: { ...metadata.annotations, ...annotations },
+        },
+      });
+    const writers = [SERVICE_ACCOUNT.raise, SERVICE_ACCOUNT.unlock, SERVICE_ACCOUNT.guard];
+
+    test.each(writers)('is unlocked by %s', async (user) => {
+      expect(await write(user, (namespace) => withoutLock(namespace, '{}'))).toEqual(ALLOWED);
+    });
+
+    test.each(writers)('keeps its lock, of which %s writes the end', async (user) => {
+      expect(await write(user, withMetadata({}, { [ANNOTATION.lock]: '{"ended":{}}' }))).toEqual(ALLOWED);
+    });
+
+    test('keeps its pod-security.kubernetes.io/enforce', async () => {
+      const labels = { 'pod-security.kubernetes.io/enforce': 'privileged', [LABEL.locked]: 'no' };
+      for (const user of writers) {
+        const verdict = await write(user, withMetadata(labels, {}));
+        expect([user, verdict]).toEqual([user, refused(/change pod-security.kubernetes.io\/enforce$/)]);
+      }
+    });
+  });
+
+  test.each(OF_METADATA)('a migration with many %s is nudged', async (large) => {
+    const { path, ...rest } = migrationPatch({ metadata: { annotations: { [ANNOTATION.nudged]: 'x' } } });
+    const request = { ...rest, path: path.replace(MIGRATION, namespaceNamed(large)) };
+    for (const user of [SERVICE_ACCOUNT.feasibility, SERVICE_ACCOUNT.lower]) {
+      expect([user, await world.ask(user, request)]).toEqual([user, ALLOWED]);
+    }
+  });
 });

@@ -10,6 +10,7 @@ const EDITS: Readonly<Record<string, ResourceList>> = {
   'a key is added': { services: '5' },
   'a key is raised': { pods: '20' },
   'a key is lowered': { pods: '5' },
+  'many keys are added': Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`count/k${i}.x`, '0'])),
 };
 
 let environment: TestEnvironment;
