@@ -43,6 +43,8 @@ export interface PolicyWorld {
   mayEverything(account: string): Promise<void>;
   /** The API server's metrics, as text. */
   metrics(): Promise<string>;
+  /** Runs the API server's garbage collection, which otherwise runs in some requests, and not in others. */
+  collectGarbage(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -95,6 +97,8 @@ export async function startPolicyWorld(): Promise<PolicyWorld> {
     if (send === undefined) throw new Error(`unknown user ${user}`);
     return verdictOf(await send(request));
   };
+  const textAt = async (path: string): Promise<string> =>
+    String((await apiRequests(controlPlane.adminKubeconfig)({ path, accept: 'text/plain' })).body['message']);
   return {
     admin,
     ask,
@@ -125,12 +129,10 @@ export async function startPolicyWorld(): Promise<PolicyWorld> {
     },
     mayEverything: (account) => mayEdit(admin, userOf(account)),
     breakGlass: (user) => bindRole(admin, { role: 'managed-tenant-quota-break-glass', user }),
-    metrics: async () =>
-      String(
-        (await apiRequests(controlPlane.adminKubeconfig)({ path: '/metrics', accept: 'text/plain' })).body[
-          'message'
-        ],
-      ),
+    metrics: () => textAt('/metrics'),
+    collectGarbage: async () => {
+      await textAt('/debug/pprof/heap?gc=1&debug=1');
+    },
     stop: () => controlPlane.stop(),
   };
 }
