@@ -332,8 +332,12 @@ const madeOnTarget = (clusters: Clusters): KubernetesObject[] =>
     clusters.all('target', type).filter(({ metadata }) => metadata.labels !== undefined),
   );
 
-const leftOnTarget = ({ clusters, isLate }: Checked): KubernetesObject[] =>
-  madeOnTarget(clusters).filter((object) => !isLate(object));
+const leftOnTarget = (checked: Checked): KubernetesObject[] =>
+  madeOnTarget(checked.clusters).filter((object) => !checked.isLate(object) && !isOnlyCopy(object, checked));
+
+/** A guest in post-copy was lost, and its source VM is deleted: the disks there are the newest, and nothing else is left of the VM. */
+const isOnlyCopy = ({ kind }: KubernetesObject, { clusters, truth }: Checked): boolean =>
+  truth.isLost && clusters.vm('source') === undefined && kind !== FULL_MIGRATIONS.kind;
 
 const kindsOf = (objects: readonly KubernetesObject[]): string =>
   objects.map(({ kind }) => kind ?? '').join(', ');
