@@ -101,6 +101,26 @@ describe.each([
   });
 });
 
+test.each([
+  ['over HTTPS it ends its connection', newServingCertificate().serving, 0],
+  ['over HTTP it is served', undefined, 1],
+])('a body in chunks: %s', async (_what, certificate, want) => {
+  let served = 0;
+  const { port } = await start({
+    listener: (request, response) => {
+      served += 1;
+      request.resume().once('end', () => response.writeHead(404).end());
+    },
+    ...(certificate === undefined ? {} : { tls: { certificate } }),
+  });
+  const socket =
+    certificate === undefined ? connect(port, '127.0.0.1') : connectTls({ port, rejectUnauthorized: false });
+  const last = GET.replace('\r\n\r\n', '\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n');
+  socket.write(`${last.replace('GET', 'POST')}${'1\r\nx\r\n'.repeat(10_000)}0\r\n\r\n`);
+  await closed(socket);
+  expect(served).toBe(want);
+});
+
 test('a request to upgrade is answered as any other, and is the last one', async () => {
   const { port } = await start();
   const socket = connect(port, '127.0.0.1');
