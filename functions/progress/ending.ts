@@ -62,12 +62,10 @@ function leftOfReplaced(seen: Maintenance, before: ProgressStatus | undefined): 
   const known = new Set([...keysIn(counted), ...listed.flatMap(({ vms: entries }) => entries.map(key))]);
   const buckets = seen.buckets
     .filter(({ name }) => MIGRATING.includes(name))
-    .map((bucket) => ({
-      ...bucket,
-      vms: bucket.vms.filter((vm) => known.has(key(vm))),
-      all: bucket.vms.length,
-    }))
-    .map(({ all, ...bucket }) => ({ ...bucket, count: bucket.count - all + bucket.vms.length }))
+    .map((bucket) => {
+      const own = bucket.vms.filter((vm) => known.has(key(vm)));
+      return { ...bucket, vms: own, count: bucket.count - bucket.vms.length + own.length };
+    })
     .filter(({ count }) => count > 0);
   return { ...seen, buckets, left: seen.left.filter((each) => known.has(each)), moved: [] };
 }
