@@ -1,6 +1,7 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
+import { onScatteredBody } from './scattered-bodies.ts';
 
 /**
  * Maximum number of connections, more than the API servers, the Broker, the functions and a kubelet use. A connection takes up to 100
@@ -41,6 +42,14 @@ export function boundConnections(server: Server | TlsServer, max = MAX_CONNECTIO
     open.delete(key);
     connection.socket.destroy();
   };
+  /** Each of a client's connections may hold another such read, of 28 ms: the first one ends those that do not wait for an answer. */
+  const dropAllOf = (address: string): void => {
+    for (const [key, connection] of open) {
+      if (!key.startsWith(`${address} `) || isAwaitingAnswer(connection)) continue;
+      open.delete(key);
+      connection.socket.destroy();
+    }
+  };
   server.on('connection', (socket: Socket) => {
     if (open.size >= max && !dropOne()) {
       socket.destroy();
@@ -52,7 +61,9 @@ export function boundConnections(server: Server | TlsServer, max = MAX_CONNECTIO
       if (open.get(key)?.socket === socket) open.delete(key);
     });
   });
-  server.prependListener('request', ({ socket: carrier }, response: ServerResponse) => {
+  server.prependListener('request', (request, response: ServerResponse) => {
+    const { socket: carrier } = request;
+    onScatteredBody(request, () => dropAllOf(String(carrier.remoteAddress)));
     const key = addressOf(carrier);
     const connection = open.get(key);
     // With requests before the last answer, which no client of the guard sends, one connection could hold any number.

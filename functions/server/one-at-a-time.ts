@@ -1,15 +1,13 @@
 import { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
 
 /** What each connection had read when the headers of its last request were here. */
 const readAt = new WeakMap<Socket, number>();
 
 /**
  * A request that ends its connection where it comes in one read with the one before: no client of this project sends a request before the
- * answer to the last one (HTTP pipelining). The same for a body in chunks over TLS: an API server, the only client there, sends its length
- * (kubernetes 1.36 client-go, rest/request.go, Body). Node parses a whole read, of up to 1,560 requests or 10,900 chunks, before anything
- * else runs, even if the socket is destroyed meanwhile. It stops only at an upgrade, and destroys a socket that nothing takes over.
+ * answer to the last one (HTTP pipelining). Node parses a whole read, of up to 1,560 requests, before anything else runs, even if the
+ * socket is destroyed meanwhile. It stops only at an upgrade, and destroys a socket that nothing takes over.
  */
 export class OneAtATime extends IncomingMessage {
   readonly #isPipelined: boolean;
@@ -22,7 +20,7 @@ export class OneAtATime extends IncomingMessage {
 
   /** Node asks this as soon as the headers are here. */
   get upgrade(): boolean {
-    return this.#isPipelined || (this.socket instanceof TLSSocket && 'transfer-encoding' in this.headers);
+    return this.#isPipelined;
   }
 
   /** Ignores the headers: no server of this project upgrades. */

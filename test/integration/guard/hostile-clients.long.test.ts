@@ -23,7 +23,12 @@ const RATE = { connections: 8, perSecond: 10 };
 const FLOOD = { connections: 64, perSecond: 0 };
 const ATTACKS = [
   ...ATTACKS_ON_GUARD.map((attack) => ({ ...RATE, ...attack })),
-  ...['empty objects', 'reviews'].map((shape) => ({ ...FLOOD, shape, port: 'tlsPort' as const })),
+  ...['empty objects', 'reviews', 'reviews in parts of a byte'].map((shape) => ({
+    ...FLOOD,
+    shape,
+    port: 'tlsPort' as const,
+  })),
+  { ...FLOOD, shape: 'dead letters in parts of a byte', port: 'healthPort' as const },
 ];
 
 test.each(ATTACKS)(

@@ -31,6 +31,8 @@ interface Shape {
   readonly isNew?: boolean;
   /** Requests without a body are sent one after the other, as long as the connection is open, and no answer is waited for. */
   readonly isPipelined?: boolean;
+  /** The body comes in chunks of one byte, without an end. */
+  readonly isScattered?: boolean;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -57,6 +59,7 @@ export const TO_REVIEWS = {
   'reviews on new connections': { ...POST, isNew: true, body: reviewOf('{"metadata":{}}') },
   'endless bodies to no path of reviews': ELSEWHERE,
   'pipelined requests to no path': { path: '/elsewhere', isPipelined: true },
+  'reviews in parts of a byte': { ...POST, isScattered: true },
   'reviews with many headers': { ...POST, headers: MANY_HEADERS, body: reviewOf('{"metadata":{}}') },
   'unfinished reviews': { ...POST, isUnfinished: true, body: 'x'.repeat(200 * 1024) },
 } as const satisfies Record<string, Shape>;
@@ -70,6 +73,8 @@ export const TO_HEALTH = {
   readiness: { path: '/health/readiness' },
   'endless bodies to no path of health': ELSEWHERE,
   'dead letters': LETTER,
+  'dead letters in parts of a byte': { ...LETTER, isScattered: true },
+  'bodies in parts of a byte to no path of health': { ...ELSEWHERE, isEndless: false, isScattered: true },
   'dead letters of 8 MiB': { ...LETTER, body: 'x'.repeat(8 * MIB) },
 } as const satisfies Record<string, Shape>;
 
@@ -89,6 +94,7 @@ export const TO_FUNCTIONS = {
   ...OF_PROBES,
   events: { ...EVENT, body: '{"namespace":"hostile"}' },
   'events with many values': { ...EVENT, body: `[${'{},'.repeat(85_000)}{}]` },
+  'events in parts of a byte': { ...EVENT, isScattered: true },
   'events of 8 MiB': { ...EVENT, body: 'x'.repeat(8 * MIB) },
   'unfinished events': { ...EVENT, isUnfinished: true, body: 'x'.repeat(250 * 1024) },
   'endless bodies to no path of a function': ELSEWHERE,
@@ -97,6 +103,24 @@ export const TO_FUNCTIONS = {
 } as const satisfies Record<string, Shape>;
 
 const SHAPES: Readonly<Record<string, Shape>> = { ...TO_REVIEWS, ...TO_HEALTH, ...TO_FUNCTIONS };
+
+interface Flood {
+  readonly head: string;
+  /** What is sent again and again, as long as the connection is open. */
+  readonly part: string;
+}
+
+/** What Node parses at once. */
+const READ_BYTES = 64 * 1024;
+
+/** The bytes of a shape that Node's client would not send; undefined: it would. */
+function floodOf({ path, headers = {}, isPipelined, isScattered }: Shape): Flood | undefined {
+  if (isPipelined === true) return { head: '', part: `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n` };
+  if (isScattered !== true) return undefined;
+  const lines = Object.entries({ host: 'x', 'transfer-encoding': 'chunked', ...headers });
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  return { head: `POST ${path} HTTP/1.1\r\n${head}\r\n`, part: '1\r\nx\r\n' };
+}
 
 async function attack(port: number, name: string, { connections, perSecond }: Attack): Promise<void> {
   const shape = SHAPES[name];
@@ -125,24 +149,26 @@ async function attack(port: number, name: string, { connections, perSecond }: At
     else request.end(body);
     await closed;
   };
-  const pipeline = async (path: string): Promise<void> => {
+  const flood = async ({ head, part }: Flood): Promise<void> => {
     const to = { host: '127.0.0.1', port, localAddress: LOCAL };
     const socket = isTls ? connectTls({ ...to, rejectUnauthorized: false }) : connect(to);
-    const requests = Buffer.from(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`.repeat(1_500));
+    const parts = Buffer.from(part.repeat(Math.ceil(READ_BYTES / part.length)));
     const writeOn = (): void => {
-      while (!socket.destroyed && socket.write(requests));
+      while (!socket.destroyed && socket.write(parts));
     };
     socket.on('drain', writeOn).on('error', () => undefined);
     const closed = new Promise((resolve) => socket.resume().once('close', resolve));
+    socket.write(head);
     writeOn();
     await closed;
   };
+  const raw = floodOf(shape);
   const pauseMs = perSecond === 0 ? 0 : (1_000 * connections) / perSecond;
   const one = async (index: number): Promise<void> => {
     await delay((pauseMs * index) / connections);
     for (;;) {
       const next = delay(pauseMs);
-      await Promise.all([shape.isPipelined === true ? pipeline(shape.path) : send(shape), next]);
+      await Promise.all([raw === undefined ? send(shape) : flood(raw), next]);
     }
   };
   await Promise.all(Array.from({ length: connections }, (_, index) => one(index)));
