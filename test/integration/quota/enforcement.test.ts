@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SERVICE_ACCOUNT, userOf } from '../../../functions/domain/names.ts';
-import { PODS, RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
+import { RESOURCE_QUOTAS } from '../../../functions/kubernetes/resources.ts';
 import { expectAsBefore } from '../../support/invariants/as-before.ts';
 import { auditLog, whatOf, type Audited } from '../../support/environment/audit.ts';
 import { isEnforced } from '../../support/invariants/enforced.ts';
 import { wasRaised } from '../../support/invariants/invariants.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
 import { grantIn } from '../../support/invariants/replay-state.ts';
+import { createExtraPod, deleteExtraPod } from '../../support/tenant/extra-pod.ts';
 import { allowLaunchers, refuseTargets } from '../../support/tenant/refuse-targets.ts';
 import { countedPods, newTenant, type Tenant } from '../../support/tenant/tenant.ts';
 
@@ -17,18 +18,6 @@ let raised: Tenant;
 let blocked: Tenant;
 let audited: Audited[];
 
-/** A small pod beside the VM's. */
-async function createExtra(tenant: Tenant): Promise<void> {
-  const resources = { requests: { cpu: '1m', memory: '1Mi' } };
-  const containers = [{ name: 'extra', image: 'extra', resources }];
-  const metadata = { namespace: tenant.name, name: 'extra' };
-  await environment.admin.create(PODS, { metadata, spec: { containers } });
-  await tenant.history.until('it is counted', () => countedPods(tenant) === '2');
-}
-
-const deleteExtra = ({ name: namespace }: Tenant): Promise<unknown> =>
-  environment.admin.delete(PODS, { namespace, name: 'extra' }, { gracePeriodSeconds: 0 });
-
 /** Both namespaces share the same pause of the controller. */
 beforeAll(async () => {
   environment = await startTestEnvironment();
@@ -36,7 +25,7 @@ beforeAll(async () => {
     newTenant(environment, { name: 'raised' }),
     newTenant(environment, { name: 'blocked' }),
   ]);
-  await createExtra(blocked);
+  await createExtraPod(environment.admin, blocked);
   const lower = environment.hold(raised.name, 'mtq-lower');
   const lock = environment.hold(blocked.name, 'mtq-lock');
   await Promise.all([raised.migrate(), blocked.migrate()]);
@@ -53,9 +42,7 @@ beforeAll(async () => {
       return quota !== undefined && isEnforced(quota) && !history.isLocked();
     });
   }
-  // kube-controller-manager may recount before it knows the quota's new state. Without this change it may then find the same
-  // usage as before its pause (one pod of the VM), write nothing, and recount only minutes later (resource_quota_controller.go).
-  await deleteExtra(blocked);
+  await deleteExtraPod(environment.admin, blocked);
   environment.cluster.controlPlane.resumeControllerManager();
 
   const counted = (tenant: Tenant): boolean => countedPods(tenant) === '1' && !tenant.history.isLocked();
@@ -92,10 +79,10 @@ test('a recount that undoes the raise leads to another raise to the same amount'
   const tenant = await newTenant(environment, { name: 'recounted' });
   const { name: namespace, history } = tenant;
   const { admin } = environment;
-  await createExtra(tenant);
+  await createExtraPod(environment.admin, tenant);
   await refuseTargets(environment, tenant);
   await history.until('the quota is raised', () => wasRaised(history));
-  await deleteExtra(tenant);
+  await deleteExtraPod(environment.admin, tenant);
   const raises = (): number[] => history.of(RESOURCE_QUOTAS).flatMap((quota) => grantIn(quota)?.raises ?? []);
   await history.until('it is raised again', () => raises().includes(2));
   await allowLaunchers(admin, namespace);

@@ -5,6 +5,7 @@ import { VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { kubeconfigOfViewer, runWith } from '../../support/environment/plugin.ts';
 import { startTestEnvironment, type TestEnvironment } from '../../support/environment/test-environment.ts';
 import { expectQuiescent } from '../../support/invariants/quiescent.ts';
+import { createExtraPod, deleteExtraPod } from '../../support/tenant/extra-pod.ts';
 import { newTenant } from '../../support/tenant/tenant.ts';
 
 let environment: TestEnvironment;
@@ -22,6 +23,7 @@ test('the quota controller hangs, and each migration adds to what is used: that 
   const tenant = await newTenant(environment, { name: 'hanging', vms: 2 });
   const { name, history } = tenant;
   const { controlPlane } = environment.cluster;
+  await createExtraPod(environment.admin, tenant);
   await controlPlane.pauseControllerManager();
   await tenant.migrate(0);
   await tenant.untilThrough(0);
@@ -40,6 +42,7 @@ test('the quota controller hangs, and each migration adds to what is used: that 
   const suggested = await plugin('preflight', 'namespace', name, '--suggest');
   expect(suggested.stdout).not.toContain('additionalMigrationResources');
 
+  await deleteExtraPod(environment.admin, tenant);
   controlPlane.resumeControllerManager();
   await tenant.untilThrough(1);
   await expectQuiescent(environment.admin, tenant);
