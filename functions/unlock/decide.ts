@@ -174,13 +174,17 @@ const yieldedTwice = (last: Attempt | undefined, reason: Reason): boolean =>
 /** The reason for the record: why the lock was ended, or that the raise had no effect. */
 function reasonOf(outcome: LockOutcome, { ended, others }: Lock): Reason {
   if (ended !== undefined) return ended.reason as Reason;
-  if (outcome === LOCK_OUTCOME.charged) return REASON.charged;
   // No other migration waited: its migrations ended.
   if (outcome === LOCK_OUTCOME.gaveWay && others !== true) return REASON.ended;
-  if (outcome === LOCK_OUTCOME.slotGone) return REASON.parallelLimit;
-  if (outcome === LOCK_OUTCOME.notTried) return REASON.notTried;
-  return outcome === LOCK_OUTCOME.ourFault ? REASON.lockExpired : REASON.raisedButNotAdmitted;
+  return REASON_OF[outcome] ?? REASON.raisedButNotAdmitted;
 }
+
+const REASON_OF: Readonly<Partial<Record<LockOutcome, Reason>>> = {
+  [LOCK_OUTCOME.charged]: REASON.charged,
+  [LOCK_OUTCOME.slotGone]: REASON.parallelLimit,
+  [LOCK_OUTCOME.notTried]: REASON.notTried,
+  [LOCK_OUTCOME.ourFault]: REASON.lockExpired,
+};
 
 /**
  * `lock` and `unlock` may read the time from two API servers. If this one is behind the other, the difference shows nothing, so the

@@ -1,8 +1,9 @@
-import { CLUSTER_PREFIX } from '../../functions/domain/names.ts';
+import { CLUSTER_PREFIX, userOf } from '../../functions/domain/names.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import type { ApiServer, ResourceType } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { PluginError } from './plugin-error.ts';
+import type { Session } from './session.ts';
 
 /** authorization.k8s.io/v1 SelfSubjectAccessReview. */
 interface AccessReview extends KubernetesObject {
@@ -40,16 +41,16 @@ export async function requireRights(
   if (missing.length > 0) throw lackOf(missing, role);
 }
 
-/** Whether the user may act as this service account. */
-export const mayImpersonate = (
-  cluster: ApiServer,
-  account: { readonly namespace: string; readonly name: string },
-): Promise<boolean> =>
-  hasRight(cluster, {
-    verb: 'impersonate',
-    type: { apiVersion: 'v1', plural: 'serviceaccounts' },
-    ...account,
-  });
+/** Returns the API server as this service account; undefined: the user may not impersonate it. */
+export async function asAccount(
+  { cluster, as }: Pick<Session, 'cluster' | 'as'>,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): Promise<ApiServer | undefined> {
+  if (as === undefined) return undefined;
+  const type = { apiVersion: 'v1', plural: 'serviceaccounts' };
+  const isAllowed = await hasRight(cluster, { verb: 'impersonate', type, namespace, name });
+  return isAllowed ? as(userOf(name, namespace)) : undefined;
+}
 
 /** Returns the rights that the user lacks; one review for each, at once. */
 export async function missingAmong(cluster: ApiServer, rights: readonly Right[]): Promise<Right[]> {

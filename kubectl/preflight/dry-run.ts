@@ -1,6 +1,6 @@
 import { tryRaise } from '../../functions/cluster/try-raise.ts';
 import { LOCK_VERSION, withLock } from '../../functions/domain/lock.ts';
-import { REASON, SERVICE_ACCOUNT, SYSTEM_NAMESPACE, userOf } from '../../functions/domain/names.ts';
+import { REASON, SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../../functions/domain/names.ts';
 import type { Namespace } from '../../functions/domain/objects.ts';
 import { withRefusals, type RaiseRefusal } from '../../functions/domain/verdict/raise-refusal.ts';
 import {
@@ -13,7 +13,7 @@ import {
 import type { ApiServer } from '../../functions/kubernetes/cluster.ts';
 import { NAMESPACES } from '../../functions/kubernetes/resources.ts';
 import { mapAtMost } from '../cluster/map-at-most.ts';
-import { mayImpersonate } from '../cluster/rights.ts';
+import { asAccount } from '../cluster/rights.ts';
 import type { Session } from '../cluster/session.ts';
 import type { ClusterFacts, NamespaceFacts } from './facts.ts';
 import type { Report } from './preflight.ts';
@@ -50,11 +50,13 @@ interface Writers {
 }
 
 /** The API server as our accounts; undefined: the user may not impersonate them. */
-async function writersOf({ cluster, as }: Pick<Session, 'cluster' | 'as'>): Promise<Writers | undefined> {
-  const { lock, raise } = SERVICE_ACCOUNT;
-  const reviews = [lock, raise].map((name) => mayImpersonate(cluster, { namespace: SYSTEM_NAMESPACE, name }));
-  if (as === undefined || !(await Promise.all(reviews)).every(Boolean)) return undefined;
-  return { lock: as(userOf(lock)), raise: as(userOf(raise)) };
+async function writersOf(session: Pick<Session, 'cluster' | 'as'>): Promise<Writers | undefined> {
+  const [lock, raise] = await Promise.all(
+    [SERVICE_ACCOUNT.lock, SERVICE_ACCOUNT.raise].map((name) =>
+      asAccount(session, { namespace: SYSTEM_NAMESPACE, name }),
+    ),
+  );
+  return lock === undefined || raise === undefined ? undefined : { lock, raise };
 }
 
 /** The namespace as the functions would find it once they have tried the raises of its quotas. */

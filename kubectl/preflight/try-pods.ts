@@ -1,7 +1,7 @@
 import { PODS_OF_VMS } from '../../functions/cluster/snapshot.ts';
 import { shown } from '../../functions/domain/foreign-text.ts';
 import { isAttachment, isDone } from '../../functions/domain/migration.ts';
-import { KUBEVIRT, userOf } from '../../functions/domain/names.ts';
+import { KUBEVIRT } from '../../functions/domain/names.ts';
 import type { KubernetesEvent, Pod, VirtualMachineInstance } from '../../functions/domain/objects.ts';
 import { parsePodRejection, type PodRejection } from '../../functions/domain/quota/pod-rejection.ts';
 import type { ApiServer, New } from '../../functions/kubernetes/cluster.ts';
@@ -14,7 +14,7 @@ import {
 } from '../../functions/kubernetes/errors.ts';
 import { PODS } from '../../functions/kubernetes/resources.ts';
 import { mapAtMost } from '../cluster/map-at-most.ts';
-import { mayImpersonate } from '../cluster/rights.ts';
+import { asAccount } from '../cluster/rights.ts';
 import type { Session } from '../cluster/session.ts';
 import type { ClusterFacts, NamespaceFacts } from './facts.ts';
 import type { OutcomeName } from './outcome.ts';
@@ -61,12 +61,10 @@ const keyOf = ({ namespace, name }: { readonly namespace: string; readonly name:
 /** The API server as virt-controller; undefined: the user may not impersonate it. */
 async function podCreatorOf(
   { state: { kubevirt } }: ClusterFacts,
-  { cluster, as }: Pick<Session, 'cluster' | 'as'>,
+  session: Pick<Session, 'cluster' | 'as'>,
 ): Promise<ApiServer | undefined> {
   const namespace = kubevirt?.metadata.namespace;
-  if (namespace === undefined || as === undefined) return undefined;
-  const isAllowed = await mayImpersonate(cluster, { namespace, name: CREATES_PODS });
-  return isAllowed ? as(userOf(CREATES_PODS, namespace)) : undefined;
+  return namespace === undefined ? undefined : asAccount(session, { namespace, name: CREATES_PODS });
 }
 
 interface Trying {
@@ -89,13 +87,13 @@ async function refusalsIn(
     sourcesOf(vmi, byVm.get(vmi.metadata.name) ?? []).map((pod) => ({ vmi, pod })),
   );
   const counted = quotas.map(({ metadata: { name } }) => name);
-  const tried = await mapAtMost(AT_ONCE, pods, async ({ vmi, pod }) => {
-    const event = await refusalOfPod(vmi, pod, trying);
-    const rejection = event && rejectionIn(event, pod);
-    // What the quotas of the namespace have headroom for is decided without a dry run.
-    return rejection?.kind === 'exceeded' && counted.includes(rejection.quota) ? undefined : event;
-  });
-  return tried.filter((event) => event !== undefined);
+  const tried = await mapAtMost(AT_ONCE, pods, ({ vmi, pod }) => refusalOfPod(vmi, pod, trying));
+  // What the quotas of the namespace have headroom for is decided without a dry run.
+  const isDecided = (rejection: PodRejection): boolean =>
+    rejection.kind === 'exceeded' && counted.includes(rejection.quota);
+  return tried.flatMap((refusal) =>
+    refusal === undefined || isDecided(refusal.rejection) ? [] : [refusal.event],
+  );
 }
 
 /** The launcher that runs the VM, and the attachment pod of that one. */
@@ -111,6 +109,11 @@ function sourcesOf({ status }: VirtualMachineInstance, pods: readonly Pod[]): Po
   ];
 }
 
+interface PodRefusal {
+  readonly event: KubernetesEvent;
+  readonly rejection: PodRejection;
+}
+
 /**
  * The API server's refusal of another pod like this one, as virt-controller would write it in an Event; undefined: it has none, or our own
  * guard or policy refuses it because of a lock, which ends. Rejects with what is no refusal of the pod.
@@ -119,7 +122,7 @@ async function refusalOfPod(
   vmi: VirtualMachineInstance,
   pod: Pod,
   { as, now }: Trying,
-): Promise<KubernetesEvent | undefined> {
+): Promise<PodRefusal | undefined> {
   try {
     await as.create(PODS, likeSource(pod, vmi), { dryRun: true });
     return undefined;
@@ -131,7 +134,7 @@ async function refusalOfPod(
     const rejection = rejectionIn(event, pod);
     if (rejection === undefined && isFinal(error)) return undefined;
     if (rejection === undefined || (rejection.kind === 'other' && !isOfPod(error))) throw error;
-    return event;
+    return { event, rejection };
   }
 }
 

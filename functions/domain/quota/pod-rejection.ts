@@ -196,10 +196,10 @@ function rejectionsIn(
     .map((event) => {
       const rejection = parsePodRejection(event.message ?? '', lacks);
       const counts = rejection !== undefined && isKubeVirts(rejection);
-      return { event, its: counts ? [{ ...rejection, at: writtenAt(event) }] : [] };
+      return { event, rejection: counts ? { ...rejection, at: writtenAt(event) } : undefined };
     });
-  const rejections = all.flatMap(({ its }) => its);
-  const newest = all.findIndex(({ its }) => its.length > 0);
+  const rejections = all.flatMap(({ rejection }) => rejection ?? []);
+  const newest = all.findIndex(({ rejection }) => rejection !== undefined);
   const later = all.slice(0, newest === -1 ? all.length : newest).map(({ event }) => event);
   const since = rejections[0]?.at ?? Date.parse(migration.metadata.creationTimestamp);
   return [...lastingFailure(later, since, lacks), ...rejections];

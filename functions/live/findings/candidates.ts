@@ -2,9 +2,9 @@ import type { PlanVm } from '../../domain/live/forklift.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { movedIn } from '../guest/has-moved.ts';
 import { movedToOf } from '../guest/moved-to.ts';
-import { movedBy } from '../guest/vm-in-use.ts';
 import type { PlanView, VmView } from './plan-view.ts';
 import { describeName } from '../run/describe.ts';
+import { foreignRecordOf } from '../run/record.ts';
 
 /** A VM of a plan that is found and has not moved yet. */
 export interface Candidate extends VmView {
@@ -36,4 +36,4 @@ export const candidatesOf = ({ plan, sourceCluster }: PlanView): Candidate[] =>
  * guest or start a second copy: no other problem of it is shown.
  */
 export const isFree = ({ vm }: Candidate): boolean =>
-  movedBy(vm) === undefined && movedToOf(vm) === undefined;
+  foreignRecordOf(vm) === undefined && movedToOf(vm) === undefined;

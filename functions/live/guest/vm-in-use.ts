@@ -1,6 +1,6 @@
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION } from '../../domain/live/names.ts';
-import { recordOf, type RunRecord } from '../run/record.ts';
+import { foreignRecordOf, type RunRecord } from '../run/record.ts';
 import { adviceToRemoveRecord } from './advice.ts';
 
 /**
@@ -17,6 +17,6 @@ export function vmInUse(vm: VirtualMachine, record: RunRecord | undefined): stri
 
 /** Names the run that moves the VM, and what a user does if that run is gone; undefined if no run has a record on the VM. */
 export function movedBy(vm: VirtualMachine): string | undefined {
-  const state = recordOf(vm, { plan: '', migration: '', vm: vm.metadata.uid });
-  return state.kind === 'foreign' ? vmInUse(vm, state.record) : undefined;
+  const foreign = foreignRecordOf(vm);
+  return foreign && vmInUse(vm, foreign.record);
 }

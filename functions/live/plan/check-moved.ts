@@ -13,14 +13,9 @@ import { readMoved } from '../read/moved.ts';
 import { lookedAt, NEXT_CRASH_TEXT } from '../status/after-move.ts';
 import { timeText } from '../status/vm.ts';
 import { readUsable } from './check-referred.ts';
-import { hostsOf, reviewOf } from './requester-review.ts';
-import { rightsToLook, rightsToUse, type Hosts } from './rights-needed.ts';
+import { clustersWithRights, reviewOf, type SideClusters } from './requester-review.ts';
+import { rightsToLook, rightsToUse } from './rights-needed.ts';
 import { putStatus } from './write-findings.ts';
-
-interface Clusters {
-  readonly source: ApiServer | undefined;
-  readonly target: ApiServer | undefined;
-}
 
 /**
  * Writes for each VM that has moved what is so of it now: whether it runs on both clusters, whether it would start again (L8), and what else
@@ -47,7 +42,7 @@ export async function checkMoved(plan: Plan, context: LiveContext): Promise<void
 }
 
 /** Returns the clusters that the plan's requester may look at; undefined if the requester may not use the providers. */
-async function readableClusters(plan: Plan, context: LiveContext): Promise<Clusters | undefined> {
+async function readableClusters(plan: Plan, context: LiveContext): Promise<SideClusters | undefined> {
   const { metadata, spec, status } = plan;
   const { namespace = '' } = metadata;
   const review = await reviewOf([plan], context.hub);
@@ -56,20 +51,16 @@ async function readableClusters(plan: Plan, context: LiveContext): Promise<Clust
     readUsable({ namespace, ...named(spec.provider.source) }, context),
     readUsable({ namespace, ...named(spec.provider.destination) }, context),
   ]);
-  const { isSource, isTarget } = hostsOf({ source, destination });
   // The spec may name other VMs by now than have moved.
   const vms = (status?.migration?.vms ?? []).filter(hasMoved);
-  const mayLook = async (hosts: Hosts): Promise<boolean> =>
-    (await review(rightsToLook({ ...plan, spec: { ...spec, vms } }, hosts))) === undefined;
-  return {
-    source: (await mayLook({ isSource, isTarget: false })) ? source?.cluster : undefined,
-    target: (await mayLook({ isSource: false, isTarget })) ? destination?.cluster : undefined,
-  };
+  return clustersWithRights({ source, destination }, review, (hosts) =>
+    rightsToLook({ ...plan, spec: { ...spec, vms } }, hosts),
+  );
 }
 
 interface Look {
   readonly plan: Plan;
-  readonly clusters: Clusters;
+  readonly clusters: SideClusters;
   readonly time: string;
 }
 

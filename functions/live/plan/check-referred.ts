@@ -16,14 +16,8 @@ import {
   withoutCluster,
   type FoundProvider,
 } from '../read/providers.ts';
-import { hostsOf, reviewOf } from './requester-review.ts';
-import {
-  rightsToConnect,
-  rightsToNetworks,
-  rightsToStorageClasses,
-  rightsToUse,
-  type Hosts,
-} from './rights-needed.ts';
+import { clustersWithRights, hostsOf, reviewOf } from './requester-review.ts';
+import { rightsToConnect, rightsToNetworks, rightsToStorageClasses, rightsToUse } from './rights-needed.ts';
 import { writeFindings, writeRefusal } from './write-findings.ts';
 
 export type Checking = Pick<LiveContext, 'hub' | 'remotes' | 'clock'>;
@@ -82,14 +76,8 @@ export async function checkStorageMap(at: NamedReference, checking: Checking): P
     return;
   }
   const providers = await readProviders(map, checking);
-  const { isSource, isTarget } = hostsOf(providers);
-  const { source, target } = clustersOf(providers);
-  const mayKnow = async (hosts: Hosts): Promise<boolean> =>
-    (await review(rightsToStorageClasses(map, hosts))) === undefined;
-  const known = await readStorageClasses({
-    source: (await mayKnow({ isSource, isTarget: false })) ? source : undefined,
-    target: (await mayKnow({ isSource: false, isTarget })) ? target : undefined,
-  });
+  const clusters = await clustersWithRights(providers, review, (hosts) => rightsToStorageClasses(map, hosts));
+  const known = await readStorageClasses(clusters);
   await writeFindings(STORAGE_MAPS, { object: map, findings: storageMapFindings(map, known) }, checking);
 }
 

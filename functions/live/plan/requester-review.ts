@@ -2,7 +2,7 @@ import { critical, type Finding } from '../../domain/live/conditions.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import { requestersOf } from '../../domain/live/requester.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
-import type { Cluster } from '../../kubernetes/cluster.ts';
+import type { ApiServer, Cluster } from '../../kubernetes/cluster.ts';
 import { REVIEWS } from '../../kubernetes/live-resources.ts';
 import { timeOf } from '../run/deadlines.ts';
 import { getOrUndefined } from '../read/get.ts';
@@ -54,6 +54,23 @@ const adviceOn = (missing: readonly Right[]): string =>
 /** Whether the object was created after the webhook. Before that its writer could name another user in its annotation. */
 const isReviewed = ({ metadata }: KubernetesObject, reviews: KubernetesObject | undefined): boolean =>
   reviews !== undefined && timeOf(reviews.metadata.creationTimestamp) <= timeOf(metadata.creationTimestamp);
+
+/** The API server of each side; undefined: there is none, or it must not be read. */
+export type SideClusters = Readonly<Record<'source' | 'target', ApiServer | undefined>>;
+
+/** Returns the clusters of the sides for which the requester has the rights: each side is asked for by itself. */
+export async function clustersWithRights(
+  providers: PlanProviders,
+  review: Review,
+  rightsOn: (hosts: Hosts) => readonly Right[],
+): Promise<SideClusters> {
+  const { isSource, isTarget } = hostsOf(providers);
+  const isAllowed = async (hosts: Hosts): Promise<boolean> => (await review(rightsOn(hosts))) === undefined;
+  return {
+    source: (await isAllowed({ isSource, isTarget: false })) ? providers.source?.cluster : undefined,
+    target: (await isAllowed({ isSource: false, isTarget })) ? providers.destination?.cluster : undefined,
+  };
+}
 
 /** Returns which providers are the cluster of the plan. */
 export const hostsOf = ({ source, destination }: PlanProviders): Hosts => {

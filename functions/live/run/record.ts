@@ -96,10 +96,12 @@ export function recordOf(vm: VirtualMachine, run: RunId): RecordState {
   return record.migration.uid === run.migration ? { kind: 'ours', record } : { kind: 'foreign', record };
 }
 
-/** Returns the record of any run on the VM; undefined if there is none, or if it cannot be read. */
-export function anyRecordOf(vm: VirtualMachine): RunRecord | undefined {
+/** Returns the state of the VM's record as one sees it who is no run; undefined if there is none. */
+export function foreignRecordOf(
+  vm: VirtualMachine,
+): (RecordState & { readonly kind: 'foreign' }) | undefined {
   const state = recordOf(vm, { plan: '', migration: '', vm: vm.metadata.uid });
-  return state.kind === 'none' ? undefined : state.record;
+  return state.kind === 'foreign' ? state : undefined;
 }
 
 /** Returns the record of this run on the VM; undefined if there is none. */

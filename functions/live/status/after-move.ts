@@ -6,7 +6,7 @@ import { KUBEVIRT_MANAGER, LIVE_CONDITION, MOVED_REASON } from '../../domain/liv
 import { runsOnTarget } from '../guest/cut-over.ts';
 import { isDownByNextCrashThere, isHaltedByManager, isUp } from '../guest/proofs.ts';
 import { pathsNotOnTarget } from '../on-target/edits.ts';
-import { anyRecordOf, LOST_VMI } from '../run/record.ts';
+import { foreignRecordOf, LOST_VMI } from '../run/record.ts';
 import { hasNothingLeft } from '../run/state.ts';
 
 /** One side of a VM that has moved. */
@@ -118,7 +118,7 @@ const CHECKS: readonly Check[] = [
 
 /** Whether the VMI is another one than the run moved, by the record that stays where the run was given up. */
 function isStartedSince({ vm, vmi }: MovedSide): boolean {
-  const moved = vm === undefined ? undefined : anyRecordOf(vm)?.vmi;
+  const moved = vm === undefined ? undefined : foreignRecordOf(vm)?.record?.vmi;
   return moved !== undefined && moved !== LOST_VMI && vmi !== undefined && vmi.metadata.uid !== moved;
 }
 

@@ -11,8 +11,8 @@ const PROVED = 'functions/live/guest/advice.ts';
 const CODE = globSync('functions/{live,domain/live}/**/*.ts', { cwd: ROOT, exclude: ['**/*.test.ts'] });
 
 /**
- * A sentence, or a part of one, that tells its reader to start, stop, restart or delete something, or to bring about where a VM runs: who is
- * told to see that it runs in one place stops it in the other.
+ * A sentence, or a part of one, that tells its reader to start, stop, restart or delete something, or to bring about where a VM runs: who
+ * shall see that it runs in one place stops it in the other.
  */
 const ADVICE =
   /(?:^|[:;,.(] |\b(?:and|or|then|please|so|must|to) )(?:start|stop|halt|restart|reboot|delete|shut down|power off)\b(?!s|ed|ing)[^.;:]*|\bset (?:it|them|the \S+ .*?) to (?:Halted|Always|Manual)\b|\bvirtctl (?:start|stop|restart)\b|\bkubectl (?:delete|patch) vmi?\b|\b(?:see|check|make sure|ensure) that [^.;:,]*\b(?:runs?|is (?:off|down|up|on))\b[^.;:]*|\b(?:leave|keep|let) [^.;:,]*\b(?:off|down|run)\b/gi;
