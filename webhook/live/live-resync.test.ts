@@ -17,6 +17,11 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
+const watcherWith = (replicas: number): KubernetesObject & { spec: { replicas: number } } => ({
+  metadata: { ...metadata('watcher'), ...LIVE_WATCHER.at },
+  spec: { replicas },
+});
+
 /** The guard, with the watcher up and these Migrations. */
 function started(
   migrations: PlanMigration | readonly PlanMigration[],
@@ -24,19 +29,14 @@ function started(
 ): { cluster: WatchedCluster; stop: () => Promise<void> } {
   const cluster = new WatchedCluster();
   for (const migration of [migrations].flat()) cluster.put(PLAN_MIGRATIONS, migration);
-  const { at, type } = LIVE_WATCHER;
-  const scaled = (replicas: number): KubernetesObject & { spec: { replicas: number } } => ({
-    metadata: { ...metadata('watcher'), ...at },
-    spec: { replicas },
-  });
-  cluster.put(type, scaled(1));
+  cluster.put(LIVE_WATCHER.type, watcherWith(1));
   const stop = new AbortController();
   const running = new LiveResync({
     cluster: {
       ...cluster.asCluster(),
       patch: () => {
-        cluster.put(type, scaled(0));
-        return Promise.resolve({ object: scaled(0) as never, date: new Date() });
+        cluster.put(LIVE_WATCHER.type, watcherWith(0));
+        return Promise.resolve({ object: watcherWith(0) as never, date: new Date() });
       },
     },
     clock: systemClock,
@@ -79,6 +79,22 @@ test('the watcher goes down once the finalizer of a Migration that does not run 
   const { length } = cluster.asked;
   await after(600_000);
   expect(cluster.asked.slice(length).filter((asked) => asked.includes('deployments'))).toEqual([]);
+  await stop();
+});
+
+test('a run that is over before the guard looks has the watcher go down too', async () => {
+  const { cluster, stop } = started(aPlanMigration());
+  await after(65_000);
+  const run: PlanMigration = { ...aPlanMigration(named('short')), status: { started: seconds(9) } };
+  cluster.put(PLAN_MIGRATIONS, run);
+  cluster.put(LIVE_WATCHER.type, watcherWith(1));
+  await after(100);
+  const ended: PlanMigration = { ...run, status: { ...run.status, completed: seconds(9) } };
+  cluster.put(PLAN_MIGRATIONS, ended);
+  await after(59_000);
+  expect(isUp(cluster)).toBe(true);
+  await after(5_000);
+  expect(isUp(cluster)).toBe(false);
   await stop();
 });
 

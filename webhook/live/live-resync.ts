@@ -21,13 +21,14 @@ export class LiveResync {
   readonly #options: LiveResyncOptions;
   readonly #watches: LiveWatches;
   #resyncedAt: ReadonlyMap<string, number> = new Map();
-  /** The time since which no Migration runs; undefined if one does, or if the watcher could not be scaled down. */
+  /** The time since which no Migration runs; undefined if one does, or since the last attempt to scale the watcher down. */
   #quietSince: number | undefined;
+  /** Whether no run was under way since the watcher was scaled down. */
   #isScaledDown = false;
 
   constructor(options: LiveResyncOptions) {
     this.#options = options;
-    this.#watches = new LiveWatches(options);
+    this.#watches = new LiveWatches({ ...options, onChange: () => this.#noteRuns() });
   }
 
   /** Returns the number of Migrations that have started, and have not ended. */
@@ -66,22 +67,27 @@ export class LiveResync {
     );
   }
 
+  /** At each change: a run may be shorter than the time between two looks. */
+  #noteRuns(): void {
+    if (this.underWay() === 0) return;
+    this.#quietSince = undefined;
+    this.#isScaledDown = false;
+  }
+
   async #scaleDown(): Promise<void> {
     const { cluster, clock, log } = this.#options;
-    if (this.underWay() > 0) {
-      this.#quietSince = undefined;
-      this.#isScaledDown = false;
-      return;
-    }
+    if (this.#isScaledDown || this.underWay() > 0) return;
     this.#quietSince ??= clock.elapsed();
-    if (this.#isScaledDown || clock.elapsed() - this.#quietSince < QUIET_MS) return;
+    if (clock.elapsed() - this.#quietSince < QUIET_MS) return;
+    this.#quietSince = undefined;
+    // Before the requests: a run that begins meanwhile unsets it.
+    this.#isScaledDown = true;
     try {
       const became = await scaleDownWatcher(cluster);
       if (became === 'scaled down') log('info', 'the watcher of other clusters is scaled down');
-      this.#isScaledDown = became !== 'held';
-      if (!this.#isScaledDown) this.#quietSince = undefined;
+      if (became === 'held') this.#isScaledDown = false;
     } catch (error) {
-      this.#quietSince = undefined;
+      this.#isScaledDown = false;
       log('warn', `the watcher of other clusters stays up: ${describeError(error)}`);
     }
   }
