@@ -192,7 +192,8 @@ describe('the outcome', () => {
 
 describe('a raise without effect is charged only where KubeVirt could try (docs/adr/0005)', () => {
   const unknown: Partial<LowerSnapshot> = { ...NO_EFFECT, lease: undefined, watchedMs: undefined };
-  const BY_QUOTA = aFailure(exceeded('quota', 'requests.cpu=2'), -2);
+  const asRaised = `requests.cpu=${String(RAISED.status?.hard?.['requests.cpu'])}`;
+  const BY_QUOTA = aFailure(exceeded('quota', 'requests.cpu=2', asRaised), -2);
   const BY_GUARD = aFailure(
     'Internal error occurred: failed calling webhook "locked.mtq.kubevirt.io": no endpoints available',
     -2,
@@ -202,7 +203,12 @@ describe('a raise without effect is charged only where KubeVirt could try (docs/
     ['a quota refused its pod after the raise', { ...unknown, rejections: [BY_QUOTA] }, 'failed'],
     [
       'a quota refused its pod before the raise',
-      { ...unknown, rejections: [aFailure(exceeded('quota', 'requests.cpu=2'), -4)] },
+      { ...unknown, rejections: [aFailure(exceeded('quota', 'requests.cpu=2', asRaised), -4)] },
+      'notTried',
+    ],
+    [
+      'a quota refused its pod by what it allowed before the raise, which took effect late',
+      { ...unknown, rejections: [aFailure(exceeded('quota', 'requests.cpu=2', 'requests.cpu=1'), -2)] },
       'notTried',
     ],
     [

@@ -1,4 +1,5 @@
 import { grantBy, grantOf } from '../domain/quota/grant.ts';
+import { canonicalKey } from '../domain/quota/charged.ts';
 import { fenceOf, isFencedBy } from '../domain/quota/lower.ts';
 import { isCharged } from '../domain/quota/raise.ts';
 import {
@@ -13,6 +14,7 @@ import {
 import { admittedPodOf, allAdmitted, isFinal, isPending, wasRejectedByQuota } from '../domain/migration.ts';
 import { ANNOTATION, LOCK_OUTCOME, REASON, type LockOutcome, type Reason } from '../domain/names.ts';
 import type { KubernetesEvent, Lease, Migration, Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
+import { parseQuantity } from '../domain/quantity.ts';
 import { hasLedSince } from '../domain/controller-lease.ts';
 import { allWaitForSlot } from '../domain/view/slots.ts';
 import { parsePodRejection, refusalsAfter } from '../domain/quota/pod-rejection.ts';
@@ -281,7 +283,10 @@ interface Stall {
 function notAdmitted(snapshot: LowerSnapshot, lock: Lock, { since, still }: Stall): LowerResult {
   const { rejections, now } = snapshot;
   const vms = still.map(({ spec }) => spec.vmiName ?? '');
-  const refusals = refusalsAfter({ at: since, now }, vms, rejections ?? []);
+  const raised = raisedFor(snapshot, lock);
+  const refusals = refusalsAfter({ at: since, now }, vms, rejections ?? []).filter(
+    (event) => !isOfBefore(event, raised),
+  );
   const message = `the quotas were raised, but KubeVirt created no pod for ${namesOf(still)}`;
   if (!refusals.some(isOfPod) && (refusals.length > 0 || !werePresent(snapshot, since))) {
     const why = 'nothing shows that it tried, so this counts as no failure';
@@ -295,6 +300,20 @@ function notAdmitted(snapshot: LowerSnapshot, lock: Lock, { since, still }: Stal
 /** Whether the refusal is about the pod itself. Our guard refuses while it is away, and that shows nothing about the pod. */
 const isOfPod = ({ message = '' }: KubernetesEvent): boolean =>
   (parsePodRejection(message) ?? parsePodRejection(message, 'attachment')) !== undefined;
+
+/**
+ * Whether a raised quota refused the pod with less than it allows now. That was before the raise took effect, however late: `standingSince`
+ * is when the raise was decided, and its write may be held, while requests of a virt-controller that has stopped still arrive.
+ */
+function isOfBefore({ message = '' }: KubernetesEvent, raised: readonly ResourceQuota[]): boolean {
+  const rejection = parsePodRejection(message) ?? parsePodRejection(message, 'attachment');
+  if (rejection?.kind !== 'exceeded') return false;
+  const quota = raised.find(({ metadata }) => metadata.name === rejection.quota);
+  return Object.entries(quota?.status?.hard ?? {}).some(([key, amount]) => {
+    const limited = rejection.limited.get(canonicalKey(key));
+    return limited !== undefined && limited < parseQuantity(amount);
+  });
+}
 
 /** A Date of the API server is a whole second. */
 const CLOCK_GRAIN_MS = 1_000;

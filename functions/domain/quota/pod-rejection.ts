@@ -23,6 +23,8 @@ export type PodRejection =
       readonly kind: 'exceeded';
       readonly quota: string;
       readonly requested: Amounts;
+      /** The amounts that the quota allowed of these keys then, as read by the API server. */
+      readonly limited: Amounts;
       /** Requested, used and limited of the same keys, as read by the API server. */
       readonly figures: string;
       readonly text: string;
@@ -147,8 +149,9 @@ function exceededIn(why: string, text: string): PodRejection | undefined {
   if (match === null) return undefined;
   const [, quota = '', list = '', used = '', limited = ''] = match;
   const requested = amountsIn(list);
+  const allowed = amountsIn(limited) ?? new Map<string, Amount>();
   const figures = `requested ${list}, used ${used}, limited ${limited}`;
-  return requested && { kind: 'exceeded', quota, requested, figures, text };
+  return requested && { kind: 'exceeded', quota, requested, limited: allowed, figures, text };
 }
 
 /** "limits.cpu=2,pods=1"; undefined when it is no such list. */

@@ -24,6 +24,10 @@ export interface Writing {
 /** How long an answer may take before its client gives up: the times that unlock measures may be this old. */
 const SILENCE_MS = 4_000;
 
+/** The first look that may charge comes so long after the raise (isStallOver of lower/decide.ts), by a Date of whole seconds. */
+const STALL_OVER_MS = 9_000;
+const CLOCK_GRAIN_MS = 1_000;
+
 /** KubeVirt creates a pod within a tenth of a second of the raise, when it runs. */
 const FAIR_MS = 500;
 
@@ -40,7 +44,8 @@ export class Locks {
   /** From now on the API server delays no answer. */
   isCalm = false;
   #state: LockState = { kind: 'none' };
-  #isRaised = false;
+  /** Milliseconds of the last raise for the lock; undefined: none. */
+  #raisedAt: number | undefined;
   /** For how long after the raise each has been there, and when KubeVirt was there last, milliseconds. */
   #present = { kubevirtMs: 0, guardMs: 0, kubevirtAt: 0 };
   /** The last lock, if it failed, was not charged for it, or charged after one that was not. */
@@ -109,13 +114,13 @@ export class Locks {
 
   /** A quota was raised for the lock. */
   raise(): void {
-    this.#isRaised = true;
+    this.#raisedAt = this.#time.now;
   }
 
   /** KubeVirt, or a guard, has been there for the last `ms` milliseconds. */
   notePresence({ kubevirt, guard }: { kubevirt: boolean; guard: boolean }, ms: number): void {
     if (kubevirt) this.#present.kubevirtAt = this.#time.now;
-    if (!this.#isRaised) return;
+    if (this.#raisedAt === undefined) return;
     if (kubevirt) this.#present.kubevirtMs += ms;
     if (guard) this.#present.guardMs += ms;
   }
@@ -123,13 +128,16 @@ export class Locks {
   /** A virt-controller looks alive until its Lease is seen not to be renewed, also one that is just back, or was for a moment. */
   get #couldTry(): boolean {
     const { kubevirtMs, guardMs, kubevirtAt } = this.#present;
-    const looksAlive = !isSilent(kubevirtAt, this.#time.now);
+    const looksAlive = !isSilent(
+      kubevirtAt,
+      (this.#raisedAt ?? this.#time.now) + STALL_OVER_MS - CLOCK_GRAIN_MS,
+    );
     return guardMs >= FAIR_MS && (looksAlive || kubevirtMs >= FAIR_MS);
   }
 
   #observe(lock: Lock): void {
     this.lock = lock;
-    this.#isRaised = false;
+    this.#raisedAt = undefined;
     this.#present = { ...this.#present, kubevirtMs: 0, guardMs: 0 };
     this.since = this.#time.now;
     this.#byToken.set(lock.token, lock);

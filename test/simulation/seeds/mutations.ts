@@ -397,6 +397,17 @@ export const MUTATIONS: readonly Mutation[] = [
     ],
   },
   {
+    name: 'a refusal of before the raise counts as an attempt',
+    breaks: ['I7'],
+    edits: [
+      {
+        file: 'functions/lower/decide.ts',
+        find: '    (event) => !isOfBefore(event, raised),',
+        replace: '    (event) => !isOfBefore(event, []),',
+      },
+    ],
+  },
+  {
     name: 'an expired lock is charged',
     breaks: ['I7'],
     edits: [

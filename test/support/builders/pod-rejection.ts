@@ -21,8 +21,8 @@ export const aFailure = (text: string, after = -5): KubernetesEvent => ({
 export const forbidden = (why: string): string => `pods "virt-launcher-vm0-x7k2p" is forbidden: ${why}`;
 
 /** Exceeded quota; the requests as "key=amount,key=amount". */
-export const exceeded = (quota: string, requested: string): string =>
-  forbidden(`exceeded quota: ${quota}, requested: ${requested}, used: pods=1, limited: pods=1`);
+export const exceeded = (quota: string, requested: string, limited = 'pods=1'): string =>
+  forbidden(`exceeded quota: ${quota}, requested: ${requested}, used: pods=1, limited: ${limited}`);
 
 /** LimitRange `range` with defaults for containers. */
 export const aLimitRange = (defaultRequest: ResourceList = {}, limits: ResourceList = {}): LimitRange => ({
