@@ -83,8 +83,8 @@ async function attempt(request: StepRequest, context: StepContext): Promise<Outc
   if (isOld && (await isSlotGone(namespace, acquired, context)))
     return answer(request, leaveWithoutSlot(acquired));
   // `raise` names the quotas that a dry run has raised. A forged name only costs a lock that raises nothing.
-  const untried = decision.untried.filter((name) => request.quotas?.includes(name) !== true);
-  if (untried.length > 0) return dryRunFirst(request, decision, untried);
+  const isTried = decision.untried.every((name) => request.quotas?.includes(name) === true);
+  if (!isTried) return dryRunFirst(request, decision);
   return (await hasWaitedLong(context)) ? undefined : acquire(decision, context);
 }
 
@@ -158,11 +158,13 @@ function answer({ namespace, id }: StepRequest, decision: Exclude<LockDecision, 
   }
 }
 
-/** Asks `raise` to try the raise by a dry run: no lock is taken only to learn that a webhook or policy refuses it. */
+/**
+ * Asks `raise` to try the raise by a dry run: no lock is taken only to learn that a webhook or policy refuses it. It asks for all quotas at
+ * once: the answer is the only record of what was tried.
+ */
 function dryRunFirst(
   { namespace, id, vmis }: StepRequest,
-  { lock: { migrations, vmmrqs } }: AcquireDecision,
-  quotas: readonly string[],
+  { untried: quotas, lock: { migrations, vmmrqs } }: AcquireDecision,
 ): Outcome {
   return {
     reason: REASON.dryRunFirst,

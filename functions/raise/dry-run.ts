@@ -117,7 +117,7 @@ interface Result {
 
 /** Replies where `lock` has something to do: it locks for what passed, and reports a new refusal. */
 function outcomeOf(
-  { namespace, id, migrations, vmis }: StepRequest,
+  { namespace, id, migrations, vmis, quotas = [] }: StepRequest,
   { passed, refused, isNews }: Result,
 ): Outcome {
   const [first] = refused;
@@ -126,6 +126,7 @@ function outcomeOf(
       ? { reason: REASON.dryRunFirst, message: `a dry run raised ${passed.join(', ') || 'nothing'}` }
       : { reason: REASON.refusedByPolicy, message: first.message };
   if (passed.length === 0 && !isNews) return said;
+  const refusing = new Set(refused.map(({ quota }) => quota.metadata.name));
   return {
     ...said,
     reply: {
@@ -134,7 +135,8 @@ function outcomeOf(
       namespace,
       cause: id,
       ...(migrations === undefined ? {} : { migrations }),
-      quotas: passed,
+      // Also one with nothing to raise: it may be gone, and `lock` would ask for it again.
+      quotas: quotas.filter((name) => !refusing.has(name)),
       ...(vmis === undefined ? {} : { vmis }),
     },
   };

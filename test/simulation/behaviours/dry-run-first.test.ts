@@ -63,6 +63,17 @@ describe('lock', () => {
     expect(reply?.type).toBe(EVENT.namespaceLocked);
   });
 
+  test('asks for all that are new where one of them was tried alone: two that name one each would ask without end', async () => {
+    const model = aNewTenant();
+    model.store.put({ ...quota('second', 'uid-of-second', FULL), status: { hard: FULL, used: FULL } });
+    const { reply } = await runStep(lock, model, request(EVENT.migrationFeasible, { quotas: ['quota'] }));
+    expect(reply).toMatchObject({ type: EVENT.quotaUntried, quotas: ['quota', 'second'] });
+    const tried = await runStep(raise, model, request(EVENT.quotaUntried, { ...reply }));
+    const { quotas } = tried.reply as { readonly quotas: readonly string[] };
+    const locked = await runStep(lock, model, request(EVENT.migrationFeasible, { quotas }));
+    expect(locked.reply?.type).toBe(EVENT.namespaceLocked);
+  });
+
   test('does not lock for a quota that was raised before, and refused since', async () => {
     const model = aBlockedTenant({ refuses: isQuotaStatus });
     give(model);
@@ -95,6 +106,11 @@ describe('raise, by a dry run', () => {
         status: { hard: { 'requests.cpu': '2', 'requests.memory': String(2 * 1_024 ** 3) }, used: FULL },
       },
     ]);
+  });
+
+  test('names a quota that is gone besides one that it has raised: `lock` reads again, and must not ask for it again', async () => {
+    const { reply } = await tryRaises(aNewTenant(), { quotas: ['quota', 'nothing'] });
+    expect(reply).toMatchObject({ type: EVENT.migrationFeasible, quotas: ['quota', 'nothing'] });
   });
 
   test('records a refusal once, and answers only what is new', async () => {

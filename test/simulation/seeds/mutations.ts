@@ -426,7 +426,7 @@ export const MUTATIONS: readonly Mutation[] = [
         file: 'functions/lock/handle.ts',
         find: '  return (await hasWaitedLong(context)) ? undefined : acquire(decision, context);',
         replace:
-          '  return untried.length > 99 && (await hasWaitedLong(context)) ? undefined : acquire(decision, context);',
+          '  return decision.untried.length > 99 && (await hasWaitedLong(context)) ? undefined : acquire(decision, context);',
       },
     ],
   },
@@ -490,8 +490,8 @@ export const MUTATIONS: readonly Mutation[] = [
       },
       {
         file: 'functions/lock/handle.ts',
-        find: '  if (untried.length > 0) return dryRunFirst(request, decision, untried);',
-        replace: '  if (untried.length > 99) return dryRunFirst(request, decision, untried);',
+        find: '  if (!isTried) return dryRunFirst(request, decision);',
+        replace: "  if (!isTried && request.id === '') return dryRunFirst(request, decision);",
       },
     ],
   },
