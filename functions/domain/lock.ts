@@ -1,6 +1,6 @@
 import { MAX_LOCK_SECONDS } from '../runtime/limits.ts';
 import { parseJson, shortList, textRecord } from './bounded.ts';
-import { ANNOTATION, KUBEVIRT, LABEL, PURPOSES, REASON } from './names.ts';
+import { ANNOTATION, KUBEVIRT, LABEL, PURPOSES } from './names.ts';
 import type { KubernetesObject, Namespace } from './objects.ts';
 import { isHardQuantity } from './quantity.ts';
 import * as z from '../runtime/zod.ts';
@@ -81,8 +81,14 @@ const lockSchema = z.looseObject({
   of: z.catch(z.string(), ''),
   /** Fingerprint of the id of the event that it was taken for: only that event's next delivery announces it again. */
   by: z.catch(z.optional(z.string()), undefined),
-  /** Why the lock was ended early; left out: it was not. */
-  ended: z.optional(z.object({ reason: z.string(), message: z.string() })),
+  /** Why the lock was ended early; left out: it was not. `unfenced`: the guard has seen that a policy refuses the fence of a quota. */
+  ended: z.optional(
+    z.object({
+      reason: z.string(),
+      message: z.string(),
+      unfenced: z.catch(z.optional(z.boolean()), undefined),
+    }),
+  ),
 });
 
 /** A lock of another version: only `token` and `expiresAt` are certain. No step raises for it, and it ends at its time. */
@@ -141,9 +147,8 @@ export function isLockExpired(lock: Lock, now: number): boolean {
   return now >= Math.min(Date.parse(lock.expiresAt), latest);
 }
 
-/** The lock was ended because a policy refuses our writes to a quota: the raise, and so the fence as well. */
-export const isRefusedByPolicy = (lock: Pick<Lock, 'ended'> | undefined): boolean =>
-  lock?.ended?.reason === REASON.refusedByPolicy;
+/** Whether no fence is possible, because a policy refuses our writes to a quota: the raise, and after the lock's end the fence as well. */
+export const isUnfenced = (lock: Pick<Lock, 'ended'> | undefined): boolean => lock?.ended?.unfenced === true;
 
 /** The live lock of the namespace; undefined: there is none, or it is past its time. */
 export function liveLock(namespace: Namespace, now: number): Lock | undefined {

@@ -1,5 +1,5 @@
 import type { OurEvent } from '../domain/events.ts';
-import { isRefusedByPolicy } from '../domain/lock.ts';
+import { isUnfenced } from '../domain/lock.ts';
 import { isInUse } from '../domain/quota/raise.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import { EVENT, KIND, LOCK_OUTCOME, REASON, SOURCE_EVENT } from '../domain/names.ts';
@@ -180,7 +180,7 @@ async function lowerAll(
 ): Promise<Outcome | LostRace> {
   const { task, quotas, reason, message } = lowering;
   const written = await writeBack(quotas, task, context.cluster);
-  if (written.quotas.length > 0 || isRefusedByPolicy(task.lock)) {
+  if (written.quotas.length > 0 || isUnfenced(task.lock)) {
     context.inBackground(() => report({ ...lowering, quotas: written.quotas }, request.namespace, context));
   }
   const token = task.token === undefined ? {} : { token: task.token };

@@ -1,5 +1,5 @@
 import { grantOf } from '../domain/quota/grant.ts';
-import { isRefusedByPolicy, type Lock } from '../domain/lock.ts';
+import { isUnfenced, type Lock } from '../domain/lock.ts';
 import type { LockOutcome } from '../domain/names.ts';
 import type { ResourceQuota } from '../domain/objects.ts';
 import { isFencedBy, loweredQuota, type Fence } from '../domain/quota/lower.ts';
@@ -66,10 +66,9 @@ async function writeOne(
   } catch (error) {
     if (isNotFound(error)) return 'back';
     if (isConflict(error)) return 'lostRace';
-    // A policy that refused the raise refuses the fence too. No raise can land there, so this must not keep the namespace
-    // locked.
+    // A policy that refuses the fence refuses a raise too. None can land there, so this must not keep the namespace locked.
     const isFenceRefused = isRejected(error) && grantOf(quota).kind === 'none';
-    if (isFenceRefused && isRefusedByPolicy(task.lock)) return 'back';
+    if (isFenceRefused && isUnfenced(task.lock)) return 'back';
     throw isFenceRefused ? new FenceRefused(error) : error;
   }
 }

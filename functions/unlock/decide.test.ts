@@ -98,8 +98,14 @@ describe('unlocked', () => {
     expect(lastAttemptOf(decision.namespace, NOW)).toEqual(anAttempt());
   });
 
-  test('where a policy refuses our writes, no raise can land, and no fence is needed', () => {
+  test('where a policy refused the raise alone, another raise may land that it has not seen: the fence is needed', () => {
     const ended = { reason: REASON.refusedByPolicy, message: 'no' };
+    const namespace = aNamespace(lockedBy(aLock({ ended })));
+    expect(decided({ namespace, quotas: [aQuota()] }).kind).toBe('lowerFirst');
+  });
+
+  test('where a policy refuses the fence, no raise can land, and none is needed', () => {
+    const ended = { reason: REASON.refusedByPolicy, message: 'no', unfenced: true };
     const namespace = aNamespace(lockedBy(aLock({ ended })));
     expect(decided({ namespace, quotas: [aQuota()] }).kind).toBe('unlock');
     expect(decided({ namespace, quotas: [aQuota(holding(aGrant()))] }).kind).toBe('lowerFirst');

@@ -10,14 +10,7 @@ import {
 } from '../domain/verdict/attempt.ts';
 import { grantOf } from '../domain/quota/grant.ts';
 import { isFencedBy, fenceOf } from '../domain/quota/lower.ts';
-import {
-  isRefusedByPolicy,
-  lockOf,
-  LOCK_VERSION,
-  unreadableToken,
-  withoutLock,
-  type Lock,
-} from '../domain/lock.ts';
+import { isUnfenced, lockOf, LOCK_VERSION, unreadableToken, withoutLock, type Lock } from '../domain/lock.ts';
 import { ANNOTATION, LOCK_OUTCOME, REASON, type LockOutcome, type Reason } from '../domain/names.ts';
 import { allAdmitted } from '../domain/migration.ts';
 import type { Namespace, Pod, ResourceQuota } from '../domain/objects.ts';
@@ -81,9 +74,9 @@ const lowerFirst = ({ metadata }: ResourceQuota, token?: string): UnlockDecision
   message: `ResourceQuota ${metadata.name} is not lowered yet`,
 });
 
-/** Whether the quota is restored, and no late raise can land. Where a policy refuses our writes, none can, and no fence is possible. */
+/** Whether the quota is restored, and no late raise can land: it is fenced, or a policy that refuses the fence refuses the raise too. */
 const isBack = (quota: ResourceQuota, lock: Lock): boolean =>
-  grantOf(quota).kind === 'none' && (isFencedBy(quota, lock.token) || isRefusedByPolicy(lock));
+  grantOf(quota).kind === 'none' && (isFencedBy(quota, lock.token) || isUnfenced(lock));
 
 /** Requires the fence that `lower` wrote for this very version of the namespace: a late raise cannot land any more. */
 function unlockUnreadable({ namespace, quotas }: UnlockSnapshot): UnlockDecision {

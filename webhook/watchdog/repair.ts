@@ -1,4 +1,4 @@
-import { isRefusedByPolicy, lockOf, withLock } from '../../functions/domain/lock.ts';
+import { isUnfenced, lockOf, withLock } from '../../functions/domain/lock.ts';
 import { EVENT, REASON } from '../../functions/domain/names.ts';
 import { isLockOver } from '../../functions/lower/decide.ts';
 import { lower } from '../../functions/lower/handle.ts';
@@ -53,9 +53,10 @@ async function recordRefusal(
 ): Promise<boolean> {
   const { object: namespace, date } = await cluster.get(NAMESPACES, { name });
   const state = lockOf(namespace);
-  if (state.kind !== 'held' || isRefusedByPolicy(state.lock)) return false;
+  if (state.kind !== 'held' || isUnfenced(state.lock)) return false;
   if (!isLockOver(state, { now: date.getTime(), overdueToken: token })) return false;
-  const ended = { reason: REASON.refusedByPolicy, message: error.message };
+  const { message } = state.lock.ended?.reason === REASON.refusedByPolicy ? state.lock.ended : error;
+  const ended = { reason: REASON.refusedByPolicy, message, unfenced: true };
   const expiresAt = date.toISOString();
   await cluster.replace(NAMESPACES, withLock(namespace, { ...state.lock, expiresAt, ended }));
   return true;

@@ -589,8 +589,8 @@ describe('the quota of a removed lock without a raise', () => {
     expect(fenced()).toBe('removed-token-1 failed');
   });
 
-  test('a policy refused the raise: it refuses the fence too, so the guard does not try', async () => {
-    const ended = { reason: REASON.refusedByPolicy, message: 'no' };
+  test('a policy refused the fence: the guard does not try it', async () => {
+    const ended = { reason: REASON.refusedByPolicy, message: 'no', unfenced: true };
     fixture.cluster.put(RESOURCE_QUOTAS, aQuota());
     fixture.cluster.put(NAMESPACES, HELD);
     await fixture.during(0);

@@ -1,6 +1,6 @@
 import type { OurEvent } from '../../functions/domain/events.ts';
 import { grantBy } from '../../functions/domain/quota/grant.ts';
-import { isRefusedByPolicy, lockOf, type LockState } from '../../functions/domain/lock.ts';
+import { isUnfenced, lockOf, type LockState } from '../../functions/domain/lock.ts';
 import { EVENT, LABEL } from '../../functions/domain/names.ts';
 import type { Namespace, ResourceQuota } from '../../functions/domain/objects.ts';
 import type { View } from '../../functions/domain/view.ts';
@@ -145,7 +145,7 @@ export class Watchdog {
     if (known?.lock === undefined || isAllRaised(known.lock, known.wasRaised)) return;
     const { lock } = known;
     // No raise can land, and the fence would be refused for ever.
-    if (isRefusedByPolicy(lock)) return;
+    if (isUnfenced(lock)) return;
     keepFencing(name, lock, { ...this.#options, timers: this.#timers, nextMs });
   }
 

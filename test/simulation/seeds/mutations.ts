@@ -566,7 +566,7 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/unlock/decide.ts',
-        find: "  grantOf(quota).kind === 'none' && (isFencedBy(quota, lock.token) || isRefusedByPolicy(lock));",
+        find: "  grantOf(quota).kind === 'none' && (isFencedBy(quota, lock.token) || isUnfenced(lock));",
         replace: "  grantOf(quota).kind === 'none' && lock.token !== '';",
       },
     ],
