@@ -67,7 +67,7 @@ export class LiveResync {
     );
   }
 
-  /** At each change: a run may be shorter than the time between two looks. */
+  /** Notes at each change that a run is under way: it may be shorter than the time between two looks. */
   #noteRuns(): void {
     if (this.underWay() === 0) return;
     this.#quietSince = undefined;
