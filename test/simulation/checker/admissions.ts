@@ -25,6 +25,8 @@ export interface AdmissionParts {
   readonly isRaised: (usage?: Amounts) => boolean;
 }
 
+export const isVirtController = (user: string): boolean => user.endsWith(':kubevirt-controller');
+
 /** I1: checks each pod that is admitted while status.hard is above the original. */
 export class Admissions {
   /** Pods outside the lock whose admission had begun before the proof: the lock cannot stop them. */
@@ -87,7 +89,7 @@ export class Admissions {
     const identity = podIdentityOf(pod);
     const isOfLock =
       locks.of(token)?.migrations.some((migration) => podIdentity(migration) === identity) === true;
-    return isOfLock && user.endsWith(':kubevirt-controller');
+    return isOfLock && isVirtController(user);
   }
 }
 

@@ -18,7 +18,7 @@ import { holding } from '../../support/invariants/allowance-history.ts';
 import { isOurs } from '../world/guard.ts';
 import type { Point } from '../model/request.ts';
 import type { Change, Store } from '../model/store.ts';
-import { Admissions } from './admissions.ts';
+import { Admissions, isVirtController } from './admissions.ts';
 import { Blocked } from './blocked.ts';
 import { Locks, type Writing } from './locks.ts';
 import { Purposes, type KnownOrigins } from './purposes.ts';
@@ -118,6 +118,7 @@ export class Checker {
     if (kind !== PODS.kind || namespace !== this.namespace) return;
     this.#timestamp += 1;
     if (phase === 'admit') this.admissions.begin(name, user, this.#timestamp);
+    if (phase === 'admit' && isVirtController(user)) this.locks.noteAttempt();
     if (phase === 'charge') this.admissions.charge(name);
   }
 

@@ -125,6 +125,11 @@ export class Locks {
     if (guard) this.#present.guardMs += ms;
   }
 
+  /** A pod of virt-controller's is judged now, maybe one that it requested before it stopped: under a raise that is an attempt. */
+  noteAttempt(): void {
+    if (this.#raisedAt !== undefined) this.#present.kubevirtMs += FAIR_MS;
+  }
+
   /** A virt-controller looks alive until its Lease is seen not to be renewed, also one that is just back, or was for a moment. */
   get #couldTry(): boolean {
     const { kubevirtMs, guardMs, kubevirtAt } = this.#present;
