@@ -17,7 +17,7 @@ import type { KubernetesEvent, Lease, Migration, Namespace, Pod, ResourceQuota }
 import { parseQuantity } from '../domain/quantity.ts';
 import { hasLedSince } from '../domain/controller-lease.ts';
 import { allWaitForSlot } from '../domain/view/slots.ts';
-import { parsePodRejection, refusalsAfter } from '../domain/quota/pod-rejection.ts';
+import { parsePodRejection, refusalsAfter, type PodRejection } from '../domain/quota/pod-rejection.ts';
 
 export interface LowerSnapshot {
   /** The API server's clock, milliseconds. */
@@ -284,9 +284,9 @@ function notAdmitted(snapshot: LowerSnapshot, lock: Lock, { since, still }: Stal
   const { rejections, now } = snapshot;
   const vms = still.map(({ spec }) => spec.vmiName ?? '');
   const raised = raisedFor(snapshot, lock);
-  const refusals = refusalsAfter({ at: since, now }, vms, rejections ?? []).filter(
-    (event) => !isOfBefore(event, raised),
-  );
+  const refusals = refusalsAfter({ at: since, now }, vms, rejections ?? [])
+    .map(rejectionIn)
+    .filter((rejection) => !isOfBefore(rejection, raised));
   const message = `the quotas were raised, but KubeVirt created no pod for ${namesOf(still)}`;
   if (!refusals.some(isOfPod) && (refusals.length > 0 || !werePresent(snapshot, since))) {
     const why = 'nothing shows that it tried, so this counts as no failure';
@@ -297,16 +297,17 @@ function notAdmitted(snapshot: LowerSnapshot, lock: Lock, { since, still }: Stal
   return { outcome, reason: REASON.raisedButNotAdmitted, message };
 }
 
-/** Whether the refusal is about the pod itself. Our guard refuses while it is away, and that shows nothing about the pod. */
-const isOfPod = ({ message = '' }: KubernetesEvent): boolean =>
-  (parsePodRejection(message) ?? parsePodRejection(message, 'attachment')) !== undefined;
+/** The refusal of either pod in the Event; undefined: our guard refused while it was away, and that shows nothing about the pod. */
+const rejectionIn = ({ message = '' }: KubernetesEvent): PodRejection | undefined =>
+  parsePodRejection(message) ?? parsePodRejection(message, 'attachment');
+
+const isOfPod = (rejection: PodRejection | undefined): boolean => rejection !== undefined;
 
 /**
  * Whether a raised quota refused the pod with less than it allows now. That was before the raise took effect, however late: `standingSince`
  * is when the raise was decided, and its write may be held, while requests of a virt-controller that has stopped still arrive.
  */
-function isOfBefore({ message = '' }: KubernetesEvent, raised: readonly ResourceQuota[]): boolean {
-  const rejection = parsePodRejection(message) ?? parsePodRejection(message, 'attachment');
+function isOfBefore(rejection: PodRejection | undefined, raised: readonly ResourceQuota[]): boolean {
   if (rejection?.kind !== 'exceeded') return false;
   const quota = raised.find(({ metadata }) => metadata.name === rejection.quota);
   return Object.entries(quota?.status?.hard ?? {}).some(([key, amount]) => {

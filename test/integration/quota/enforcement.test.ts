@@ -79,10 +79,10 @@ test('a recount that undoes the raise leads to another raise to the same amount'
   const tenant = await newTenant(environment, { name: 'recounted' });
   const { name: namespace, history } = tenant;
   const { admin } = environment;
-  await createExtraPod(environment.admin, tenant);
+  await createExtraPod(admin, tenant);
   await refuseTargets(environment, tenant);
   await history.until('the quota is raised', () => wasRaised(history));
-  await deleteExtraPod(environment.admin, tenant);
+  await deleteExtraPod(admin, tenant);
   const raises = (): number[] => history.of(RESOURCE_QUOTAS).flatMap((quota) => grantIn(quota)?.raises ?? []);
   await history.until('it is raised again', () => raises().includes(2));
   await allowLaunchers(admin, namespace);

@@ -402,8 +402,8 @@ export const MUTATIONS: readonly Mutation[] = [
     edits: [
       {
         file: 'functions/lower/decide.ts',
-        find: '    (event) => !isOfBefore(event, raised),',
-        replace: '    (event) => !isOfBefore(event, []),',
+        find: '    .filter((rejection) => !isOfBefore(rejection, raised));',
+        replace: '    .filter((rejection) => !isOfBefore(rejection, []));',
       },
     ],
   },
