@@ -22,7 +22,7 @@ const DEADLINE_MS = { feasibility: 12_000, other: 5_000 };
  * that a retry may resolve.
  */
 export function newFunction(steps: readonly Step[], context: StepContext): Handle {
-  const serializer = new KeyedSerializer<Outcome>(context.clock);
+  const serializer = new KeyedSerializer(context.clock);
   const run: Run = async (step, request) => {
     const outcome =
       step.skipOutcome?.(request) ?? (await runSerialized(step, request, { serializer, context }));
@@ -65,7 +65,7 @@ type Run = (step: Step, request: StepRequest) => Promise<Outcome>;
 async function runSerialized(
   step: Step,
   request: StepRequest,
-  { serializer, context }: { readonly serializer: KeyedSerializer<Outcome>; readonly context: StepContext },
+  { serializer, context }: { readonly serializer: KeyedSerializer; readonly context: StepContext },
 ): Promise<Outcome> {
   const work = (): Promise<Outcome> => withDeadline(step, request, context);
   if (step.isSerialized !== true) return work();

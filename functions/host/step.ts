@@ -11,7 +11,6 @@ import type { View } from '../domain/view.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
 import type { Log } from '../runtime/log.ts';
 import type { Settings, StepName } from '../runtime/settings.ts';
-import type { Looked } from '../domain/verdict/assessment.ts';
 import type { KeyedSerializer } from '../runtime/keyed-serializer.ts';
 import type { Exclusively } from './exclusive.ts';
 import type { FirstTimes } from './first-times.ts';
@@ -40,7 +39,7 @@ export interface StepContext {
   /** Runs `work`, or returns `otherwise` at once while this process runs other work under the same key. */
   readonly exclusively: Exclusively;
   /** Serializes looks at a namespace. */
-  readonly looks: Pick<KeyedSerializer<Looked>, 'serialize'>;
+  readonly looks: Pick<KeyedSerializer, 'serialize'>;
   /** Background work, such as reports. It finishes before the process ends. */
   readonly inBackground: (work: () => Promise<void>) => void;
 }

@@ -1,4 +1,3 @@
-import type { NamedReference } from '../domain/live/forklift.ts';
 import type { PostedEvent } from '../eventing/posted-event.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { KeyedSerializer } from '../runtime/keyed-serializer.ts';
@@ -15,6 +14,6 @@ export interface LiveContext extends Reach {
   readonly maxVmsInFlight: number;
   /** Whether the watcher of the clusters has posted an event that is handled now, so that it runs. */
   readonly isWatched?: boolean;
-  /** The checks of Plans and of what they name; left out: each begins at once. */
-  readonly checks?: KeyedSerializer<readonly Required<NamedReference>[]>;
+  /** What is done for each Migration, Plan, and what they name, in turn; left out: each begins at once. */
+  readonly turns?: KeyedSerializer;
 }

@@ -16,7 +16,7 @@ import { Turns } from '../runtime/turns.ts';
 import type { LiveContext } from './context.ts';
 import { reconciled, type ReconcileResult } from './migration/start.ts';
 import { reconcileMigration, type MigrationAt } from './migration/reconcile.ts';
-import { migrationsOfEvent } from './migration/migrations-of-event.ts';
+import { migrationsOfEvent, turnOf } from './migration/migrations-of-event.ts';
 
 export { refusingOwnPods } from './read/cluster-addresses.ts';
 export { Remotes } from './read/remote.ts';
@@ -26,7 +26,7 @@ export { Remotes } from './read/remote.ts';
  * use the event; 503: the hub did not answer, so the Broker sends the event again.
  */
 export function newLiveFunction(reach: LiveContext): Handle {
-  const context = { ...reach, checks: new KeyedSerializer<readonly MigrationAt[]>(reach.clock, MAX_WAIT_MS) };
+  const context = { ...reach, turns: new KeyedSerializer(reach.clock, MAX_WAIT_MS) };
   const runs = new Migrations(context);
   return async function handle(_context, event) {
     try {
@@ -91,7 +91,7 @@ const MAX_ENDED = 1_000;
  */
 class Migrations {
   readonly #context: LiveContext;
-  readonly #serializer: KeyedSerializer<ReconcileResult>;
+  readonly #turns: KeyedSerializer;
   /** The last result of each Migration that waits. */
   readonly #waiting = new Map<string, ReconcileResult>();
   /** The uids of Migrations that have ended, by their names: the watcher learns that a moment later. */
@@ -99,9 +99,9 @@ class Migrations {
   /** The objects for which each Migration is to be reconciled next; undefined: for another reason. */
   readonly #asked = new Map<string, readonly (ObjectVersion | undefined)[]>();
 
-  constructor(context: LiveContext) {
+  constructor(context: LiveContext & { readonly turns: KeyedSerializer }) {
     this.#context = context;
-    this.#serializer = new KeyedSerializer(context.clock, MAX_WAIT_MS);
+    this.#turns = context.turns;
   }
 
   async reconcile(at: MigrationAt, seen: ObjectVersion | undefined): Promise<ReconcileResult> {
@@ -113,7 +113,12 @@ class Migrations {
     // Only the watcher says the uid.
     const gapMs = (): number =>
       at.uid !== undefined && this.#waiting.get(key)?.isWithKubeVirt === true ? GAP_MS : 0;
-    const { result, isShared } = await this.#serializer.serialize({ key, dedupeKey: key, gapMs }, work);
+    const turn = {
+      key: turnOf({ kind: FORKLIFT_KIND.migration.kind, ...at }),
+      dedupeKey: 'reconcile',
+      gapMs,
+    };
+    const { result, isShared } = await this.#turns.serialize(turn, work);
     return isShared ? { ...result, requeue: false } : result;
   }
 

@@ -47,7 +47,7 @@ const hasBegun = async ({ begun }: Work): Promise<boolean> =>
 const anEnd = (dedupeKey: string): SerializationKey => ({ key: 'lower tenant', dedupeKey });
 
 test('a run of the same key begins when the one before has ended, however it ended', async () => {
-  const serializer = new KeyedSerializer<string>(aClock());
+  const serializer = new KeyedSerializer(aClock());
   const [first, second, third] = [aWork('1'), aWork('2'), aWork('3')];
   const results = [first, second, third].map(({ work }, index) =>
     serializer.serialize(anEnd(`why ${index}`), work),
@@ -64,7 +64,7 @@ test('a run of the same key begins when the one before has ended, however it end
 });
 
 test('a call shares an equal run that still waits, but not one that has begun', async () => {
-  const serializer = new KeyedSerializer<string>(aClock());
+  const serializer = new KeyedSerializer(aClock());
   const [first, second, third] = [aWork('1'), aWork('2'), aWork('3')];
   const begun = serializer.serialize(anEnd('update'), first.work);
   const waits = serializer.serialize(anEnd('update'), second.work);
@@ -78,7 +78,7 @@ test('a call shares an equal run that still waits, but not one that has begun', 
 
 test('a run that has waited for another one waits its gap too, and calls share it meanwhile', async () => {
   const clock = aClock();
-  const serializer = new KeyedSerializer<string>(clock);
+  const serializer = new KeyedSerializer(clock);
   const [first, second, third] = [aWork('1'), aWork('2'), aWork('3')];
   const of = { ...anEnd('update'), gapMs: () => 100 };
   const begun = serializer.serialize(of, first.work);
@@ -94,7 +94,7 @@ test('a run that has waited for another one waits its gap too, and calls share i
 });
 
 test('calls that share a failing run fail too, and the next call runs again', async () => {
-  const serializer = new KeyedSerializer<string>(aClock());
+  const serializer = new KeyedSerializer(aClock());
   const [first, second, third, fourth] = [aWork('1'), aWork('2'), aWork('3'), aWork('4')];
   const results = [first, second, third].map(({ work }) => serializer.serialize(anEnd('update'), work));
   const failed = [1, 2].map((index) => expect(results[index]).rejects.toThrow('lost'));
@@ -106,7 +106,7 @@ test('calls that share a failing run fail too, and the next call runs again', as
 });
 
 test('different keys do not wait for each other', async () => {
-  const serializer = new KeyedSerializer<string>(aClock());
+  const serializer = new KeyedSerializer(aClock());
   const [one, other] = [aWork('one'), aWork('other')];
   const results = [
     serializer.serialize({ key: 'lower a', dedupeKey: 'update' }, one.work),
@@ -120,7 +120,7 @@ test('different keys do not wait for each other', async () => {
 
 test('a run that hangs blocks the next one only so long', async () => {
   const clock = aClock();
-  const serializer = new KeyedSerializer<string>(clock);
+  const serializer = new KeyedSerializer(clock);
   const [hanging, next] = [aWork('hanging'), aWork('next')];
   void serializer.serialize(anEnd('update'), hanging.work);
   const result = serializer.serialize(anEnd('update'), next.work);

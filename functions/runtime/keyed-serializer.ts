@@ -28,28 +28,28 @@ export interface Serialized<T> {
  * has nothing to do. In parallel they would only conflict. This is a courtesy within one process, for MAX_WAIT_MS at most: the
  * API server decides which writes succeed.
  */
-export class KeyedSerializer<T> {
+export class KeyedSerializer {
   readonly #clock: Clock;
   readonly #maxWaitMs: number;
   readonly #last = new Map<string, Promise<unknown>>();
-  readonly #waiting = new Map<string, Promise<T>>();
+  readonly #waiting = new Map<string, Promise<unknown>>();
 
   constructor(clock: Clock, maxWaitMs = MAX_WAIT_MS) {
     this.#clock = clock;
     this.#maxWaitMs = maxWaitMs;
   }
 
-  /** The result of `work`, or of a waiting call with the same keys; rejects as that does. */
-  async serialize(of: SerializationKey, work: () => Promise<T>): Promise<Serialized<T>> {
+  /** The result of `work`, or of a waiting call with the same keys, whose work is the same; rejects as that does. */
+  async serialize<T>(of: SerializationKey, work: () => Promise<T>): Promise<Serialized<T>> {
     const { key, dedupeKey } = of;
     const pairKey = `${key} ${dedupeKey}`;
     const waiting = this.#waiting.get(pairKey);
-    if (waiting !== undefined) return { result: await waiting, isShared: true };
+    if (waiting !== undefined) return { result: (await waiting) as T, isShared: true };
     const run = this.#queue(of, pairKey, work);
     return { result: await run, isShared: false };
   }
 
-  #queue({ key, gapMs = NO_GAP }: SerializationKey, pairKey: string, work: () => Promise<T>): Promise<T> {
+  #queue<T>({ key, gapMs = NO_GAP }: SerializationKey, pairKey: string, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key);
     const run = before === undefined ? work() : this.#after(before, { pairKey, gapMs }, work);
     if (before !== undefined) this.#waiting.set(pairKey, run);
@@ -61,7 +61,7 @@ export class KeyedSerializer<T> {
     return run;
   }
 
-  async #after(
+  async #after<T>(
     before: Promise<unknown>,
     { pairKey, gapMs }: { readonly pairKey: string; readonly gapMs: () => number },
     work: () => Promise<T>,

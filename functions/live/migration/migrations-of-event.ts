@@ -48,8 +48,11 @@ export async function migrationsOfEvent(
   request: LiveRequest,
   context: LiveContext,
 ): Promise<readonly MigrationAt[]> {
-  const { kind } = request;
-  if (kind === FORKLIFT_KIND.migration.kind) return afterMigrationEvent(request, context);
+  const { kind, namespace, name, isChange } = request;
+  if (kind === FORKLIFT_KIND.migration.kind) {
+    const at = { namespace, name };
+    return isChange ? oneAtATime(request, context, () => afterMigrationChange(at, context)) : [at];
+  }
   if (kind === FORKLIFT_KIND.plan.kind)
     return oneAtATime(request, context, () => afterPlanEvent(request, context));
   const referred = REFERRED.find(({ type }) => type.kind === kind);
@@ -61,17 +64,20 @@ export async function migrationsOfEvent(
 
 type Checked = Pick<LiveRequest, 'kind' | 'namespace' | 'name'> & { readonly isChange?: boolean };
 
+/** The key of an object's turns: its reconciles and its checks are done one after another. */
+export const turnOf = ({ kind, namespace, name }: Checked): string => `${kind}/${namespace}/${name}`;
+
 /**
  * Does the work when no other one for the object is under way in this process. Equal calls that wait share one: a check costs a thousand
  * reads, and any pod may post its event again and again.
  */
 async function oneAtATime(
-  { kind, namespace, name, isChange }: Checked,
-  { checks }: LiveContext,
+  checked: Checked,
+  { turns }: LiveContext,
   work: () => Promise<readonly MigrationAt[]>,
 ): Promise<readonly MigrationAt[]> {
-  const at = { key: `${kind}/${namespace}/${name}`, dedupeKey: String(isChange) };
-  return checks === undefined ? work() : (await checks.serialize(at, work)).result;
+  const turn = { key: turnOf(checked), dedupeKey: String(checked.isChange) };
+  return turns === undefined ? work() : (await turns.serialize(turn, work)).result;
 }
 
 /** Checks the plan by another object's event, when no other check of it is under way in this process. */
@@ -99,16 +105,12 @@ const REFERRED: readonly ReferredKind[] = [
 ];
 
 /**
- * Returns the Migrations to reconcile after an event of a Migration. `live`'s own writes to the statuses of Migration and Plan come back as
+ * Returns the Migrations to reconcile after a change of a Migration. `live`'s own writes to the statuses of Migration and Plan come back as
  * events, which are ignored. A Migration that is over lets those begin that wait near it.
  */
-async function afterMigrationEvent(
-  { namespace, name, isChange }: LiveRequest,
-  context: LiveContext,
-): Promise<readonly MigrationAt[]> {
+async function afterMigrationChange(at: MigrationAt, context: LiveContext): Promise<readonly MigrationAt[]> {
   const { hub } = context;
-  const at = { namespace, name };
-  if (!isChange) return [at];
+  const { namespace } = at;
   const migration = await getOrUndefined(hub.get(PLAN_MIGRATIONS, at));
   if (migration !== undefined && !hasEnded(migration)) return isMigrationObserved(migration) ? [] : [at];
   const plan = migration?.spec.plan.name ? { namespace, ...named(migration.spec.plan) } : undefined;

@@ -39,6 +39,7 @@ import { decide } from '../steps/decide.ts';
 import { getOrUndefined } from '../read/get.ts';
 import { wrongNamespace } from './wrong-namespace.ts';
 import type { PlanProviders } from '../read/plan-view.ts';
+import { withOver } from '../read/target.ts';
 import { readRun, type ClusterIds, type Maps } from '../read/run.ts';
 import { BEGINNING, COPYING } from '../steps/itinerary.ts';
 import { waitForAnswer } from './cluster-unknown.ts';
@@ -95,7 +96,10 @@ const MAX_CHANGES = 5;
 export async function moveVm(vm: RunVm, run: RunContext, clock: Clock): Promise<MoveResult> {
   const { entry } = vm;
   try {
-    return await moveUntilWait(vm, run, clock);
+    const moved = await moveUntilWait(vm, run, clock);
+    const { decision, snapshot } = moved;
+    if (decision.kind !== 'ended' || snapshot === undefined) return moved;
+    return { ...moved, snapshot: { ...snapshot, target: await withOver(run.clusters.target, snapshot) } };
   } catch (error) {
     return { entry, decision: await waitForAnswer(error, run), requeue: false };
   }

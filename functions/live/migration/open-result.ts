@@ -4,7 +4,7 @@ import type { KubernetesObject } from '../../domain/objects.ts';
 import { keyOfVersion } from '../../eventing/live-events.ts';
 import { isPastCutOver, recordIn } from '../run/record.ts';
 import { isSameVm } from '../run/stop.ts';
-import { TRANSFER } from '../steps/itinerary.ts';
+import { COMPLETED, TRANSFER } from '../steps/itinerary.ts';
 import type { MoveResult } from './move-vm.ts';
 import type { ReconcileResult } from './start.ts';
 
@@ -24,15 +24,15 @@ export function resultOfOpen(moved: readonly MoveResult[], { status }: PlanMigra
   return { message, requeue, decidedBy: versionsIn(moved), isWithKubeVirt: open.every(isWithKubeVirt) };
 }
 
-/** Whether the VM waits for its cut-over, with both VMIMs made. */
+/**
+ * Whether only KubeVirt acts: until the cut-over with both VMIMs made, and once the source VM is off, when it removes and starts. Not in
+ * between: the source VM is to be turned off at once.
+ */
 function isWithKubeVirt({ decision, snapshot }: MoveResult): boolean {
+  if (decision.kind !== 'wait') return false;
   const record = snapshot && recordIn(snapshot);
-  return (
-    decision.kind === 'wait' &&
-    decision.step === TRANSFER.name &&
-    record !== undefined &&
-    !isPastCutOver(record)
-  );
+  const isBetween = record !== undefined && isPastCutOver(record) && record.arrivedAt === undefined;
+  return decision.step === COMPLETED.name || (decision.step === TRANSFER.name && !isBetween);
 }
 
 /** Returns the versions of the objects that are watched, and that the waits were decided by. */

@@ -44,7 +44,7 @@ export interface ReconcileResult {
   readonly requeue: boolean;
   /** The versions of the objects by which its VMs wait, by cluster and uid; left out where more is due. */
   readonly decidedBy?: ReadonlyMap<string, string>;
-  /** Whether its VMs wait for their cut-over, until which only KubeVirt acts. */
+  /** Whether only KubeVirt acts on its VMs. */
   readonly isWithKubeVirt?: boolean;
   /** The uid of a Migration with which nothing is left to do, ever. */
   readonly ended?: string;

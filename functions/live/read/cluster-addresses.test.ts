@@ -40,4 +40,19 @@ describe('a Provider’s server', () => {
       expect(await refusingOwnPods(HUB, ['10.96.0.0/12', 'fd00::/8'])(address)).toBe(false);
     },
   );
+
+  test('connections that are made at once share an answer, and a later one asks again', async () => {
+    let lists = 0;
+    const counted: typeof HUB = {
+      list: (...given) => {
+        lists += 1;
+        return HUB.list(...given);
+      },
+    };
+    const isRefused = refusingOwnPods(counted, []);
+    expect(await Promise.all([isRefused('10.244.0.5'), isRefused('10.244.0.5')])).toEqual([true, true]);
+    expect(lists).toBe(2);
+    await isRefused('10.244.0.5');
+    expect(lists).toBe(4);
+  });
 });

@@ -26,12 +26,19 @@ export function refusingOwnPods(hub: Pick<Reader, 'list'>, allowed: readonly str
     const [address = '', prefix] = network.split('/');
     networks.addSubnet(address, Number(prefix), familyOf(address));
   }
-  return async (address) => {
-    if (networks.check(address, familyOf(address))) return false;
+  const asking = new Map<string, Promise<boolean>>();
+  const isOwn = async (address: string): Promise<boolean> => {
     const lists = await Promise.all([
       hub.list(OWN_PODS, { fieldSelector: `status.podIP=${address}` }, CACHED),
       hub.list(SERVICES, { fieldSelector: `spec.clusterIP=${address}` }, CACHED),
     ]);
     return lists.some(({ items }) => items.length > 0);
+  };
+  return async (address) => {
+    if (networks.check(address, familyOf(address))) return false;
+    // Connections that are made at once share an answer: a watcher begins with four to each cluster.
+    const answer = asking.get(address) ?? isOwn(address).finally(() => asking.delete(address));
+    asking.set(address, answer);
+    return answer;
   };
 }

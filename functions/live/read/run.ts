@@ -1,4 +1,5 @@
 import type { Plan } from '../../domain/live/forklift.ts';
+import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import type { RunId } from '../run/names.ts';
 import type { RunRecord } from '../run/record.ts';
 import type { HubSide, RunSnapshot } from '../run/snapshot.ts';
@@ -25,7 +26,7 @@ export interface RunRequest {
   /** Ids of the clusters that the providers must still lead to. */
   readonly ids: ClusterIds;
   readonly clusters: { readonly source: Reader; readonly target: Reader };
-  /** The reading before in the same event: which cluster it is, and when, is not asked again. */
+  /** The reading before in the same event: which cluster it is, and when, is not asked again, nor what the VM uses on the source. */
   readonly before?: RunSnapshot | undefined;
 }
 
@@ -46,17 +47,26 @@ export async function readRun(request: RunRequest): Promise<RunSnapshot> {
   const core = await readSourceCore(clusters.source, { at, run, id: ids.source, known: before?.source });
   const { record, vm } = core;
   const hub = await readHub(request, record);
-  const source = readSourceSide(clusters.source, core);
+  const known = knownOf(before, vm);
+  const source = readSourceSide(clusters.source, core, known?.source.setup);
   const planned = { namespace: hub.plan.spec.targetNamespace, name: hub.entry.targetName || at.name };
   const target = readTargetSide(
     clusters.target,
-    { run, record, vm, at: record?.target ?? planned, storage: hub.storage, known: before?.target },
+    { run, record, vm, at: record?.target ?? planned, storage: hub.storage, known: known?.target },
     source,
   );
   const [sourceSide, targetSide] = await Promise.all([source, target]);
   expectSame('source', sourceSide.cluster, ids.source);
   expectSame('target', targetSide.cluster, record?.target.cluster ?? ids.target);
   return { run, hub, source: sourceSide, target: targetSide };
+}
+
+/** Returns the reading before: without the setup if the VM has changed, because by now it may name other objects. */
+function knownOf(before: RunSnapshot | undefined, vm: VirtualMachine | undefined): RunSnapshot | undefined {
+  if (before === undefined) return undefined;
+  const { source, target } = before;
+  if (source.vm?.metadata.generation === vm?.metadata.generation) return before;
+  return { ...before, source: { ...source, setup: undefined }, target: { ...target, setup: undefined } };
 }
 
 const readHub = async (

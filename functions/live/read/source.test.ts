@@ -80,6 +80,6 @@ test.each<[string, Partial<RunRecord>, boolean]>([
 ])('launchers are read %s', async (_when, record, areRead) => {
   const requests: string[] = [];
   const reader = aReader(record, requests);
-  await readSourceSide(reader, await readSourceCore(reader, OF_SOURCE));
+  await readSourceSide(reader, await readSourceCore(reader, OF_SOURCE), undefined);
   expect(requests.some((request) => request === 'kubevirt.io')).toBe(areRead);
 });

@@ -90,7 +90,11 @@ const mayHaveLeft = (record: RunRecord | undefined): boolean => record !== undef
 export const isLauncherToCome = (record: RunRecord | undefined): boolean =>
   record !== undefined && record.attempt > 0 && record.end === undefined && !isPastCutOver(record);
 
-export async function readSourceSide(reader: Reader, { record, ...core }: SourceCore): Promise<SourceSide> {
+export async function readSourceSide(
+  reader: Reader,
+  { record, ...core }: SourceCore,
+  known: SourceSetup | undefined,
+): Promise<SourceSide> {
   const { vm, vmi } = core;
   const launching = isLauncherToCome(record) ? vmi : undefined;
   const [pods, attachments, setup] = await Promise.all([
@@ -98,7 +102,7 @@ export async function readSourceSide(reader: Reader, { record, ...core }: Source
       ? []
       : readLaunchers(reader, vmi.metadata),
     launching !== undefined && hasHotplugged(launching) ? readAttachments(reader, launching.metadata) : [],
-    vm !== undefined && isSettingUp(record) ? readSetup(reader, vm) : undefined,
+    vm !== undefined && isSettingUp(record) ? (known ?? readSetup(reader, vm)) : undefined,
   ]);
   return { ...core, pods, attachments, setup };
 }

@@ -3,8 +3,8 @@ import type { ClaimProperties, DataVolume, VirtualMachine, Vmim } from '../../do
 import { LIVE_LABEL } from '../../domain/live/names.ts';
 import { isMadeBy, isNoSecret, keyOf, keyOfObject, resourcesOf } from '../on-target/resources.ts';
 import type { RunId } from '../run/names.ts';
-import { isPastCutOver, type RunRecord } from '../run/record.ts';
-import type { MadeObjects, SourceSide, TargetSetup, TargetSide } from '../run/snapshot.ts';
+import { isPastCutOver, recordIn, type RunRecord } from '../run/record.ts';
+import type { MadeObjects, RunSnapshot, SourceSide, TargetSetup, TargetSide } from '../run/snapshot.ts';
 import { isUnfilled } from '../on-target/filling.ts';
 import { hasTargetPod, vmimOf } from '../guest/proofs.ts';
 import { overQuota } from '../on-target/quota.ts';
@@ -40,7 +40,7 @@ export interface TargetRequest {
   readonly vm: VirtualMachine | undefined;
   readonly storage: StorageMap;
   /** The reading before in the same event. */
-  readonly known: (Identity & Pick<TargetSide, 'namespace' | 'over'>) | undefined;
+  readonly known: (Identity & Pick<TargetSide, 'namespace' | 'setup'>) | undefined;
 }
 
 type TargetCore = Omit<
@@ -61,9 +61,8 @@ export async function readTargetSide(
     getOrUndefined(reader.get(WHOLE_VMIS, at)),
     readVmims(reader, at, { run, record }),
   ]);
-  const [launchers, over, setup, made] = await Promise.all([
+  const [launchers, setup, made] = await Promise.all([
     areLaunchersNeeded(record) ? readLaunchers(reader, at) : [],
-    readOver(reader, request),
     isSettingUp(record) && namespace !== undefined ? readSetup(reader, request) : undefined,
     mayHaveMade(record) ? readMadeIn(namespace, reader, request) : undefined,
   ]);
@@ -75,7 +74,7 @@ export async function readTargetSide(
     isLauncherToCome(record) && !hasTargetPod(core)
       ? await readLaunching(reader, { request, core, launchers }, source)
       : FITS;
-  return { ...core, over, setup, made, ...launching };
+  return { ...core, over: undefined, setup, made, ...launching };
 }
 
 /** Reads the VM, and which cluster answers. The VM that the attempts are for says that by its uid, as the one of kube-system would. */
@@ -177,12 +176,12 @@ const vmiNamesOf = ({ metadata }: Pod): string[] =>
 
 async function readSetup(
   reader: Reader,
-  { at: { namespace }, vm, storage }: TargetRequest,
+  { at: { namespace }, vm, storage, known }: TargetRequest,
 ): Promise<TargetSetup> {
   const needed = vm === undefined ? [] : neededVolumes(vm);
   const isWithoutMode = needed.some(({ isDataVolume }) => !isDataVolume);
   const classes = storage.spec.map.map(({ destination }) => destination.storageClass);
-  const [found, named, profiles] = await Promise.all([
+  const [found, named, claimProperties] = await Promise.all([
     Promise.all(
       needed.flatMap(({ name, isDataVolume }) => [
         getOrUndefined(reader.get(WHOLE_CLAIMS, { namespace, name })),
@@ -192,21 +191,28 @@ async function readSetup(
       ]),
     ),
     readNamed(reader, namespace, vm),
-    Promise.all(
-      isWithoutMode ? classes.map((name) => getIfServed(reader.get(STORAGE_PROFILES, { name }))) : [],
-    ),
+    known?.setup?.claimProperties ?? readClaimProperties(reader, isWithoutMode ? classes : []),
   ]);
   const volumes = found.filter((volume) => volume !== undefined);
   const isThere = ({ name }: NeededVolume): boolean => volumes.some(({ metadata }) => metadata.name === name);
   // Quotas count only for volumes that are still to be made.
   const quotas = needed.every(isThere) ? [] : (await reader.list(RESOURCE_QUOTAS, { namespace })).items;
-  const claimProperties = profiles.flatMap((profile): [string, readonly ClaimProperties[]][] =>
-    profile === undefined ? [] : [[profile.metadata.name, profile.status?.claimPropertySets ?? []]],
+  return { volumes, ...named, quotas, claimProperties };
+}
+
+/** Reads the modes that each of these storage classes offers. */
+async function readClaimProperties(
+  reader: Reader,
+  classes: readonly string[],
+): Promise<TargetSetup['claimProperties']> {
+  const profiles = await Promise.all(
+    classes.map((name) => getIfServed(reader.get(STORAGE_PROFILES, { name }))),
   );
-  return {
-    ...{ volumes, ...named, quotas },
-    claimProperties: new Map(claimProperties),
-  };
+  return new Map(
+    profiles.flatMap((profile): [string, readonly ClaimProperties[]][] =>
+      profile === undefined ? [] : [[profile.metadata.name, profile.status?.claimPropertySets ?? []]],
+    ),
+  );
 }
 
 /** Reads the objects that the VM names. The right to read Secrets and ConfigMaps is given in each namespace. */
@@ -230,13 +236,15 @@ async function readNamed(
 const mayHaveMade = (record: RunRecord | undefined): boolean =>
   record === undefined || (record.end !== undefined && !isPastCutOver(record));
 
-/** Reads the excess once in an event, where the guest has arrived, or the source VM is gone: before, the VM may not stay there. */
-async function readOver(
+/** Returns the side with the excess of its namespace, where the guest has arrived, or the source VM is gone: else the VM does not stay there. */
+export async function withOver(
   reader: Reader,
-  { at: { namespace }, record, vm, known }: TargetRequest,
-): Promise<string | undefined> {
-  if (vm !== undefined && record?.arrivedAt === undefined) return undefined;
-  return known?.over ?? overQuota((await reader.list(RESOURCE_QUOTAS, { namespace })).items);
+  { target, source, hub, run }: RunSnapshot,
+): Promise<TargetSide> {
+  const record = recordIn({ source, run });
+  if (source.vm !== undefined && record?.arrivedAt === undefined) return target;
+  const namespace = record?.target.namespace ?? hub.plan.spec.targetNamespace;
+  return { ...target, over: overQuota((await reader.list(RESOURCE_QUOTAS, { namespace })).items) };
 }
 
 /**

@@ -142,7 +142,7 @@ export interface TargetSide extends OneSide, OwnVmims {
   readonly isQueued?: boolean;
   /** Why the API server refused the launcher last, in its words, read until there is one. */
   readonly refusal?: string | undefined;
-  /** The excess of the namespace over its quotas, in words, read where the VM may stay there; empty if there is none. */
+  /** The excess of the namespace over its quotas, in words, read at the end of a VM that stays there; empty if there is none. */
   readonly over: string | undefined;
   /** The objects that the run has made, read when it goes back, or when the source VM or its record is not there. */
   readonly made: MadeObjects | undefined;

@@ -123,7 +123,12 @@ const contextOn = (step: Step, { server, clock, settings = {}, context = {} }: R
   sinceFirst: () => Infinity,
   sinceAsked: () => undefined,
   exclusively: newExclusively(),
-  looks: { serialize: async (_key, work) => ({ result: await work(), isShared: false }) },
+  looks: {
+    serialize: async <T>(_key: unknown, work: () => Promise<T>) => ({
+      result: await work(),
+      isShared: false,
+    }),
+  },
   inBackground: () => undefined,
   ...context,
 });

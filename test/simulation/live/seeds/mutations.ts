@@ -105,11 +105,6 @@ export const MUTATIONS: readonly LiveMutation[] = [
     ),
   ),
   mutation(
-    'only the VMI of the source says that its guest has left',
-    ['L1'],
-    edit(CUT_OVER, 'isCompleted(state) || isGuestReady(state)', 'vmims.length > 99 && isCompleted(state)'),
-  ),
-  mutation(
     'the source is started again with another strategy',
     ['L3'],
     edit(UNDO, 'isOwnHold ? HELD.from : record.runStrategy', "isOwnHold ? HELD.from : 'Manual'"),
