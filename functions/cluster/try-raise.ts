@@ -1,7 +1,8 @@
 import type { ResourceQuota, Vmmrq } from '../domain/objects.ts';
 import { dryRunRaise } from '../domain/quota/dry-run-raise.ts';
 import type { TriedQuota } from '../domain/verdict/raise-refusal.ts';
-import { ignoreNotFound, isConflict, isNotFound, isRejected, refusalOf } from '../kubernetes/errors.ts';
+import { retryOnConflict } from '../kubernetes/attempts.ts';
+import { ignoreNotFound, isNotFound, isRejected, refusalOf } from '../kubernetes/errors.ts';
 import type { Address, Cluster } from '../kubernetes/cluster.ts';
 import { RESOURCE_QUOTAS } from '../kubernetes/resources.ts';
 
@@ -24,7 +25,7 @@ export async function tryRaise(
   at: Address,
   order: { readonly vmmrqs: readonly Vmmrq[]; readonly now: number },
 ): Promise<TriedRaise | undefined> {
-  for (let round = 1; ; round += 1) {
+  return retryOnConflict(ROUNDS, async () => {
     const read = await ignoreNotFound(cluster.get(RESOURCE_QUOTAS, at));
     const raised = read && dryRunRaise(read.object, order);
     if (raised === undefined) return undefined;
@@ -38,9 +39,9 @@ export async function tryRaise(
           quota: identityOf(raised),
           message: refusalOf(`the raise of ResourceQuota ${at.name}`, error),
         };
-      if (!isConflict(error) || round === ROUNDS) throw error;
+      throw error;
     }
-  }
+  });
 }
 
 /** A quota may be large, and only this is needed. Its label of the dry run does not count. */

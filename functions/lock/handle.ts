@@ -6,6 +6,7 @@ import { liveLock, type Lock } from '../domain/lock.ts';
 import { EVENT, LOCK_OUTCOME, REASON, type Reason } from '../domain/names.ts';
 import type { Namespace } from '../domain/objects.ts';
 import { allWaitForSlot } from '../domain/view/slots.ts';
+import { untilResolved } from '../kubernetes/attempts.ts';
 import type { Read } from '../kubernetes/cluster.ts';
 import {
   type ApiError,
@@ -40,13 +41,11 @@ export const lock: Step = {
   handle,
 };
 
-async function handle(request: StepRequest, context: StepContext): Promise<Outcome> {
-  for (let round = 1; round <= ROUNDS; round += 1) {
-    const outcome = await attempt(request, context);
-    if (outcome !== undefined) return outcome;
-  }
-  // No other lock is there, so no other run goes on with this event.
-  throw new Error(
+/** Rejects after its attempts: no other lock is there, so no other run goes on with this event. */
+function handle(request: StepRequest, context: StepContext): Promise<Outcome> {
+  return untilResolved(
+    ROUNDS,
+    () => attempt(request, context),
     `namespace ${request.namespace} changed, or its API server was silent, at each attempt to lock it`,
   );
 }

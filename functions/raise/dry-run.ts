@@ -7,6 +7,7 @@ import { inForce } from '../domain/policy/policy.ts';
 import { withRefusals, type RaiseRefusal } from '../domain/verdict/raise-refusal.ts';
 import type { StepRequest } from '../eventing/step-request.ts';
 import type { Outcome, StepContext } from '../host/step.ts';
+import { untilResolved } from '../kubernetes/attempts.ts';
 import type { Cluster, Read } from '../kubernetes/cluster.ts';
 import { ignoreNotFound, isConflict, isNotFound, isRejected, refusalOf } from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
@@ -19,13 +20,12 @@ const ROUNDS = 3;
  * Tries the raise of quotas by a dry run, before any lock, and records on the namespace which the API server refuses. The reply names
  * the others. An API server that cannot decide (a webhook does not answer) rejects: the Broker retries.
  */
-export async function dryRun(request: StepRequest, context: StepContext): Promise<Outcome> {
-  for (let round = 1; round <= ROUNDS; round += 1) {
-    const outcome = await attempt(request, context);
-    if (outcome !== undefined) return outcome;
-  }
-  throw new Error(`namespace ${request.namespace} changed during each dry run of a raise`);
-}
+export const dryRun = (request: StepRequest, context: StepContext): Promise<Outcome> =>
+  untilResolved(
+    ROUNDS,
+    () => attempt(request, context),
+    `namespace ${request.namespace} changed during each dry run of a raise`,
+  );
 
 /** undefined: another writer was first. */
 async function attempt(request: StepRequest, context: StepContext): Promise<Outcome | undefined> {

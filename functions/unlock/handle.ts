@@ -2,6 +2,7 @@ import type { StepRequest } from '../eventing/step-request.ts';
 import { lockOf, LOCK_VERSION, type Lock } from '../domain/lock.ts';
 import { EVENT, LOCK_OUTCOME, REASON } from '../domain/names.ts';
 import type { Pod, ResourceQuota } from '../domain/objects.ts';
+import { untilResolved } from '../kubernetes/attempts.ts';
 import { describeError, ignoreNotFound, isConflict, isNotFound } from '../kubernetes/errors.ts';
 import { NAMESPACES } from '../kubernetes/resources.ts';
 import { LISTED_QUOTAS, readLockQuotas } from '../cluster/quotas.ts';
@@ -21,12 +22,12 @@ export const unlock: Step = {
   handle,
 };
 
-async function handle(request: StepRequest, context: StepContext): Promise<Outcome> {
-  for (let round = 1; round <= ROUNDS; round += 1) {
-    const outcome = await attempt(request, context);
-    if (outcome !== undefined) return outcome;
-  }
-  throw new Error(`namespace ${request.namespace} changed during each attempt to unlock it`);
+function handle(request: StepRequest, context: StepContext): Promise<Outcome> {
+  return untilResolved(
+    ROUNDS,
+    () => attempt(request, context),
+    `namespace ${request.namespace} changed during each attempt to unlock it`,
+  );
 }
 
 /** Returns undefined if another writer was first (perhaps another unlock): the caller reads again. */

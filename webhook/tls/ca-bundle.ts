@@ -1,7 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { WEBHOOK } from '../../functions/domain/names.ts';
+import { retryOnConflict } from '../../functions/kubernetes/attempts.ts';
 import type { Cluster, ResourceType } from '../../functions/kubernetes/cluster.ts';
-import { isConflict, isNotFound } from '../../functions/kubernetes/errors.ts';
+import { isNotFound } from '../../functions/kubernetes/errors.ts';
 import {
   MUTATING_WEBHOOK_CONFIGURATIONS,
   VALIDATING_WEBHOOK_CONFIGURATIONS,
@@ -62,7 +63,7 @@ const INJECTED = [
   'cert-manager.io/inject-ca-from-secret',
   'cert-manager.io/inject-apiserver-ca',
 ];
-const MAX_CONFLICTS = 5;
+const ATTEMPTS = 5;
 /**
  * A certificate never outlives its authority, so the guard drops expired authorities. A Secret that is deleted again and again
  * produces more authorities than this; the guard then drops the oldest, because the object must not grow without limit.
@@ -74,20 +75,15 @@ const MAX_AUTHORITIES = 16;
  * replica may still serve a certificate of the previous authority, and drops expired ones. It changes nothing else, and nothing
  * at all where cert-manager injects. Rejects with MissingWebhooks, ApiError or Unreachable.
  */
-export async function ensureCaBundle(trust: Trust, at: Webhooks = OURS): Promise<Bundle> {
-  for (let attempt = 1; ; attempt += 1) {
+export const ensureCaBundle = (trust: Trust, at: Webhooks = OURS): Promise<Bundle> =>
+  retryOnConflict(ATTEMPTS, async () => {
     const found = await readConfiguration(trust.cluster, at);
     const before = trustedAt(found, at);
     const next = withAuthorities(found, trust, at);
     if (next === found) return { before, after: before, configuration: found };
-    try {
-      const { object } = await trust.cluster.replace(at.type, next);
-      return { before, after: trustedAt(object, at), configuration: object };
-    } catch (error) {
-      if (!isConflict(error) || attempt === MAX_CONFLICTS) throw error;
-    }
-  }
-}
+    const { object } = await trust.cluster.replace(at.type, next);
+    return { before, after: trustedAt(object, at), configuration: object };
+  });
 
 async function readConfiguration(cluster: Cluster, at: Webhooks): Promise<ValidatingWebhookConfiguration> {
   try {

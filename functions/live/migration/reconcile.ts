@@ -12,7 +12,7 @@ import { runSettings } from '../run/settings.ts';
 import { isSameVm, stopOf } from '../run/stop.ts';
 import { named } from '../../domain/live/reference.ts';
 import type { ApiServer } from '../../kubernetes/cluster.ts';
-import { isConflict } from '../../kubernetes/errors.ts';
+import { retryOnConflict } from '../../kubernetes/attempts.ts';
 import { NETWORK_MAPS, PLAN_MIGRATIONS, PLANS, STORAGE_MAPS } from '../../kubernetes/live-resources.ts';
 import {
   startRun,
@@ -55,19 +55,12 @@ export interface MigrationAt {
   readonly uid?: string;
 }
 
-/** Retries after a conflict: another process writes the same Migration. */
-const MAX_CONFLICTS = 3;
+/** Attempts after conflicts: another process writes the same Migration. */
+const ATTEMPTS = 4;
 
 /** Reconciles a Migration as far as it goes now. Rejects if the hub does not answer: the Broker sends the event again. */
-export async function reconcileMigration(at: MigrationAt, context: LiveContext): Promise<ReconcileResult> {
-  for (let conflicts = 0; ; conflicts += 1) {
-    try {
-      return await reconcile(at, context);
-    } catch (error) {
-      if (!isConflict(error) || conflicts === MAX_CONFLICTS) throw error;
-    }
-  }
-}
+export const reconcileMigration = (at: MigrationAt, context: LiveContext): Promise<ReconcileResult> =>
+  retryOnConflict(ATTEMPTS, () => reconcile(at, context));
 
 async function reconcile(at: MigrationAt, context: LiveContext): Promise<ReconcileResult> {
   const { hub } = context;

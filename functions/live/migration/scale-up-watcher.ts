@@ -1,13 +1,14 @@
 import type { PlanMigration } from '../../domain/live/forklift.ts';
 import { hasOpenRun } from '../run/state.ts';
 import type { Cluster } from '../../kubernetes/cluster.ts';
-import { describeError, isConflict } from '../../kubernetes/errors.ts';
+import { retryOnConflict } from '../../kubernetes/attempts.ts';
+import { describeError } from '../../kubernetes/errors.ts';
 import { LIVE_WATCHER, PLAN_MIGRATIONS } from '../../kubernetes/live-resources.ts';
 import type { Log } from '../../runtime/log.ts';
 import { getOrUndefined } from '../read/get.ts';
 
-/** Retries after a conflict: others scale the Deployment at the same time, or its status changes. */
-const MAX_CONFLICTS = 3;
+/** Attempts after conflicts: others scale the Deployment at the same time, or its status changes. */
+const ATTEMPTS = 4;
 
 /**
  * Scales the watcher up, which brings the clusters' events; true if it was down. The guard scales it down after the last run. Never
@@ -17,14 +18,11 @@ export async function scaleUpWatcher(
   migration: PlanMigration,
   { hub, log }: { readonly hub: Cluster; readonly log: Log },
 ): Promise<boolean> {
-  for (let conflicts = 0; ; conflicts += 1) {
-    try {
-      return await scaleUpOnce(migration, hub);
-    } catch (error) {
-      if (isConflict(error) && conflicts < MAX_CONFLICTS) continue;
-      log('warn', `the watcher is not scaled up: ${describeError(error)}`);
-      return false;
-    }
+  try {
+    return await retryOnConflict(ATTEMPTS, () => scaleUpOnce(migration, hub));
+  } catch (error) {
+    log('warn', `the watcher is not scaled up: ${describeError(error)}`);
+    return false;
   }
 }
 
