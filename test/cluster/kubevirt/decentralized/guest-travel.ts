@@ -1,6 +1,7 @@
 import { isNotFound } from '../../../../functions/kubernetes/errors.ts';
 import { keyOf } from '../client-go/cache.ts';
 import { endedStatus, type Timings } from '../nodes/steps.ts';
+import { LABELS } from '../objects/names.ts';
 import { FULL_VMIS, LAUNCHER_PODS } from '../objects/objects.ts';
 import { isOver, launchersOf } from '../objects/pods.ts';
 import { Queue } from '../client-go/queue.ts';
@@ -43,8 +44,9 @@ export class GuestTravel {
       if (type !== 'deleted') this.#plan(object);
     });
     pods.onChange(({ type, object }) => {
-      if (type === 'deleted' || isOver(object)) options.transfers.lose(object.metadata.uid);
-      for (const vmi of vmis.inNamespace(object.metadata.namespace)) this.#plan(vmi);
+      const { uid, namespace, labels } = object.metadata;
+      if (type === 'deleted' || isOver(object)) options.transfers.lose(uid, labels?.[LABELS.migrationJobUid]);
+      for (const vmi of vmis.inNamespace(namespace)) this.#plan(vmi);
     });
   }
 

@@ -2,7 +2,7 @@ import type { CrossStep, TransferState } from './node-steps.ts';
 
 interface Transfer {
   readonly state: TransferState;
-  /** UIDs of the launchers at both ends, as far as they are known. */
+  /** UIDs of the launchers that have joined. */
   readonly launchers: Set<string>;
 }
 
@@ -56,7 +56,7 @@ export class Transfers {
     const isKnown = transfer.launchers.has(launcher);
     transfer.launchers.add(launcher);
     this.#transfers.set(id, transfer);
-    if (this.#lost.has(launcher)) this.#end(id, 'broken');
+    if (this.#lost.has(launcher) || this.#lost.has(id)) this.#end(id, 'broken');
     else if (!isKnown) this.#tell();
   }
 
@@ -86,10 +86,11 @@ export class Transfers {
     return [...this.#transfers].flatMap(([id, { state }]) => (state === 'running' ? [id] : []));
   }
 
-  /** A launcher has ended: what it was sending or receiving is lost. */
-  lose(launcher: string): void {
-    this.#lost.add(launcher);
-    for (const [id, { launchers }] of this.#transfers) if (launchers.has(launcher)) this.#end(id, 'broken');
+  /** A launcher has ended: what it was sending or receiving is lost. `receives`: the VMIM that it was made for, as known from its beginning. */
+  lose(launcher: string, receives = launcher): void {
+    this.#lost.add(launcher).add(receives);
+    for (const [id, { launchers }] of this.#transfers)
+      if (id === receives || launchers.has(launcher)) this.#end(id, 'broken');
   }
 
   #end(id: string, state: TransferState): void {
