@@ -416,7 +416,12 @@ describe('what the user may not do by now, as where the Plan was replaced by ano
       'update virtualmachines.kubevirt.io/web in namespace vms',
     ],
     [
-      'nor into it',
+      'no record is written there that the VM does not have',
+      { stop, hosts: { isSource: true }, lacks: ['update virtualmachines/web'] },
+      'update virtualmachines.kubevirt.io/web in namespace vms',
+    ],
+    [
+      'no VM begins into it',
       { hosts: { isTarget: true }, lacks: ['create virtualmachines'] },
       'create virtualmachines.kubevirt.io in namespace target',
     ],

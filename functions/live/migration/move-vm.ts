@@ -15,6 +15,7 @@ import {
   rightsToCopy,
   rightsToCreate,
   rightsToMove,
+  rightsToTake,
   rightsToUse,
   rightToRun,
   type Hosts,
@@ -224,22 +225,37 @@ async function blockerOfHooks(
   return undefined;
 }
 
-/** Returns the rights for a begin and for new objects. A run that only goes back needs none. */
-function rightsDue({ snapshot, decision }: DecidedWrites, { hosts, plan }: RunContext): Right[] {
+/** Returns the rights for the first record, and for new objects. A run that only goes back needs none. */
+const rightsDue = (due: DecidedWrites, run: RunContext): Right[] => [
+  ...(recordIn(due.snapshot) === undefined ? rightsToRecord(due, run) : []),
+  ...rightsForNew(due, run),
+];
+
+/**
+ * Returns the rights for a begin, and for a VM of the hub: the statuses, by which a record that is gone is written again, do not prove that
+ * the run has begun there.
+ */
+function rightsToRecord({ snapshot, decision }: DecidedWrites, { hosts, plan }: RunContext): Right[] {
   const { entry } = snapshot.hub;
+  if (decision.step === BEGINNING.name)
+    return [...rightsToUse(plan), ...rightsToMove(only(entry, plan), hosts)];
+  return hosts.isSource ? rightsToTake(entry) : [];
+}
+
+function rightsForNew({ snapshot, decision }: DecidedWrites, { hosts, plan }: RunContext): Right[] {
   const { vm } = snapshot.source;
-  const isBeginning = decision.step === BEGINNING.name && recordIn(snapshot) === undefined;
   const made = (on: Side): NewObject[] =>
     decision.writes.flatMap((one) => (one.verb === 'create' && one.on === on ? one.object : []));
-  const ofVm: Plan = { ...plan, spec: { ...plan.spec, vms: [entry] } };
   return [
-    ...(isBeginning || made('source').length + made('target').length > 0 ? rightsToUse(plan) : []),
-    ...(isBeginning ? rightsToMove(ofVm, hosts) : []),
-    ...(made('hub').length > 0 ? rightsToMove(ofVm, NO_HOSTS) : []),
+    ...(made('source').length + made('target').length > 0 ? rightsToUse(plan) : []),
+    ...(made('hub').length > 0 ? rightsToMove(only(snapshot.hub.entry, plan), NO_HOSTS) : []),
     ...(hosts.isTarget ? rightsToCreate(made('target')) : []),
     ...(hosts.isSource && vm !== undefined && decision.step === COPYING.name ? rightsToCopy(vm) : []),
   ];
 }
+
+/** Returns the plan with this VM alone. */
+const only = (entry: PlanVm, plan: Plan): Plan => ({ ...plan, spec: { ...plan.spec, vms: [entry] } });
 
 /** Hosts that leave only the rights of hooks. */
 const NO_HOSTS: Hosts = { isSource: false, isTarget: false };

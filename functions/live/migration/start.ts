@@ -26,7 +26,7 @@ import type { Cluster, Reader } from '../../kubernetes/cluster.ts';
 import { FORKLIFT_CONTROLLERS, PLAN_MIGRATIONS } from '../../kubernetes/live-resources.ts';
 import { NAMESPACES } from '../../kubernetes/resources.ts';
 import { checkPlan, forkliftControllers } from '../plan/check.ts';
-import { readProvider, type FoundProvider } from '../read/providers.ts';
+import { providerIdOf, readProvider, type FoundProvider } from '../read/providers.ts';
 import type { LiveContext } from '../context.ts';
 import { getOrUndefined } from '../read/get.ts';
 import { addFinalizers, providersIn, removeFinalizers } from './finalizers.ts';
@@ -89,8 +89,8 @@ function clustersOfRun(
   if (source === undefined || destination === undefined) return undefined;
   if (providersIn(providers).some(({ provider }) => isTerminating(provider))) return undefined;
   return {
-    source: { cluster: sourceCluster.cluster, provider: source.provider.metadata.uid },
-    target: { cluster: targetCluster.cluster, provider: destination.provider.metadata.uid },
+    source: { cluster: sourceCluster.cluster, provider: providerIdOf(source.provider) },
+    target: { cluster: targetCluster.cluster, provider: providerIdOf(destination.provider) },
   };
 }
 
@@ -300,8 +300,8 @@ export async function readRunProviders(
 ): Promise<PlanProviders> {
   const { namespace = '' } = metadata;
   const run = runClustersOf(migration);
-  const readOwn = async (at: NamedReference, uid: string | undefined): Promise<FoundProvider | undefined> =>
-    uid === undefined ? undefined : readProvider({ namespace, ...named(at), uid }, context);
+  const readOwn = async (at: NamedReference, id: string | undefined): Promise<FoundProvider | undefined> =>
+    id === undefined ? undefined : readProvider({ namespace, ...named(at), id }, context);
   const [source, destination] = await Promise.all([
     readOwn(spec.provider.source, run?.source.provider),
     readOwn(spec.provider.destination, run?.target.provider),

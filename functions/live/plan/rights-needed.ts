@@ -183,7 +183,7 @@ const SERVICE_ACCOUNT: Kind = { apiVersion: 'v1', kind: 'ServiceAccount' };
 const MADE: readonly Kind[] = [LIVE_KIND.vm, LIVE_KIND.dataVolume, LIVE_KIND.claim];
 
 /** Rights on a VM that leaves: the run reads and halts it, and deletes its VMI. A reference with an id only may mean any VM. */
-const rightsToTake = ({ namespace = '', name }: NamedReference): Right[] =>
+export const rightsToTake = ({ namespace = '', name }: NamedReference): Right[] =>
   ['get', 'update', 'delete'].map((verb) =>
     rightTo(verb, LIVE_KIND.vm, { namespace, ...(name === undefined ? {} : { name }) }),
   );

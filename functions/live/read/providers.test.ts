@@ -6,7 +6,7 @@ import type { ApiServer, Cluster } from '../../kubernetes/cluster.ts';
 import { ApiError, Busy, Unreachable } from '../../kubernetes/errors.ts';
 import type { Secret } from '../../kubernetes/live-resources.ts';
 import type { Remote } from './remote.ts';
-import { identifyCluster, readProvider } from './providers.ts';
+import { identifyCluster, providerIdOf, readProvider } from './providers.ts';
 import { orUnknown } from './unknown-cluster.ts';
 
 const URL_OF = 'https://source.example.com:6443';
@@ -36,6 +36,7 @@ const aHub = (provider: Provider | undefined, secret: Secret | undefined): ApiSe
 async function asked(
   provider: Provider | undefined,
   secret?: Secret,
+  id?: string,
 ): Promise<{ readonly read: Awaited<ReturnType<typeof readProvider>>; readonly remotes: Remote[] }> {
   const remotes: Remote[] = [];
   const at = (remote: Remote): ApiServer => {
@@ -43,7 +44,8 @@ async function asked(
     return { name: 'remote' } as unknown as ApiServer;
   };
   const reach = { hub: aHub(provider, secret), remotes: { allowLoopback: false, at } };
-  return { read: await readProvider({ namespace: 'tenant', name: 'source' }, reach), remotes };
+  const read = await readProvider({ namespace: 'tenant', name: 'source', ...(id && { id }) }, reach);
+  return { read, remotes };
 }
 
 const at = (url: string): Provider =>
@@ -61,6 +63,17 @@ describe('readProvider', () => {
     const { read, remotes } = await asked(aHost('source'));
     expect(read?.cluster).toBeDefined();
     expect(remotes).toEqual([]);
+  });
+
+  test.each<[string, Provider, Provider, boolean]>([
+    ['is the same one', aProvider(), aProvider(), true],
+    ['is the same one of the hub', aHost('source'), aHost('source'), true],
+    ['has another uid', aProvider('destination'), aProvider(), false],
+    ['leads to the hub since', aProvider(), aHost('source'), false],
+    ['leads to another cluster than the hub since', aHost('source'), aProvider(), false],
+  ])('a run that began with it reads it where it %s', async (_what, began, now, isFound) => {
+    const { read } = await asked(now, aSecret(), providerIdOf(began));
+    expect(read !== undefined).toBe(isFound);
   });
 
   test.each<[string, Provider, Secret | undefined]>([

@@ -16,14 +16,21 @@ export interface FoundProvider extends Pick<ProviderView, 'provider' | 'secret' 
   readonly cluster: ApiServer | undefined;
 }
 
-/** Reads the provider; undefined if there is none, or one of another `uid`. Rejects if the hub does not answer. */
+/**
+ * Returns what a run pins of its provider. One that has begun to lead to the hub itself is another one: the user of the run was asked for
+ * no right on what is there, and the cluster that it led to may have said anything of itself.
+ */
+export const providerIdOf = (provider: Provider): string =>
+  isHost(provider) ? `${provider.metadata.uid}@hub` : provider.metadata.uid;
+
+/** Reads the provider; undefined if there is none, or one of another `id`. Rejects if the hub does not answer. */
 export async function readProvider(
-  at: NamedReference & { readonly uid?: string },
+  at: NamedReference & { readonly id?: string },
   reach: Reach,
 ): Promise<FoundProvider | undefined> {
   const provider = await getProvider(at, reach.hub);
-  const isAnother = at.uid !== undefined && provider?.metadata.uid !== at.uid;
-  return provider === undefined || isAnother ? undefined : readCluster(provider, reach);
+  if (provider === undefined || (at.id !== undefined && providerIdOf(provider) !== at.id)) return undefined;
+  return readCluster(provider, reach);
 }
 
 /** Reads the provider alone; undefined if there is none. */

@@ -1,7 +1,7 @@
 import type { PlanMigration } from '../../domain/live/forklift.ts';
 import { LIVE_ANNOTATION } from '../../domain/live/names.ts';
 
-/** The clusters of a run by the uids of their namespaces kube-system, and the Providers that led to them by their uids. */
+/** The clusters of a run by the uids of their namespaces kube-system, and the Providers that led to them by their ids (providerIdOf). */
 export interface RunClusters {
   readonly source: RunCluster;
   readonly target: RunCluster;

@@ -17,14 +17,14 @@ export interface Wanted {
   readonly vms: ReadonlyMap<string, readonly RunAt[]>;
 }
 
-/** A Provider by its name, and by the uid that it had when the run began: the Plan may name another one by now. */
-export type ProviderAt = Required<NamedReference> & { readonly uid: string };
+/** A Provider by its name, and by the id that it had when the run began: the Plan may name another one by now. */
+export type ProviderAt = Required<NamedReference> & { readonly id: string };
 
 export interface WantedOfProvider extends Wanted {
   readonly provider: ProviderAt;
 }
 
-export const keyOfProvider = ({ namespace, name, uid }: ProviderAt): string => `${namespace}/${name}/${uid}`;
+export const keyOfProvider = ({ namespace, name, id }: ProviderAt): string => `${namespace}/${name}/${id}`;
 
 /** Returns the wanted objects, each provider of a run once. */
 export function wantedOf(migrations: readonly PlanMigration[], plans: readonly Plan[]): WantedOfProvider[] {
@@ -72,7 +72,7 @@ function ofRun(migration: PlanMigration, { metadata, spec }: Plan): WantedOfProv
   });
   const at = (reference: NamedReference, { provider: of }: RunClusters['source']): ProviderAt => ({
     ...{ namespace: metadata.namespace ?? '', ...named(reference) },
-    uid: of,
+    id: of,
   });
   return [
     { provider: at(provider.source, clusters.source), ...wantedIn(sources, onSource) },
