@@ -440,6 +440,19 @@ describe('what the user may not do by now, as where the Plan was replaced by ano
     expect(await moved(given)).toEqual([`wait Refused: User "tom" cannot ${right}.`, []]);
   });
 
+  test.each([
+    ['what is in a namespace that only the record names', ['create virtualmachines'], true],
+    ['nothing where the user may make VMs there', [], false],
+  ])('the run does not say %s', async (_what, lacks, isHidden) => {
+    const record = aRecord();
+    const forged = withRecord(NAMES_SECRET, { ...record, target: { ...record.target, namespace: 'victim' } });
+    const [decision] = await moved({ vm: forged, hosts: { isTarget: true }, lacks });
+    const hidden = expect.stringMatching(/names another namespace.*cannot create virtualmachines/);
+    expect(decision).toEqual(
+      isHidden ? hidden : expect.not.stringMatching(/another namespace of the target than/),
+    );
+  });
+
   test('does not keep a run from its end', async () => {
     const lacks = ['use providers/source', 'use providers/destination'];
     expect(await moved({ vm, stop, lacks })).toEqual(canceled);

@@ -15,6 +15,7 @@ import {
   rightsToCopy,
   rightsToCreate,
   rightsToMove,
+  rightsToFill,
   rightsToTake,
   rightsToUse,
   rightToRun,
@@ -200,6 +201,11 @@ async function blockerOfWrites(due: DecidedWrites, run: RunContext): Promise<str
   if (elsewhere !== undefined) return elsewhere;
   const rights = rightsDue(due, run);
   if (rights.length === 0) return undefined;
+  return (await describeLack(rights, run)) ?? blockerOfHooks(due, run);
+}
+
+/** Returns which of the rights one of the users of the run lacks; undefined: none. */
+async function describeLack(rights: readonly Right[], run: RunContext): Promise<string | undefined> {
   const requesters = requestersOf([run.migration, run.plan]);
   if (requesters === undefined)
     return 'nobody is known to have created the Migration, or to have written its Plan';
@@ -207,7 +213,19 @@ async function blockerOfWrites(due: DecidedWrites, run: RunContext): Promise<str
     const missing = await missingRights(run.clusters.hub, requester, rights);
     if (missing.length > 0) return describeMissingRights(requester.user, missing);
   }
-  return blockerOfHooks(due, run);
+  return undefined;
+}
+
+/**
+ * Rejects where the record names another namespace of the hub than the Plan, and the user of the run may not make VMs there: who may edit the
+ * VM may edit its record, and a decision would say what is in that namespace.
+ */
+async function expectMayKnow(snapshot: RunSnapshot, run: RunContext): Promise<void> {
+  const { namespace } = recordIn(snapshot)?.target ?? {};
+  if (namespace === undefined || namespace === run.plan.spec.targetNamespace || !run.hosts.isTarget) return;
+  const lack = await describeLack(rightsToFill(namespace), run);
+  if (lack === undefined) return;
+  throw new Error(`the record of the VM names another namespace of the target than the Plan. ${lack}`);
 }
 
 /** Returns why a hook must not run: its requester says what the pod does, and may not make one. */
@@ -295,7 +313,10 @@ async function readSnapshot(
     blockers: run.blockers,
   };
   const { ids, maps, hubId } = run;
-  return readRun({ run: runId, at: { namespace, name }, hub, maps, hubId, clusters, ids, before });
+  const at = { namespace, name };
+  const snapshot = await readRun({ run: runId, at, hub, maps, hubId, clusters, ids, before });
+  await expectMayKnow(snapshot, run);
+  return snapshot;
 }
 
 interface Hooked {

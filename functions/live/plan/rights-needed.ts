@@ -167,7 +167,7 @@ export function rightsToMove({ spec, metadata }: Plan, { isSource, isTarget }: H
 }
 
 /** Rights to make VMs and their disks in a target namespace. */
-const rightsToFill = (namespace: string): Right[] =>
+export const rightsToFill = (namespace: string): Right[] =>
   MADE.map((kind) => rightTo('create', kind, { namespace }));
 
 /** The right that the requester of a hook needs: a pod in the namespace of the plan runs what the hook says. */
