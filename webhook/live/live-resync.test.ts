@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import type { PlanMigration } from '../../functions/domain/live/forklift.ts';
-import { LIVE_FINALIZER } from '../../functions/domain/live/names.ts';
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import { LIVE_WATCHER, PLAN_MIGRATIONS } from '../../functions/kubernetes/live-resources.ts';
 import { pause, systemClock } from '../../functions/runtime/clock.ts';
 import { WatchedCluster } from '../../test/support/builders/cluster.ts';
-import { aPlanMigration } from '../../test/support/builders/live.ts';
+import { aPlanMigration, begunWith, held } from '../../test/support/builders/live.ts';
 import { metadata, named, seconds } from '../../test/support/builders/object.ts';
 import { LiveResync } from './live-resync.ts';
 
@@ -65,20 +64,23 @@ test('the watcher goes down a minute after the last run', async () => {
 });
 
 test('the watcher goes down once the finalizer of a Migration that does not run is removed', async () => {
-  const held = aPlanMigration((one) => ({
-    ...one,
-    metadata: { ...one.metadata, finalizers: [LIVE_FINALIZER] },
-    status: { completed: seconds(9) },
-  }));
-  const { cluster, stop } = started(held);
+  const isHeld = aPlanMigration(held, begunWith(), (one) => ({ ...one, status: { completed: seconds(9) } }));
+  const { cluster, stop } = started(isHeld);
   await after(130_000);
   expect(isUp(cluster)).toBe(true);
-  cluster.put(PLAN_MIGRATIONS, { ...held, metadata: { ...held.metadata, finalizers: [] } });
+  cluster.put(PLAN_MIGRATIONS, { ...isHeld, metadata: { ...isHeld.metadata, finalizers: [] } });
   await after(65_000);
   expect(isUp(cluster)).toBe(false);
   const { length } = cluster.asked;
   await after(600_000);
   expect(cluster.asked.slice(length).filter((asked) => asked.includes('deployments'))).toEqual([]);
+  await stop();
+});
+
+test('the watcher goes down though a Migration that waits has the finalizer from a copy', async () => {
+  const { cluster, stop } = started(aPlanMigration(held));
+  await after(64_000);
+  expect(isUp(cluster)).toBe(false);
   await stop();
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { aPlan, aPlanMigration, aProvider, held } from '../../../test/support/builders/live.ts';
+import { aPlan, aPlanMigration, aProvider, begunWith, held } from '../../../test/support/builders/live.ts';
 import { atVersion, seconds, withUid } from '../../../test/support/builders/object.ts';
 import type { PlanMigration } from '../../domain/live/forklift.ts';
 import { LIVE_ANNOTATION } from '../../domain/live/names.ts';
@@ -28,7 +28,8 @@ test.each([
 
 const HELD_PLAN = aPlan(held);
 const HELD_MIGRATION = aPlanMigration(held, atVersion('7'));
-const OTHER = aPlanMigration(held, withUid('uid-of-other'));
+const COPY = aPlanMigration(held, withUid('uid-of-other'));
+const OTHER = begunWith()(COPY);
 const OVER: PlanMigration = {
   ...OTHER,
   metadata: { ...OTHER.metadata, annotations: { [LIVE_ANNOTATION.over]: OTHER.metadata.uid } },
@@ -37,7 +38,17 @@ const OVER: PlanMigration = {
 
 test.each<[string, readonly PlanMigration[], readonly string[]]>([
   ['removes the finalizer of its Plan first', [HELD_MIGRATION], ['Plan', 'Migration']],
-  ['keeps the Plan of another run', [HELD_MIGRATION, OTHER], ['Migration']],
+  ['keeps the Plan of another run, which may be about to begin', [HELD_MIGRATION, OTHER], ['Migration']],
+  [
+    'keeps the Plan of a run whose finalizer a user removed',
+    [HELD_MIGRATION, { ...aPlanMigration(withUid('uid-of-other')), status: { started: seconds(0) } }],
+    ['Migration'],
+  ],
+  [
+    'removes the finalizer of its Plan if another Migration has only a copied finalizer',
+    [HELD_MIGRATION, COPY],
+    ['Plan', 'Migration'],
+  ],
   ['removes the finalizer of its Plan if the other is over', [HELD_MIGRATION, OVER], ['Plan', 'Migration']],
 ])('a run that is over %s', async (_what, items, writes) => {
   const written: string[] = [];
@@ -56,6 +67,46 @@ test.each<[string, readonly PlanMigration[], readonly string[]]>([
     log,
   } as never);
   expect(written).toEqual(writes);
+});
+
+/** Removes the finalizer of a Plan beside these Migrations; resolves with how many Plans were read, and how many of them at a time. */
+async function readBeside(items: readonly PlanMigration[]): Promise<{ all: number; atATime: number }> {
+  let open = 0;
+  const opened: number[] = [];
+  const hub = {
+    ...{ list: () => Promise.resolve({ items }), replace: stored },
+    get: async () => {
+      opened.push((open += 1));
+      await Promise.resolve();
+      open -= 1;
+      return { object: HELD_PLAN };
+    },
+  } as unknown as Cluster;
+  const log = (): void => undefined;
+  await removeFinalizers({ migration: undefined, plan: HELD_PLAN, providers: [] }, { hub, log } as never);
+  return { all: opened.length, atATime: Math.max(0, ...opened) };
+}
+
+test.each<[string, (n: number) => PlanMigration, object]>([
+  ['that wait with a copied finalizer: no Plan is read', () => COPY, { all: 0, atATime: 0 }],
+  ['of one Plan: it is read once', () => OTHER, { all: 1, atATime: 1 }],
+  [
+    'of as many Plans: twenty are read at a time',
+    (n) => ({ ...OTHER, spec: { plan: { name: `plan-${String(n)}` } } }),
+    { all: 2_000, atATime: 20 },
+  ],
+])('beside 2,000 Migrations %s', async (_what, migration, read) => {
+  expect(await readBeside(Array.from({ length: 2_000 }, (_, n) => migration(n)))).toEqual(read);
+});
+
+test('a Migration of another type, which has the finalizer from a copy, is let go without a list', async () => {
+  const list = (): never => {
+    throw new Error('listed');
+  };
+  const hub = { list, replace: stored } as unknown as Cluster;
+  const log = (): void => undefined;
+  const copy = { migration: COPY, plan: undefined, providers: [] };
+  await expect(removeFinalizers(copy, { hub, log } as never)).resolves.toBeUndefined();
 });
 
 /** Removes the finalizers of the run; resolves with the requests after the lists. `read`: the Plan as the run has read it. */

@@ -1,7 +1,8 @@
-import type { Plan, PlanMigration, Provider } from '../../domain/live/forklift.ts';
+import type { NamedReference, Plan, PlanMigration, Provider } from '../../domain/live/forklift.ts';
 import { FORKLIFT_KIND, LIVE_ANNOTATION, LIVE_FINALIZER, LIVE_LABEL } from '../../domain/live/names.ts';
 import { named } from '../../domain/live/reference.ts';
-import { isClosed, hasFinalizer, isLive, hasOpenRun, needsPlan } from '../run/state.ts';
+import { isClosed, hasFinalizer, isHeldForRun, isLive, hasOpenRun, needsPlan } from '../run/state.ts';
+import { inGroups } from '../../cluster/in-groups.ts';
 import type { KubernetesObject, OwnerReference } from '../../domain/objects.ts';
 import type { Cluster, ResourceType } from '../../kubernetes/cluster.ts';
 import { ignoreNotFound } from '../../kubernetes/errors.ts';
@@ -103,38 +104,60 @@ export async function closeMigration(shown: PlanMigration, hub: Cluster): Promis
 
 /** Removes the finalizers of all objects that no other run needs, the Migration's last. Rejects with a conflict if one has changed. */
 export async function removeFinalizers(
-  { migration, plan, providers: toRelease }: ObjectsToRelease,
+  { migration, plan, providers }: ObjectsToRelease,
+  context: Context,
+): Promise<void> {
+  const { hub } = context;
+  // Anybody may write a Migration of another type with the finalizer: it needs no list.
+  if (plan !== undefined || providers.length > 0)
+    await removeSharedFinalizers({ migration, plan, providers }, context);
+  if (migration !== undefined) await removeFinalizer(hub, PLAN_MIGRATIONS, migration);
+}
+
+async function removeSharedFinalizers(
+  { migration, plan, providers }: ObjectsToRelease,
   { hub, log }: Context,
 ): Promise<void> {
   const { items } = await hub.list(OPEN_MIGRATIONS, {});
   const isOwn = ({ metadata }: PlanMigration): boolean => metadata.uid === migration?.metadata.uid;
   // A run whose finalizer a user removed goes on all the same.
-  const others = await withPlans(
-    items.filter((other) => !isOwn(other) && !isClosed(other) && (hasFinalizer(other) || hasOpenRun(other))),
-    hub,
+  const others = items.filter(
+    (other) => !isOwn(other) && !isClosed(other) && (isHeldForRun(other) || hasOpenRun(other)),
   );
-  // Forklift's own runs are under way too.
-  const plans = others.flatMap(([other, one]) => (one !== undefined && isLive(other, one) ? one : []));
-  // Only the Plan of a run says which Providers it needs: while the Plan is gone, the run may need any.
-  if (!others.some(([other, one]) => one === undefined && needsPlan(other)))
-    await removeProviderFinalizers(toRelease, { needed: new Set(plans.flatMap(providersOf)), hub, log });
-  if (plan !== undefined && !plans.some(({ metadata }) => metadata.uid === plan.metadata.uid))
+  const byPlan = Map.groupBy(others, (other) => Object.values(planAt(other)).join('/'));
+  const needs = await inGroups([...byPlan.values()], (ofPlan) => needsOf(ofPlan, hub));
+  if (!needs.some(({ isUnknown }) => isUnknown)) {
+    const needed = new Set(needs.flatMap((each) => each.providers));
+    await removeProviderFinalizers(providers, { needed, hub, log });
+  }
+  if (plan !== undefined && !needs.some((each) => each.plan === plan.metadata.uid))
     await removeFinalizer(hub, PLANS, plan);
-  if (migration !== undefined) await removeFinalizer(hub, PLAN_MIGRATIONS, migration);
 }
 
-/** Returns each Migration with its Plan; undefined if the Plan is gone. */
-const withPlans = (
-  migrations: readonly PlanMigration[],
-  hub: Cluster,
-): Promise<[PlanMigration, Plan | undefined][]> =>
-  Promise.all(
-    migrations.map(async (migration) => {
-      const { namespace = '' } = migration.metadata;
-      const at = { namespace, ...named(migration.spec.plan) };
-      return [migration, at.name === '' ? undefined : await getOrUndefined(hub.get(PLANS, at))];
-    }),
-  );
+const planAt = ({ spec, metadata: { namespace = '' } }: PlanMigration): Required<NamedReference> => ({
+  namespace,
+  ...named(spec.plan),
+});
+
+/** What Migrations of one Plan need. */
+interface Needs {
+  /** The uid of the Plan. */
+  readonly plan?: string;
+  /** Namespaces and names of the Providers. */
+  readonly providers: readonly string[];
+  /** Whether the Plan is gone: only it says which Providers a run needs, so it may need any. */
+  readonly isUnknown?: boolean;
+}
+
+/** Returns what these Migrations of one Plan need. A Plan may be large, and is not kept. */
+async function needsOf(ofPlan: readonly PlanMigration[], hub: Cluster): Promise<Needs> {
+  const [at] = ofPlan.map(planAt);
+  const plan = at?.name ? await getOrUndefined(hub.get(PLANS, at)) : undefined;
+  if (plan === undefined) return { providers: [], isUnknown: ofPlan.some(needsPlan) };
+  // Forklift's own runs are under way too.
+  if (!ofPlan.some((migration) => isLive(migration, plan))) return { providers: [] };
+  return { plan: plan.metadata.uid, providers: providersOf(plan) };
+}
 
 type Context = Pick<LiveContext, 'hub' | 'log'>;
 

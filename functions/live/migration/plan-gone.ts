@@ -2,6 +2,7 @@ import { breakGlassCommand, isGivenUp } from '../run/break-glass.ts';
 import { critical, nextConditions, type Finding } from '../../domain/live/conditions.ts';
 import type { MigrationStatus, PlanMigration } from '../../domain/live/forklift.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
+import { runClustersOf } from '../run/run-clusters.ts';
 import { hasFinalizer, hasOpenRun } from '../run/state.ts';
 import { planRefusal, reconciled, type ReconcileResult } from './start.ts';
 import { isForkliftHere } from '../plan/check.ts';
@@ -76,11 +77,15 @@ function abandonedStatus(migration: PlanMigration, now: number): StatusUpdate {
 }
 
 /**
- * Removes the finalizers of the Migration, and of all Providers that no other run needs: only the Plan named the ones of this run.
+ * Removes the finalizers of the Migration, and of its Providers that no other run needs: without the Plan only their uids are known. A
+ * Migration without clusters has held none: its finalizer may be a copy, and others' Providers may be very many.
  */
 export async function releaseWithoutPlan(migration: PlanMigration, context: LiveContext): Promise<void> {
-  const { items } = await context.hub.list(HELD_PROVIDERS, {});
-  const providers = await Promise.all(items.map(({ metadata }) => readProvider(metadata, context)));
-  const held = providers.filter((provider) => provider !== undefined);
-  await removeFinalizers({ migration, plan: undefined, providers: held }, context);
+  const run = runClustersOf(migration);
+  const uids = [run?.source.provider, run?.target.provider];
+  const { items } = run === undefined ? { items: [] } : await context.hub.list(HELD_PROVIDERS, {});
+  const own = items.filter(({ metadata }) => uids.includes(metadata.uid));
+  const read = await Promise.all(own.map(({ metadata }) => readProvider(metadata, context)));
+  const providers = read.filter((provider) => provider !== undefined);
+  await removeFinalizers({ migration, plan: undefined, providers }, context);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { aPlan, aPlanMigration, aProvider, held } from '../../../test/support/builders/live.ts';
+import { aPlan, aPlanMigration, aProvider, begunWith, held } from '../../../test/support/builders/live.ts';
 import {
   annotated,
   build,
@@ -15,7 +15,7 @@ import type { LiveCondition, Plan, PlanMigration, VmStatus } from '../../domain/
 import { LIVE_ANNOTATION, LIVE_CONDITION } from '../../domain/live/names.ts';
 import { migrationBefore } from '../run/queue.ts';
 import { requesterOf } from '../../domain/live/requester.ts';
-import { isClosed, hasFinalizer, hasOpenRun, waitsToStart, needsPlan } from '../run/state.ts';
+import { isClosed, hasFinalizer, hasOpenRun, isHeldForRun, waitsToStart, needsPlan } from '../run/state.ts';
 import { HELD_PROVIDERS, OPEN_MIGRATIONS, plansThatName } from './listed-forklift.ts';
 
 const REQUESTER = JSON.stringify({
@@ -40,6 +40,7 @@ const later = aPlanMigration(named('later'), createdAt(60));
 
 const decided = (migration: PlanMigration): object => ({
   isHeld: hasFinalizer(migration),
+  isHeldForRun: isHeldForRun(migration),
   isClosed: isClosed(migration),
   isUnderWay: hasOpenRun(migration),
   isWaiting: waitsToStart(migration),
@@ -54,6 +55,7 @@ test.each<[string, readonly Change<PlanMigration>[]]>([
   ['waits', []],
   ['waits for its plan', [status({ conditions: [condition(LIVE_CONDITION.planNotReady)] })]],
   ['is not allowed', [status({ conditions: [condition(LIVE_CONDITION.notAllowed)] })]],
+  ['is about to begin', [held, begunWith()]],
   ['has begun', [held, status({ started: seconds(0), vms: VMS })]],
   ['was given up', [held, status({ started: seconds(0), vms: VMS }), byUid(LIVE_ANNOTATION.breakGlass)]],
   ['has leftovers', [held, status({ started: seconds(0), completed: seconds(1), vms: VMS })]],
@@ -62,6 +64,12 @@ test.each<[string, readonly Change<PlanMigration>[]]>([
   const whole = build(asked, changes);
   const [trimmed] = kept(OPEN_MIGRATIONS, [whole]);
   expect(trimmed && decided(trimmed)).toEqual(decided(oversized(whole)));
+});
+
+test('that objects are held for its run is kept however long its requester is', () => {
+  const requester = annotated(LIVE_ANNOTATION.requester, LONG.slice(0, 15_900));
+  const [trimmed] = kept(OPEN_MIGRATIONS, [build(asked, [held, begunWith(), requester])]);
+  expect(trimmed && isHeldForRun(trimmed)).toBe(true);
 });
 
 test('a Migration that has ended is not listed', () => {

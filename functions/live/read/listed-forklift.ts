@@ -25,9 +25,11 @@ const OPEN_MIGRATION: Keep<PlanMigration> = {
     ...METADATA,
     creationTimestamp: true,
     annotations: {
-      [LIVE_ANNOTATION.requester]: true,
+      [LIVE_ANNOTATION.clusters]: true,
       [LIVE_ANNOTATION.over]: true,
       [LIVE_ANNOTATION.breakGlass]: true,
+      // Last: it may be long.
+      [LIVE_ANNOTATION.requester]: true,
     },
   },
   spec: { plan: REFERENCE, cancel: false },

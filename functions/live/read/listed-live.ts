@@ -83,7 +83,8 @@ const PLAN_MIGRATION: Keep<PlanMigration> = {
   ...OBJECT,
   metadata: {
     ...METADATA,
-    annotations: { [LIVE_ANNOTATION.requester]: true, [LIVE_ANNOTATION.clusters]: true },
+    // The requester last: it may be long.
+    annotations: { [LIVE_ANNOTATION.clusters]: true, [LIVE_ANNOTATION.requester]: true },
   },
   spec: { plan: REFERENCE, cancel: false },
   status: {

@@ -16,6 +16,13 @@ import { requesterOf } from '../../domain/live/requester.ts';
 export const hasFinalizer = ({ metadata }: KubernetesObject): boolean =>
   metadata.finalizers?.includes(LIVE_FINALIZER) === true;
 
+/**
+ * Whether `live` holds objects for the Migration's run, which may be about to begin. Anybody may write the finalizer, such as with a copy;
+ * the clusters, which come in the same write, only `live`.
+ */
+export const isHeldForRun = (migration: PlanMigration): boolean =>
+  hasFinalizer(migration) && migration.metadata.annotations?.[LIVE_ANNOTATION.clusters] !== undefined;
+
 /** Whether nothing is left to do with the Migration. */
 export const hasEnded = (migration: PlanMigration): boolean =>
   migration.status?.completed !== undefined && !hasFinalizer(migration);

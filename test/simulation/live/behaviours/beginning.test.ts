@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { conditionsOf, HELD, ModelledRun } from '../world/modelled-run.ts';
 import type { PlanMigration } from '../../../../functions/domain/live/forklift.ts';
 import { LIVE_ANNOTATION, LIVE_FINALIZER } from '../../../../functions/domain/live/names.ts';
+import { isHeldForRun } from '../../../../functions/live/run/state.ts';
 import { seconds } from '../../../support/builders/object.ts';
 import { PLAN_MIGRATIONS, REVIEWS } from '../../../../functions/kubernetes/live-resources.ts';
 
@@ -53,8 +54,11 @@ describe('a run that is about to begin', () => {
         .flatMap((kind) => store.list(kind, 'tenant'))
         .filter(({ metadata }) => metadata.finalizers?.includes(LIVE_FINALIZER)).length;
     const heldAt: Record<string, number> = {};
+    let isAlwaysForRun = true;
     store.onChange(({ object }) => {
       const { status } = object as Partial<PlanMigration>;
+      // Otherwise the end of another run would let go what this one needs.
+      if (object.kind === 'Migration') isAlwaysForRun &&= isHeldForRun(object as PlanMigration);
       if (object.kind === 'Migration' && status?.started !== undefined) heldAt['started'] ??= heldNow();
     });
     run.refusesPut = () => {
@@ -63,6 +67,7 @@ describe('a run that is about to begin', () => {
     };
     await run.resync();
     expect(heldAt).toEqual({ started: HELD.length, written: HELD.length });
+    expect(isAlwaysForRun).toBe(true);
     expect(await run.isRecorded()).toBe(true);
   });
 });

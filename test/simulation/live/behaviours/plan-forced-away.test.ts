@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { aPlan } from '../../../support/builders/live.ts';
 import { conditionsOf, HELD, ModelledRun } from '../world/modelled-run.ts';
+import { LIVE_ANNOTATION } from '../../../../functions/domain/live/names.ts';
 import { moveEvent } from '../../../../functions/domain/live/move-events.ts';
 import { PLANS, PROVIDERS } from '../../../../functions/kubernetes/live-resources.ts';
 
@@ -116,8 +117,18 @@ describe('a Plan that was deleted in spite of its finalizer', () => {
   test('before VMs move: nothing is held', async () => {
     const run = await ModelledRun.prepare();
     await run.hold('migration', 'source');
+    const { uid } = (await run.provider('source')).metadata;
+    const annotations = { [LIVE_ANNOTATION.clusters]: `s t ${uid} q` };
+    await run.patchMigration({ metadata: { annotations } });
     await force(run);
     expect(await run.held()).toEqual([]);
     expect(conditionsOf((await run.migration()).status)).toEqual(['PlanNotValid NotFound']);
+  });
+
+  test('and whose Migration has the finalizer from a copy: nothing but that is let go', async () => {
+    const run = await ModelledRun.prepare();
+    await run.hold('migration', 'source');
+    await force(run);
+    expect(await run.held()).toEqual(['Provider source', 'Secret source']);
   });
 });
