@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { aPlanMigration } from '../../test/support/builders/live.ts';
-import { metadata, named } from '../../test/support/builders/object.ts';
+import { metadata, named, seconds } from '../../test/support/builders/object.ts';
 import { referenceEventOf } from '../eventing/live-events.ts';
 import type { ResourceType } from '../kubernetes/cluster.ts';
 import { ApiError } from '../kubernetes/errors.ts';
@@ -10,8 +10,11 @@ import { systemClock } from '../runtime/clock.ts';
 import type { LiveContext } from './context.ts';
 import { newLiveFunction } from './function.ts';
 
-test('of 100 Migrations whose Plan is gone, twenty are reconciled at once, and each once', async () => {
-  const migrations = Array.from({ length: 100 }, (_, n) => aPlanMigration(named(`m-${String(n)}`)));
+test('of 100 Migrations that run and whose Plan is gone, twenty are reconciled at once, and each once', async () => {
+  const migrations = Array.from({ length: 100 }, (_, n) => ({
+    ...aPlanMigration(named(`m-${String(n)}`)),
+    status: { started: seconds(0) },
+  }));
   const counts = { open: 0, maxOpen: 0, all: 0 };
   const hub = {
     list: () => Promise.resolve({ items: migrations, resourceVersion: '1', date: new Date(0) }),

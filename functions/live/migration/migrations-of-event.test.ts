@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { aPlan, aPlanMigration } from '../../../test/support/builders/live.ts';
 import { createdAt, named, seconds, type Change } from '../../../test/support/builders/object.ts';
-import type { PlanMigration } from '../../domain/live/forklift.ts';
+import type { LiveCondition, PlanMigration } from '../../domain/live/forklift.ts';
+import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import type { LiveRequest } from '../../eventing/live-events.ts';
 import type { ResourceType } from '../../kubernetes/cluster.ts';
@@ -20,14 +21,18 @@ const ended: Change<PlanMigration> = (one) => ({
   status: { started: seconds(0), completed: seconds(1) },
 });
 
-/** The Migrations that an event of `tenant/first` triggers among these. */
+/** The Migrations that an event of `tenant/first` triggers among these, or one of the Plan `tenant/plan`, which is gone. */
 async function triggeredBy(
   first: PlanMigration | undefined,
   others: readonly PlanMigration[],
+  kind: 'Migration' | 'Plan' = 'Migration',
 ): Promise<string[]> {
   const stored: Record<string, KubernetesObject | undefined> = {
     Migration: first,
-    Plan: aPlan((plan) => ({ ...plan, spec: { ...plan.spec, archived: true, type: 'cold' } })),
+    Plan:
+      kind === 'Plan'
+        ? undefined
+        : aPlan((plan) => ({ ...plan, spec: { ...plan.spec, archived: true, type: 'cold' } })),
   };
   const hub = {
     get: ({ kind }: ResourceType, { name }: { readonly name: string }) => {
@@ -40,7 +45,7 @@ async function triggeredBy(
     list: () => Promise.resolve({ items: others, resourceVersion: '1', date: new Date(0) }),
   };
   const request: LiveRequest = {
-    ...{ type: 'update', id: '1', kind: 'Migration', namespace: 'tenant', name: 'first' },
+    ...{ type: 'update', id: '1', kind, namespace: 'tenant', name: kind === 'Plan' ? 'plan' : 'first' },
     ...{ isChange: true, runs: [] },
   };
   const triggered = await migrationsOfEvent(request, { hub } as unknown as LiveContext);
@@ -80,10 +85,30 @@ test('a forged event of a namespace without Migrations triggers none', async () 
   ).toEqual([]);
 });
 
-test('of 100 Migrations that wait for a plan, the ten that come first are triggered', async () => {
-  const waiting = Array.from({ length: 100 }, (_, n) =>
-    aPlanMigration(named(`m-${String(n)}`), inNamespace('tenant'), createdAt(100 - n)),
-  );
-  const wanted = Array.from({ length: 10 }, (_, n) => `tenant/m-${String(99 - n)}`);
-  expect(await triggeredBy(undefined, waiting)).toEqual(wanted);
+const WAITING = Array.from({ length: 100 }, (_, n) =>
+  aPlanMigration(named(`m-${String(n)}`), inNamespace('tenant'), createdAt(100 - n)),
+);
+const FIRST = Array.from({ length: 10 }, (_, n) => `tenant/m-${String(99 - n)}`);
+
+test.each(['Migration', 'Plan'] as const)(
+  'of 100 Migrations that wait for a plan, an event of a %s triggers the ten that come first',
+  async (kind) => {
+    expect(await triggeredBy(undefined, WAITING, kind)).toEqual(FIRST);
+  },
+);
+
+test('those that run are triggered besides', async () => {
+  const running = WAITING.map((one) => ({ ...one, status: { started: seconds(0) } }));
+  const all = [...WAITING, aPlanMigration(named('last'), createdAt(200)), ...running];
+  expect(await triggeredBy(undefined, all, 'Plan')).toHaveLength(110);
+});
+
+test('those that are refused come after the others: anybody may create them', async () => {
+  const refused: LiveCondition = {
+    ...{ type: LIVE_CONDITION.notAllowed, status: 'True', category: 'Critical' },
+    lastTransitionTime: seconds(0),
+  };
+  const others = WAITING.map((one) => ({ ...one, status: { conditions: [refused] } }));
+  const own = aPlanMigration(named('own'), inNamespace('tenant'), createdAt(200));
+  expect(await triggeredBy(undefined, [...others, own])).toEqual(['tenant/own', ...FIRST.slice(0, 9)]);
 });

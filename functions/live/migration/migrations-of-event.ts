@@ -131,17 +131,11 @@ const MAX_WAITING = 10;
 const MAX_CHECKED = 10;
 
 /** Returns the Migrations that wait to begin, the first ones of each Plan. Any pod may post the event: it must not trigger those of all. */
-async function waitingMigrations(
+const waitingMigrations = (
   hub: Reader,
   isMeant: (migration: PlanMigration) => boolean,
-): Promise<readonly MigrationAt[]> {
-  const { items } = await hub.list(OPEN_MIGRATIONS, {});
-  const waiting = inRunOrder(items.filter((migration) => waitsToStart(migration) && isMeant(migration)));
-  const byPlan = Map.groupBy(waiting, ({ spec: { plan }, metadata }) =>
-    [plan.namespace || metadata.namespace, plan.name].join('/'),
-  );
-  return [...byPlan.values()].flatMap((ofPlan) => ofPlan.slice(0, MAX_WAITING).map(placeOf));
-}
+): Promise<readonly MigrationAt[]> =>
+  openMigrations(hub, (migration) => waitsToStart(migration) && isMeant(migration));
 
 /** Checks a plan that has no run under way any more: during the run its VMs were not checked. */
 async function checkIdlePlanAt(at: NamedReference, context: LiveContext): Promise<void> {
@@ -272,13 +266,26 @@ async function checkPlans(plans: readonly KubernetesObject[], context: LiveConte
 const isNamedAfter = ({ metadata }: PlanMigration, { name }: LiveRequest): boolean =>
   name.startsWith(`live-${metadata.uid}-`);
 
-/** Returns the Migrations that run, or wait to begin. */
+/** Returns the Migrations that run, and of those that wait to begin the first ones of each Plan. */
 async function openMigrations(
   hub: Reader,
   isMeant: (migration: PlanMigration) => boolean,
 ): Promise<readonly MigrationAt[]> {
   const { items } = await hub.list(OPEN_MIGRATIONS, {});
-  return items.filter(isMeant).map(placeOf);
+  const meant = items.filter(isMeant);
+  const others = meant.filter((migration) => !waitsToStart(migration));
+  const byPlan = Map.groupBy(inRunOrder(meant.filter(waitsToStart)), ({ spec: { plan }, metadata }) =>
+    [plan.namespace || metadata.namespace, plan.name].join('/'),
+  );
+  return [...others, ...[...byPlan.values()].flatMap(firstOf)].map(placeOf);
+}
+
+/** Returns the first Migrations of a Plan. Anybody may create ones of it that are refused: they hold up no others. */
+function firstOf(ofPlan: readonly PlanMigration[]): PlanMigration[] {
+  const isRefused = ({ status }: PlanMigration): boolean => has(status, LIVE_CONDITION.notAllowed);
+  return ofPlan
+    .toSorted((one, other) => Number(isRefused(one)) - Number(isRefused(other)))
+    .slice(0, MAX_WAITING);
 }
 
 const placeOf = ({ metadata: { namespace = '', name } }: PlanMigration): MigrationAt => ({ namespace, name });

@@ -1,4 +1,4 @@
-import { CONDITION, METADATA, REFERENCE } from './listed-live.ts';
+import { CONDITION, METADATA, REFERENCE, withOwnFinalizer } from './listed-live.ts';
 import { named, OBJECT } from '../../cluster/listed.ts';
 import type {
   NamedReference,
@@ -7,7 +7,7 @@ import type {
   PlanMigration,
   StorageMap,
 } from '../../domain/live/forklift.ts';
-import { LIVE_ANNOTATION, LIVE_FINALIZER } from '../../domain/live/names.ts';
+import { LIVE_ANNOTATION } from '../../domain/live/names.ts';
 import { hasEnded, hasFinalizer } from '../run/state.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import type { ListedType, ResourceType } from '../../kubernetes/cluster.ts';
@@ -47,9 +47,8 @@ export const OPEN_MIGRATIONS: ListedType<PlanMigration> = {
   ...PLAN_MIGRATIONS,
   trim: (whole) => {
     if (hasEnded(whole)) return undefined;
-    const finalizers = hasFinalizer(whole) ? [LIVE_FINALIZER] : [];
     const annotations = withoutForeignTexts(whole.metadata);
-    return trimmed(OPEN_MIGRATION, { ...whole, metadata: { ...whole.metadata, finalizers, annotations } });
+    return trimmed(OPEN_MIGRATION, { ...whole, metadata: { ...withOwnFinalizer(whole), annotations } });
   },
 };
 

@@ -1,6 +1,8 @@
 import type { LiveCondition, Plan, PlanMigration } from '../../domain/live/forklift.ts';
-import { LIVE_ANNOTATION } from '../../domain/live/names.ts';
-import { hasMoved, isAwaited, vmsUnderWay } from '../run/state.ts';
+import { LIVE_ANNOTATION, LIVE_FINALIZER } from '../../domain/live/names.ts';
+import type { KubernetesObject } from '../../domain/objects.ts';
+import { hasOutbox } from '../run/outbox.ts';
+import { hasEnded, hasFinalizer, hasMoved, isAwaited, vmsUnderWay } from '../run/state.ts';
 import type { ListedType } from '../../kubernetes/cluster.ts';
 import { PLAN_MIGRATIONS, PLANS } from '../../kubernetes/live-resources.ts';
 import { trimmed, type Keep } from '../../kubernetes/trim.ts';
@@ -35,6 +37,12 @@ const NO_STAGE = {
   error: false,
 } as const;
 const NO_VM = { ...NO_ENTRY, newName: false, phase: false, error: false, pipeline: [false] } as const;
+
+/** Returns the metadata with no finalizer but `live`'s: anybody may write others. */
+export const withOwnFinalizer = (whole: KubernetesObject): KubernetesObject['metadata'] => ({
+  ...whole.metadata,
+  finalizers: hasFinalizer(whole) ? [LIVE_FINALIZER] : [],
+});
 
 const PLAN: Keep<Plan> = {
   ...OBJECT,
@@ -75,7 +83,8 @@ export const LISTED_PLANS: ListedType<Plan> = {
     const awaited = moved.filter(isAwaited);
     const vms = awaited.length > 0 ? awaited : moved.slice(0, 1);
     const migration = { ...status?.migration, vms };
-    return trimmed(PLAN, { ...whole, status: { ...status, migration } }, MAX_BYTES);
+    const metadata = withOwnFinalizer(whole);
+    return trimmed(PLAN, { ...whole, metadata, status: { ...status, migration } }, MAX_BYTES);
   },
 };
 
@@ -106,14 +115,17 @@ const PLAN_MIGRATION: Keep<PlanMigration> = {
   },
 };
 
-/** Migrations with their VMs under way, and the stages of these that run now. */
+/** Migrations with which something is left to do, with their VMs under way, and the stages of these that run now. */
 export const LISTED_PLAN_MIGRATIONS: ListedType<PlanMigration> = {
   ...PLAN_MIGRATIONS,
   trim: (whole) => {
+    // A tenant's Migrations that have ended may stay for ever.
+    if (hasEnded(whole) && !hasOutbox(whole)) return undefined;
     const vms = vmsUnderWay(whole).map((vm) => ({
       ...vm,
       pipeline: vm.pipeline.filter(({ phase }) => phase === 'Running'),
     }));
-    return trimmed(PLAN_MIGRATION, { ...whole, status: { ...whole.status, vms } }, MAX_BYTES);
+    const metadata = withOwnFinalizer(whole);
+    return trimmed(PLAN_MIGRATION, { ...whole, metadata, status: { ...whole.status, vms } }, MAX_BYTES);
   },
 };
