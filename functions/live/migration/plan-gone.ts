@@ -82,7 +82,7 @@ function abandonedStatus(migration: PlanMigration, now: number): StatusUpdate {
  */
 export async function releaseWithoutPlan(migration: PlanMigration, context: LiveContext): Promise<void> {
   const run = runClustersOf(migration);
-  const uids = [run?.source.provider, run?.target.provider];
+  const uids = [run?.source.provider.uid, run?.target.provider.uid];
   const { items } = run === undefined ? { items: [] } : await context.hub.list(HELD_PROVIDERS, {});
   const own = items.filter(({ metadata }) => uids.includes(metadata.uid));
   const read = await Promise.all(own.map(({ metadata }) => readProvider(metadata, context)));

@@ -8,7 +8,7 @@ import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_FINALIZER, LIVE_REASON } from '../../domain/live/names.ts';
 import type { SourceView, TargetView } from '../findings/plan-view.ts';
 import { migrationBefore, waitingForMigration } from '../run/queue.ts';
-import { runClustersOf, withRunClusters, type RunClusters } from '../run/run-clusters.ts';
+import { runClustersOf, withRunClusters, type RunClusters, type RunProvider } from '../run/run-clusters.ts';
 import { hasFinalizer, isTerminating } from '../run/state.ts';
 import {
   RIGHT_TO_MAKE_NAMESPACE,
@@ -26,7 +26,7 @@ import type { Cluster, Reader } from '../../kubernetes/cluster.ts';
 import { FORKLIFT_CONTROLLERS, PLAN_MIGRATIONS } from '../../kubernetes/live-resources.ts';
 import { NAMESPACES } from '../../kubernetes/resources.ts';
 import { checkPlan, forkliftControllers } from '../plan/check.ts';
-import { providerIdOf, readProvider, type FoundProvider } from '../read/providers.ts';
+import { runProviderOf, readProvider, type FoundProvider } from '../read/providers.ts';
 import type { LiveContext } from '../context.ts';
 import { getOrUndefined } from '../read/get.ts';
 import { addFinalizers, providersIn, removeFinalizers } from './finalizers.ts';
@@ -89,8 +89,8 @@ function clustersOfRun(
   if (source === undefined || destination === undefined) return undefined;
   if (providersIn(providers).some(({ provider }) => isTerminating(provider))) return undefined;
   return {
-    source: { cluster: sourceCluster.cluster, provider: providerIdOf(source.provider) },
-    target: { cluster: targetCluster.cluster, provider: providerIdOf(destination.provider) },
+    source: { cluster: sourceCluster.cluster, provider: runProviderOf(source.provider) },
+    target: { cluster: targetCluster.cluster, provider: runProviderOf(destination.provider) },
   };
 }
 
@@ -300,8 +300,11 @@ export async function readRunProviders(
 ): Promise<PlanProviders> {
   const { namespace = '' } = metadata;
   const run = runClustersOf(migration);
-  const readOwn = async (at: NamedReference, id: string | undefined): Promise<FoundProvider | undefined> =>
-    id === undefined ? undefined : readProvider({ namespace, ...named(at), id }, context);
+  const readOwn = async (
+    at: NamedReference,
+    as: RunProvider | undefined,
+  ): Promise<FoundProvider | undefined> =>
+    as === undefined ? undefined : readProvider({ namespace, ...named(at), as }, context);
   const [source, destination] = await Promise.all([
     readOwn(spec.provider.source, run?.source.provider),
     readOwn(spec.provider.destination, run?.target.provider),

@@ -5,8 +5,9 @@ import type { Provider } from '../../domain/live/forklift.ts';
 import type { ApiServer, Cluster } from '../../kubernetes/cluster.ts';
 import { ApiError, Busy, Unreachable } from '../../kubernetes/errors.ts';
 import type { Secret } from '../../kubernetes/live-resources.ts';
+import type { RunProvider } from '../run/run-clusters.ts';
 import type { Remote } from './remote.ts';
-import { identifyCluster, providerIdOf, readProvider } from './providers.ts';
+import { identifyCluster, runProviderOf, readProvider } from './providers.ts';
 import { orUnknown } from './unknown-cluster.ts';
 
 const URL_OF = 'https://source.example.com:6443';
@@ -36,7 +37,7 @@ const aHub = (provider: Provider | undefined, secret: Secret | undefined): ApiSe
 async function asked(
   provider: Provider | undefined,
   secret?: Secret,
-  id?: string,
+  as?: RunProvider,
 ): Promise<{ readonly read: Awaited<ReturnType<typeof readProvider>>; readonly remotes: Remote[] }> {
   const remotes: Remote[] = [];
   const at = (remote: Remote): ApiServer => {
@@ -44,7 +45,7 @@ async function asked(
     return { name: 'remote' } as unknown as ApiServer;
   };
   const reach = { hub: aHub(provider, secret), remotes: { allowLoopback: false, at } };
-  const read = await readProvider({ namespace: 'tenant', name: 'source', ...(id && { id }) }, reach);
+  const read = await readProvider({ namespace: 'tenant', name: 'source', ...(as && { as }) }, reach);
   return { read, remotes };
 }
 
@@ -72,7 +73,7 @@ describe('readProvider', () => {
     ['leads to the hub since', aProvider(), aHost('source'), false],
     ['leads to another cluster than the hub since', aHost('source'), aProvider(), false],
   ])('a run that began with it reads it where it %s', async (_what, began, now, isFound) => {
-    const { read } = await asked(now, aSecret(), providerIdOf(began));
+    const { read } = await asked(now, aSecret(), runProviderOf(began));
     expect(read !== undefined).toBe(isFound);
   });
 

@@ -8,6 +8,7 @@ import { NAMESPACES } from '../../kubernetes/resources.ts';
 import { getOrUndefined, unlessForbidden } from './get.ts';
 import { isHost, providerFindings, type Answer, type ProviderView } from '../findings/providers.ts';
 import type { Reach } from './remote.ts';
+import type { RunProvider } from '../run/run-clusters.ts';
 
 /** A provider, as read with its Secret. */
 export interface FoundProvider extends Pick<ProviderView, 'provider' | 'secret' | 'allowLoopback'> {
@@ -16,21 +17,22 @@ export interface FoundProvider extends Pick<ProviderView, 'provider' | 'secret' 
   readonly cluster: ApiServer | undefined;
 }
 
-/**
- * Returns what a run pins of its provider. One that has begun to lead to the hub itself is another one: the user of the run was asked for
- * no right on what is there, and the cluster that it led to may have said anything of itself.
- */
-export const providerIdOf = (provider: Provider): string =>
-  isHost(provider) ? `${provider.metadata.uid}@hub` : provider.metadata.uid;
+/** Returns what a run pins of its provider. */
+export const runProviderOf = (provider: Provider): RunProvider => ({
+  uid: provider.metadata.uid,
+  isHub: isHost(provider),
+});
 
-/** Reads the provider; undefined if there is none, or one of another `id`. Rejects if the hub does not answer. */
+/** Reads the provider; undefined if there is none, or another one than `as`. Rejects if the hub does not answer. */
 export async function readProvider(
-  at: NamedReference & { readonly id?: string },
+  at: NamedReference & { readonly as?: RunProvider },
   reach: Reach,
 ): Promise<FoundProvider | undefined> {
   const provider = await getProvider(at, reach.hub);
-  if (provider === undefined || (at.id !== undefined && providerIdOf(provider) !== at.id)) return undefined;
-  return readCluster(provider, reach);
+  if (provider === undefined) return undefined;
+  const { uid, isHub } = runProviderOf(provider);
+  const isAnother = at.as !== undefined && (at.as.uid !== uid || at.as.isHub !== isHub);
+  return isAnother ? undefined : readCluster(provider, reach);
 }
 
 /** Reads the provider alone; undefined if there is none. */

@@ -1,7 +1,7 @@
 import type { PlanMigration } from '../../domain/live/forklift.ts';
 import { LIVE_ANNOTATION } from '../../domain/live/names.ts';
 
-/** The clusters of a run by the uids of their namespaces kube-system, and the Providers that led to them by their ids (providerIdOf). */
+/** The clusters of a run by the uids of their namespaces kube-system, and the Providers that led to them. */
 export interface RunClusters {
   readonly source: RunCluster;
   readonly target: RunCluster;
@@ -9,8 +9,24 @@ export interface RunClusters {
 
 interface RunCluster {
   readonly cluster: string;
-  readonly provider: string;
+  readonly provider: RunProvider;
 }
+
+/**
+ * A Provider as the run began with it. One that has begun to lead to the hub is another one: the user of the run was asked for no right on
+ * what is there, and the cluster that it led to may have said anything of itself.
+ */
+export interface RunProvider {
+  readonly uid: string;
+  readonly isHub: boolean;
+}
+
+const HUB = '@hub';
+const textOf = ({ uid, isHub }: RunProvider): string => `${uid}${isHub ? HUB : ''}`;
+const providerIn = (text: string): RunProvider => ({
+  uid: text.endsWith(HUB) ? text.slice(0, -HUB.length) : text,
+  isHub: text.endsWith(HUB),
+});
 
 /**
  * Returns the annotations with the clusters of the run. If a Provider leads to another cluster later, all objects would seem gone; and the
@@ -21,7 +37,12 @@ export const withRunClusters = (
   { source, target }: RunClusters,
 ): Record<string, string> => ({
   ...annotations,
-  [LIVE_ANNOTATION.clusters]: [source.cluster, target.cluster, source.provider, target.provider].join(' '),
+  [LIVE_ANNOTATION.clusters]: [
+    source.cluster,
+    target.cluster,
+    textOf(source.provider),
+    textOf(target.provider),
+  ].join(' '),
 });
 
 /** Returns the clusters of the run; undefined if the annotation is not there, or not whole. */
@@ -29,5 +50,8 @@ export function runClustersOf({ metadata }: Pick<PlanMigration, 'metadata'>): Ru
   const parts = metadata.annotations?.[LIVE_ANNOTATION.clusters]?.split(' ') ?? [];
   const [from, to, source, target] = parts;
   if (!from || !to || !source || !target || parts.length !== 4) return undefined;
-  return { source: { cluster: from, provider: source }, target: { cluster: to, provider: target } };
+  return {
+    source: { cluster: from, provider: providerIn(source) },
+    target: { cluster: to, provider: providerIn(target) },
+  };
 }

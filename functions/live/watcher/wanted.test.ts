@@ -28,7 +28,10 @@ const ours: Change<PlanMigration> = (one) => ({
 });
 const source = { namespace: 'tenant', name: 'source' };
 const destination = { namespace: 'tenant', name: 'destination' };
-const withUid = (at: typeof source): ProviderAt => ({ ...at, id: `uid-of-${at.name}` });
+const withUid = (at: typeof source): ProviderAt => ({
+  ...at,
+  as: { uid: `uid-of-${at.name}`, isHub: false },
+});
 
 /** Returns the wanted objects from the ones that the watches keep. */
 const wantedBy = (migrations: readonly PlanMigration[], plan: Plan): WantedOfProvider[] =>
@@ -87,7 +90,11 @@ test('nothing through a provider that the plan has named since for the one that 
   const provider = { source: { namespace: 'infra', name: 'prod' }, destination };
   const plan = aPlan((one) => ({ ...one, spec: { ...one.spec, provider } }));
   const [onSource] = wantedBy([running(vm())], plan);
-  expect(onSource?.provider).toEqual({ namespace: 'infra', name: 'prod', id: 'uid-of-source' });
+  expect(onSource?.provider).toEqual({
+    namespace: 'infra',
+    name: 'prod',
+    as: { uid: 'uid-of-source', isHub: false },
+  });
 });
 
 test('nothing for a Migration that does not say with which providers its run began', () => {

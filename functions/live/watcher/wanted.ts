@@ -1,7 +1,7 @@
 /** Objects to watch in each cluster, by the runs that are under way. Pure. */
 import type { NamedReference, Plan, PlanMigration } from '../../domain/live/forklift.ts';
 import { named } from '../../domain/live/reference.ts';
-import { runClustersOf, type RunClusters } from '../run/run-clusters.ts';
+import { runClustersOf, type RunClusters, type RunProvider } from '../run/run-clusters.ts';
 import { hasOpenRun, livePlanOf, vmsUnderWay } from '../run/state.ts';
 
 /** A Migration, as events name it. */
@@ -17,14 +17,15 @@ export interface Wanted {
   readonly vms: ReadonlyMap<string, readonly RunAt[]>;
 }
 
-/** A Provider by its name, and by the id that it had when the run began: the Plan may name another one by now. */
-export type ProviderAt = Required<NamedReference> & { readonly id: string };
+/** A Provider by its name, and as the run began with it: the Plan may name another one by now. */
+export type ProviderAt = Required<NamedReference> & { readonly as: RunProvider };
 
 export interface WantedOfProvider extends Wanted {
   readonly provider: ProviderAt;
 }
 
-export const keyOfProvider = ({ namespace, name, id }: ProviderAt): string => `${namespace}/${name}/${id}`;
+export const keyOfProvider = ({ namespace, name, as }: ProviderAt): string =>
+  `${namespace}/${name}/${as.uid}`;
 
 /** Returns the wanted objects, each provider of a run once. */
 export function wantedOf(migrations: readonly PlanMigration[], plans: readonly Plan[]): WantedOfProvider[] {
@@ -70,9 +71,9 @@ function ofRun(migration: PlanMigration, { metadata, spec }: Plan): WantedOfProv
     runs: new Map([[uid, run]]),
     vms: new Map(vms.map((vm) => [vm, [run]])),
   });
-  const at = (reference: NamedReference, { provider: of }: RunClusters['source']): ProviderAt => ({
+  const at = (reference: NamedReference, { provider: as }: RunClusters['source']): ProviderAt => ({
     ...{ namespace: metadata.namespace ?? '', ...named(reference) },
-    id: of,
+    as,
   });
   return [
     { provider: at(provider.source, clusters.source), ...wantedIn(sources, onSource) },

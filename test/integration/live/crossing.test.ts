@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { LIVE_ANNOTATION } from '../../../functions/domain/live/names.ts';
 import { PLAN_MIGRATIONS, PROVIDERS } from '../../../functions/kubernetes/live-resources.ts';
 import { NAMESPACES } from '../../../functions/kubernetes/resources.ts';
+import { runProviderOf } from '../../../functions/live/read/providers.ts';
 import { withRunClusters } from '../../../functions/live/run/run-clusters.ts';
 import { getOrUndefined } from '../../../functions/live/read/get.ts';
 import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects/objects.ts';
@@ -65,7 +66,7 @@ async function begin(crossing: Crossing): Promise<void> {
         namespace: crossing.migrationAt.namespace,
         name: side,
       });
-      return { cluster: object.metadata.uid, provider: provider.metadata.uid };
+      return { cluster: object.metadata.uid, provider: runProviderOf(provider) };
     }),
   );
   if (source === undefined || target === undefined) throw new Error('no clusters');

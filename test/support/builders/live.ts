@@ -64,7 +64,7 @@ export const begunWith =
   (migration) => {
     const of = (name: string): RunClusters['source'] => ({
       cluster: `cluster-of-${name}`,
-      provider: metadata(name).uid,
+      provider: { uid: metadata(name).uid, isHub: false },
     });
     const annotations = withRunClusters(migration.metadata.annotations, {
       source: of(source),

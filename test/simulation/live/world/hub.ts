@@ -53,7 +53,7 @@ const uidOf = (kind: string, name: string): string => `uid-of-${kind}-${name}`;
 
 const runCluster = (side: keyof typeof PROVIDER_OF): RunClusters['source'] => ({
   cluster: idOf(side),
-  provider: uidOf(PROVIDERS.kind, PROVIDER_OF[side]),
+  provider: { uid: uidOf(PROVIDERS.kind, PROVIDER_OF[side]), isHub: false },
 });
 
 /** How a VM of the run has ended, as the Migration shows it. */

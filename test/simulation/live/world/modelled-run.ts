@@ -1,3 +1,4 @@
+import { runProviderOf } from '../../../../functions/live/read/providers.ts';
 import { withRunClusters, type RunClusters } from '../../../../functions/live/run/run-clusters.ts';
 import type {
   LiveCondition,
@@ -319,7 +320,7 @@ export class ModelledRun {
 
   async #runCluster(side: Side): Promise<RunClusters['source']> {
     const { object: provider } = await this.hub.get(PROVIDERS, at(side));
-    return { cluster: await this.#idOf(side), provider: provider.metadata.uid };
+    return { cluster: await this.#idOf(side), provider: runProviderOf(provider) };
   }
 
   async #idOf(side: Side | 'hub'): Promise<string> {
