@@ -119,7 +119,7 @@ describe('the message of an Event', () => {
   test('is cut to 1,024 characters, before its advice', async () => {
     const message = await messageOf({ message: 'x'.repeat(2_000) });
     expect(message.length).toBeLessThanOrEqual(1_024);
-    expect(message).toMatch(/x… Ask the VMMRQ's admin .*\.$/);
+    expect(message).toMatch(/x… Ask the admin of a named VMMRQ .*\.$/);
     expect(await messageOf({ type: 'Normal', message: 'x'.repeat(2_000) })).toBe(`${'x'.repeat(1_023)}…`);
   });
 });

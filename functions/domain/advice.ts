@@ -1,4 +1,4 @@
-import { ANNOTATION, CLUSTER_PREFIX, REASON, type Reason } from './names.ts';
+import { REASON, type Reason } from './names.ts';
 
 /** The advice of reasons after which there is nothing to do: the cycle goes on, or is complete. Nothing is appended to the message. */
 export const NO_ACTION = '';
@@ -10,34 +10,38 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   [REASON.noSourcePod]: NO_ACTION,
   [REASON.launcherLeftOver]: 'Delete the launcher pod that does not run the VM, or make its node answer.',
   [REASON.sizeUnknown]: 'Wait: the next refusal shows the size.',
-  [REASON.parallelLimit]: "Wait, or increase KubeVirt's parallel migration limits.",
-  [REASON.backOff]: 'Wait, or change a VMMRQ to retry at once.',
-  [REASON.lockBudgetSpent]: `Fix the reason in the annotation ${ANNOTATION.lastAttempt}, and wait.`,
+  [REASON.parallelLimit]:
+    "Wait, or ask the cluster's admin to increase KubeVirt's parallel migration limits.",
+  [REASON.backOff]: "Wait, or ask the VMMRQ's admin to change it: that retries at once.",
+  [REASON.lockBudgetSpent]: 'Fix why the last attempt failed, and wait.',
   [REASON.alreadyLocked]: NO_ACTION,
   [REASON.afterOthers]: NO_ACTION,
-  [REASON.statusUnknown]: 'If this lasts, check kube-controller-manager.',
+  [REASON.statusUnknown]: "If this lasts, ask the cluster's admin to check kube-controller-manager.",
   [REASON.noVmmrq]:
     "Ask the cluster's admin for a VirtualMachineMigrationResourceQuota in this namespace, or free quota.",
-  [REASON.notEnough]: `Ask the VMMRQ's admin (ClusterRole ${CLUSTER_PREFIX}vmmrq-edit) to set what the quota lacks, or free quota.`,
-  [REASON.notRecounted]: 'If this lasts, check kube-controller-manager.',
+  [REASON.notEnough]: 'Ask the admin of a named VMMRQ to give what is too little, or free quota.',
+  [REASON.notRecounted]: "If this lasts, ask the cluster's admin to check kube-controller-manager.",
   [REASON.tooManyQuotas]: 'Merge quotas.',
-  [REASON.receiveNotAllowed]: 'Free quota, or set allowReceive: true on a VMMRQ of the namespace.',
-  [REASON.purposeNotServed]: 'Give to this purpose in a VMMRQ, or free quota.',
+  [REASON.receiveNotAllowed]: "Free quota, or ask the VMMRQ's admin to set allowReceive: true.",
+  [REASON.purposeNotServed]: "Free quota, or ask the VMMRQ's admin to give to this purpose.",
   [REASON.nodeNotDrained]: 'Cancel the evacuation as the message says.',
-  [REASON.volumeQuota]: 'Increase the named key of the quota.',
-  [REASON.migrationQuota]: 'Increase the named key of the quota, or delete ended migrations.',
+  [REASON.volumeQuota]: "Ask the cluster's admin to increase the quota's named key.",
+  [REASON.migrationQuota]:
+    "Delete ended migrations, or ask the cluster's admin to increase the quota's named key.",
   [REASON.clusterQuota]: "Ask the cluster's admin to increase that quota.",
-  [REASON.mustSpecify]: 'Set the named values with a LimitRange, or drop their keys from the quota.',
-  [REASON.noCoveringQuota]: 'Create a ResourceQuota whose scopes cover the pod.',
+  [REASON.mustSpecify]:
+    "Ask the cluster's admin to set these values by a LimitRange, or drop their quota keys.",
+  [REASON.noCoveringQuota]: "Ask the cluster's admin for a ResourceQuota whose scopes cover the pod.",
   [REASON.limitRange]: "Change the LimitRange or the VM's size.",
   [REASON.podSecurity]: "Change the namespace's Pod Security level or the VM.",
-  [REASON.podRefused]: 'Fix what the message names: a webhook, a policy, an object or the API server.',
+  [REASON.podRefused]: 'Fix what the message names.',
   [REASON.refusedByPolicy]:
-    'Let our service accounts (mtq-system) through the named policy, or use a quota that it spares.',
+    "Ask the cluster's admin to let our service accounts (mtq-system) through the named policy.",
   [REASON.dryRunFirst]: NO_ACTION,
   [REASON.reservedNamespace]: 'Move the VMs to another namespace, or free quota.',
   [REASON.skipped]: 'Remove the annotation, or free quota.',
-  [REASON.incumbentPresent]: 'Remove the incumbent: never run both.',
+  [REASON.incumbentPresent]:
+    "Ask the cluster's admin to remove kubevirt/managed-tenant-quota: never run both.",
   [REASON.namespaceTerminating]: NO_ACTION,
   [REASON.fits]: NO_ACTION,
   [REASON.fitsWithRaise]: NO_ACTION,
@@ -67,13 +71,21 @@ export const ADVICE: Readonly<Record<Reason, string>> = {
   [REASON.reported]: NO_ACTION,
 };
 
-/**
- * A message followed by the advice for its reasons, each once and in their order. A stored reason may be one that this version
- * does not know: it gets no advice.
- */
-export function withAdvice(message: string, reasons: readonly string[]): string {
+/** The advice for a reason as a part of a sentence: " (fix what the VMI's Events name)"; '' where there is none. */
+export function adviceInside(reason: string): string {
+  const advice = adviceFor(reason);
+  return advice === NO_ACTION ? '' : ` (${advice.charAt(0).toLowerCase()}${advice.slice(1, -1)})`;
+}
+
+/** A stored reason may be one that this version does not know. */
+function adviceFor(reason: string): string {
   const known: Readonly<Record<string, string>> = ADVICE;
-  const advice = new Set(reasons.map((reason) => (Object.hasOwn(known, reason) ? known[reason] : NO_ACTION)));
+  return Object.hasOwn(known, reason) ? (known[reason] ?? NO_ACTION) : NO_ACTION;
+}
+
+/** A message followed by the advice for its reasons, each once and in their order. */
+export function withAdvice(message: string, reasons: readonly string[]): string {
+  const advice = new Set(reasons.map(adviceFor));
   advice.delete(NO_ACTION);
   if (advice.size === 0) return message;
   const end = message.includes('\n') ? '\n' : /[.…]$/.test(message) ? ' ' : '. ';

@@ -11,6 +11,9 @@ import type { KubernetesObject, ManagedFieldsEntry, Vmmrq } from './objects.ts';
  * - What `live` writes for a move that its user started: a guest must not stay between two clusters. `live` writes no quota and no VMMRQ.
  */
 
+/** The incumbent's name, to people. */
+const INCUMBENT = 'kubevirt/managed-tenant-quota';
+
 /** Objects by which the incumbent shows. */
 export interface IncumbentSigns {
   /** MTQ objects, by any key. */
@@ -45,7 +48,7 @@ export function incumbentAnywhere(
 
 function installed({ incumbents }: Pick<IncumbentSigns, 'incumbents'>): string | undefined {
   const [mtq] = incumbents.values();
-  return mtq && `the incumbent is installed (MTQ object ${mtq.metadata.name})`;
+  return mtq && `${INCUMBENT} is installed (MTQ object ${mtq.metadata.name})`;
 }
 
 function lockIn(
@@ -54,7 +57,7 @@ function lockIn(
 ): string | undefined {
   const name = incumbentLockOf(namespace);
   if (!configurations.has(name)) return undefined;
-  return `the incumbent locks namespace ${namespace} (ValidatingWebhookConfiguration ${name})`;
+  return `${INCUMBENT} locks namespace ${namespace} (ValidatingWebhookConfiguration ${name})`;
 }
 
 /** What shows the incumbent's record in these VMMRQs; undefined: none has it. */
@@ -62,7 +65,7 @@ export function recordIn(vmmrqs: Iterable<Vmmrq>): string | undefined {
   for (const vmmrq of vmmrqs) {
     if (!isOfIncumbent(vmmrq)) continue;
     return (
-      `the status of VMMRQ ${vmmrq.metadata.name} is the incumbent's record of what it raises; where the incumbent is gone, ` +
+      `the status of VMMRQ ${vmmrq.metadata.name} is the record by ${INCUMBENT} of what it raises; where that is gone, ` +
       'set the quotas to originalBlockingResourceQuotas, then remove the status'
     );
   }

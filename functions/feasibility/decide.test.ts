@@ -194,7 +194,7 @@ describe('Events', () => {
   test('name the resource, the amount and a remedy', () => {
     const [event] = decided({ vmmrqs: TOO_LITTLE }).events;
     expect(event?.message).toMatch(
-      /^ResourceQuota quota lacks requests\.cpu=605m.*requests\.cpu=604m too little/,
+      /^ResourceQuota quota lacks requests\.cpu=605m.*gives requests\.cpu=1m, which is 604m too little/,
     );
   });
 

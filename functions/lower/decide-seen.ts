@@ -99,7 +99,7 @@ export function nextToGo({ grant, quotas, targets }: SeenSnapshot): Reference | 
   return grant.migrations.find(({ uid }) => missing.some((identity) => identity.startsWith(`${uid}/`)));
 }
 
-const ADMITTED = 'every migration of the lock got the pod that was missing';
+const ADMITTED = 'every migration of the lock got its pod';
 const CHARGED = 'the quotas count every pod of the lock: KubeVirt is creating them';
 
 /** The grant that a quota shows; undefined: none, or none that can be read. */

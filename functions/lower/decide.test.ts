@@ -85,6 +85,22 @@ function lowered(different: Partial<LowerSnapshot>): Extract<LowerDecision, { ki
   return decision;
 }
 
+test.each<[string, Partial<LowerSnapshot>, string]>([
+  ['one that', { targets: [aTarget()] }, 'mig0 got its pod'],
+  [
+    'both that',
+    { namespace: BOTH, migrations: [aMigration(), MIG1], targets: [aTarget(), aTarget(MIG1)] },
+    'mig0, mig1 got their pods',
+  ],
+  [
+    'of two the one that',
+    { namespace: BOTH, migrations: [aMigration()], targets: [aTarget()] },
+    'mig0 got its pod; the others have ended',
+  ],
+])('the message names %s got a pod', (_, different, want) => {
+  expect(lowered(different).message).toBe(want);
+});
+
 describe('lowered: early costs one attempt, late costs the tenant', () => {
   test.each<[string, Partial<LowerSnapshot>, string]>([
     ['the target pod is there', { targets: [aTarget()] }, REASON.admitted],

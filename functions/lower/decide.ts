@@ -176,10 +176,14 @@ const raisedFor = ({ quotas }: Pick<LowerSnapshot, 'quotas'>, { token }: Lock): 
 const isAllCharged = (raised: readonly ResourceQuota[], { token }: Lock): boolean =>
   raised.length > 0 && raised.every((quota) => isCharged(quota, grantBy(quota, token) ?? { target: {} }));
 
+/** "mig0 got its pod" */
+const gotPods = (migrations: readonly LockedMigration[]): string =>
+  `${migrations.map(({ name }) => name).join(', ')} got ${migrations.length === 1 ? 'its pod' : 'their pods'}`;
+
 const admitted = ({ migrations }: Lock): LowerResult => ({
   outcome: LOCK_OUTCOME.admitted,
   reason: REASON.admitted,
-  message: `${migrations.map(({ name }) => name).join(', ')} got the pod that was missing`,
+  message: gotPods(migrations),
 });
 
 /** The lock's migrations that still wait: without their pod, not at their end, and not gone. */
@@ -203,12 +207,11 @@ function isStillBlocked(locked: LockedMigration, migration: Migration, targets: 
 /** No migration waits any more. Those without their pod have ended, are gone, or go on without it: no failure. */
 function allEnded({ targets = [] }: LowerSnapshot, lock: Lock): LowerResult {
   const through = lock.migrations.filter((each) => admittedPodOf(each, targets) !== undefined);
-  const names = through.map(({ name }) => name).join(', ');
   const message = 'every migration of the lock has ended, is gone, or goes on without the pod';
   return {
     outcome: LOCK_OUTCOME.gaveWay,
     reason: REASON.ended,
-    message: through.length === 0 ? message : `${names} got the pod that was missing; the others have ended`,
+    message: through.length === 0 ? message : `${gotPods(through)}; the others have ended`,
   };
 }
 

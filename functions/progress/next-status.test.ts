@@ -513,7 +513,7 @@ describe('events', () => {
     const refused = but({ blockedBy: { Quota: 1 }, buckets: [{ name: 'blocked', count: 1, vms }] });
     expect(after(aDrain([1], refused)).message).toBe(
       '1 of 1 VM left is blocked by Quota: tenant/vm0 (RefusedByPolicy: no). ' +
-        'Let our service accounts (mtq-system) through the named policy, or use a quota that it spares.',
+        "Ask the cluster's admin to let our service accounts (mtq-system) through the named policy.",
     );
   });
 
@@ -540,7 +540,7 @@ describe('events', () => {
     const refused = but({ blockedBy: { Pending: 1 }, buckets: [{ name: 'waiting', count: 1, vms }] });
     expect(after(aDrain([1], refused)).message).toBe(
       '1 of 1 VM left is blocked by Pending: tenant/vm0 (BackOff: later). ' +
-        'Wait, or change a VMMRQ to retry at once.',
+        "Wait, or ask the VMMRQ's admin to change it: that retries at once.",
     );
   });
 

@@ -120,7 +120,7 @@ const migrations = [{ name: 'mig0', uid: 'uid-of-mig0' }];
 const [quotas, vmmrqs, vmis] = [['quota'], ['vmmrq'], ['vm0']];
 
 /** The message of functions/lower/decide-seen.ts. */
-const ADMITTED = 'every migration of the lock got the pod that was missing';
+const ADMITTED = 'every migration of the lock got its pod';
 
 /** Events of a cycle, and of what goes wrong in one. */
 function lockEvents(): ExampleEvent[] {

@@ -95,7 +95,7 @@ describe('a namespace', () => {
       `tenant | mig0 | ${REASON.notEnough} | quota: requests.cpu=605m, requests.memory=748Mi`,
     ]);
     expect(textOf({ verdicts }, true).at(-1)).toMatch(
-      / \| ResourceQuota quota lacks .* Ask the VMMRQ's admin /,
+      / \| ResourceQuota quota lacks .* Ask the admin of a named VMMRQ /,
     );
   });
 });

@@ -502,7 +502,7 @@ describe('the incumbent', () => {
   test('is unknown before its kinds have been listed', async () => {
     expect(watches.incumbentFor('tenant')).toEqual({
       kind: 'unknown',
-      why: 'the guard has not listed mtqs, validatingwebhookconfigurations yet, so it does not know whether the incumbent is installed',
+      why: 'the guard has not listed mtqs, validatingwebhookconfigurations yet, so it does not know whether kubevirt/managed-tenant-quota is installed',
     });
     start();
     await advance();
@@ -519,7 +519,7 @@ describe('the incumbent', () => {
         kind: 'unknown',
         why:
           `the guard has not listed ${type.plural} (${describeError(forbidden)}) yet, ` +
-          'so it does not know whether the incumbent is installed',
+          'so it does not know whether kubevirt/managed-tenant-quota is installed',
       });
       expect(logged).toContain(`watching ${type.plural} again: ${describeError(forbidden)}`);
       cluster.restoreWatch(type);

@@ -64,7 +64,7 @@ export class Watches {
       const problem = this.#problems.get(plural);
       return problem === undefined ? plural : `${plural} (${problem})`;
     });
-    const why = `the guard has not listed ${names.join(', ')} yet, so it does not know whether the incumbent is installed`;
+    const why = `the guard has not listed ${names.join(', ')} yet, so it does not know whether kubevirt/managed-tenant-quota is installed`;
     return { kind: 'unknown', why };
   }
 

@@ -8,7 +8,7 @@ import {
 } from './charged.ts';
 import { grantOf } from './grant.ts';
 import type { ResourceQuota } from '../objects.ts';
-import { parseQuantity, sameQuantity, type Amount } from '../quantity.ts';
+import { describeAmountText, parseQuantity, sameQuantity, type Amount } from '../quantity.ts';
 
 /**
  * Why admission cannot evaluate a pod by this quota yet; undefined: it can, because for every key that pods are charged for, status.hard
@@ -53,8 +53,11 @@ function describeUnknown(quota: ResourceQuota, key: string): string {
   const { name } = quota.metadata;
   if (isFollowed(quota, key)) return `ResourceQuota ${name} has no ${key} in status.used`;
   const { want, have } = limitsOf(quota, key);
-  const value = (amount: string | undefined): string =>
-    amount === undefined ? `no ${key}` : `${key}=${amount}`;
+  const [wanted, enforced] = [want, have].map((text) => text && describeAmountText(key, text));
+  // Exactly where both would read alike.
+  const isExact = wanted === enforced;
+  const value = (exact: string | undefined): string =>
+    exact === undefined ? `no ${key}` : `${key}=${isExact ? exact : describeAmountText(key, exact)}`;
   return `ResourceQuota ${name} has ${value(want)} in spec.hard, and ${value(have)} in status.hard`;
 }
 

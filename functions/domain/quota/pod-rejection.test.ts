@@ -26,8 +26,7 @@ describe('parsePodRejection (F34)', () => {
       quota: 'default-gmp6p',
       requested: new Map([['limits.memory', parseQuantity('17405661185')]]),
       limited: new Map([['limits.memory', parseQuantity('64Gi')]]),
-      figures:
-        'requested limits.memory=17405661185, used limits.memory=52216983555, limited limits.memory=64Gi',
+      figures: 'requested limits.memory=16.3Gi, used limits.memory=48.7Gi, limited limits.memory=64Gi',
       text: REAL.slice('Error creating pod: '.length),
     });
   });

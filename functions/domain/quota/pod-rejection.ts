@@ -14,7 +14,7 @@ import {
 } from '../migration.ts';
 import type { KubernetesEvent, Migration, VirtualMachineInstance } from '../objects.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
-import { isHardQuantity, parseQuantity, type Amount } from '../quantity.ts';
+import { describeAmountText, isHardQuantity, parseQuantity, type Amount } from '../quantity.ts';
 
 /** Why the API server refused a target pod, as far as it concerns a verdict; `text` is the API server's own, as `shown` makes it. */
 export type PodRejection =
@@ -25,7 +25,7 @@ export type PodRejection =
       readonly requested: Amounts;
       /** The amounts that the quota allowed of these keys then, as read by the API server. */
       readonly limited: Amounts;
-      /** Requested, used and limited of the same keys, as read by the API server. */
+      /** Requested, used and limited of the same keys, as read by the API server, described to people. */
       readonly figures: string;
       readonly text: string;
     }
@@ -33,6 +33,12 @@ export type PodRejection =
   | { readonly kind: 'mustSpecify' | 'statusUnknown'; readonly quota: string; readonly text: string }
   /** Refusals that are not about a quota's amounts: no raise helps. `other`: a text of none of these forms. */
   | { readonly kind: 'uncovered' | 'limitRange' | 'podSecurity' | 'policy' | 'other'; readonly text: string };
+
+/** Describes a refusal to people: a quota's with its amounts in units, any other in the API server's words. */
+export const describeRejection = (rejection: PodRejection): string =>
+  rejection.kind === 'exceeded'
+    ? `ResourceQuota ${rejection.quota} refused its pod (${rejection.figures})`
+    : rejection.text;
 
 /** A refusal in an Event, and when it was last seen, milliseconds, by virt-controller's clock. */
 export type SeenRejection = PodRejection & { readonly at: number };
@@ -150,9 +156,19 @@ function exceededIn(why: string, text: string): PodRejection | undefined {
   const [, quota = '', list = '', used = '', limited = ''] = match;
   const requested = amountsIn(list);
   const allowed = amountsIn(limited) ?? new Map<string, Amount>();
-  const figures = `requested ${list}, used ${used}, limited ${limited}`;
+  const figures = `requested ${described(list)}, used ${described(used)}, limited ${described(limited)}`;
   return requested && { kind: 'exceeded', quota, requested, limited: allowed, figures, text };
 }
+
+/** Describes such a list to people. What is no amount stays as it is. */
+const described = (list: string): string =>
+  list
+    .split(',')
+    .map((each) => {
+      const at = each.lastIndexOf('=') + 1;
+      return `${each.slice(0, at)}${describeAmountText(each.slice(0, at - 1), each.slice(at))}`;
+    })
+    .join(',');
 
 /** "limits.cpu=2,pods=1"; undefined when it is no such list. */
 function amountsIn(list: string): Amounts | undefined {

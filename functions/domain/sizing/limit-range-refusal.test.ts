@@ -49,6 +49,18 @@ test.each<[string, LimitRangeItem, string | undefined]>([
   expect(limitRangeRefusal(plain, [range({ type: 'Pod' }), range(item)])).toBe(want);
 });
 
+test.each([
+  ['in units', '1412828864', 'minimum memory usage per Pod is 2Gi, but request is 1.32Gi'],
+  [
+    'exactly where rounding would hide it',
+    '2147000000',
+    'minimum memory usage per Pod is 2Gi, but request is 2147000000',
+  ],
+])('an amount is shown %s', (_, memory, want) => {
+  const small = aLauncher('vm0', podSpec({ containers: [aContainer({ memory }, {})] }));
+  expect(limitRangeRefusal(small, [range({ type: 'Pod', min: { memory: '2Gi' } })])).toBe(want);
+});
+
 test('a range of pods looks at the sum of the containers, sidecars too', () => {
   const max = range({ type: 'Pod', max: { cpu: '2' }, min: { cpu: '2' } });
   expect(limitRangeRefusal(pod, [max])).toBeUndefined();

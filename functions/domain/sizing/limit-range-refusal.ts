@@ -8,7 +8,7 @@ import type {
   VirtualMachineInstance,
 } from '../objects.ts';
 import { claimToMake, type ClaimSize } from './claims.ts';
-import { formatAmount, parseQuantity, type Amount } from '../quantity.ts';
+import { describeQuantity, formatAmount, parseQuantity, type Amount } from '../quantity.ts';
 import { askedFor } from './pod-usage.ts';
 
 /** What the pod as a whole, or one of its containers, asks for of one resource. */
@@ -73,10 +73,18 @@ export function stateClaimRefusal(
 export const limitsClaims = ({ spec }: LimitRange): boolean => spec.limits.some(({ type }) => type === CLAIM);
 
 function claimRefusal({ min = {}, max = {} }: LimitRangeItem, request: Amount): string | undefined {
-  const but = `but request is ${formatAmount(STORAGE, request)}`;
+  const but = (enforced: Amount): string => `but request is ${describeBeside(enforced, STORAGE, request)}`;
   const [least = request, most = request] = [amountIn(min, STORAGE), amountIn(max, STORAGE)];
-  if (request < least) return `minimum storage usage per ${CLAIM} is ${min[STORAGE] ?? ''}, ${but}`;
-  return request > most ? `maximum storage usage per ${CLAIM} is ${max[STORAGE] ?? ''}, ${but}` : undefined;
+  if (request < least) return `minimum storage usage per ${CLAIM} is ${min[STORAGE] ?? ''}, ${but(least)}`;
+  return request > most
+    ? `maximum storage usage per ${CLAIM} is ${max[STORAGE] ?? ''}, ${but(most)}`
+    : undefined;
+}
+
+/** Describes an amount to people: exactly where it would read like the one that it is less or more than. */
+function describeBeside(enforced: Amount, resource: string, amount: Amount): string {
+  const text = describeQuantity(resource, amount);
+  return text === describeQuantity(resource, enforced) ? formatAmount(resource, amount) : text;
 }
 
 const CLAIM = 'PersistentVolumeClaim';
@@ -99,11 +107,10 @@ const containersOf = ({ spec }: Pod): Container[] => [...spec.containers, ...(sp
 function exceedingRequest({ name, resources }: Container): string[] {
   return Object.entries(resources?.limits ?? {}).flatMap(([resource, limit]) => {
     const request = amountIn(resources?.requests, resource);
-    return request === undefined || request <= parseQuantity(limit)
-      ? []
-      : [
-          `container ${name} requests ${resource}=${formatAmount(resource, request)}, but its limit is ${limit}`,
-        ];
+    const enforced = parseQuantity(limit);
+    if (request === undefined || request <= enforced) return [];
+    const asked = describeBeside(enforced, resource, request);
+    return [`container ${name} requests ${resource}=${asked}, but its limit is ${limit}`];
   });
 }
 
@@ -133,15 +140,17 @@ type Check = (enforced: Amount, asked: Asked, resource: string) => string | unde
 
 const belowMinimum: Check = (enforced, { request, limit }, resource) => {
   if (request === undefined) return 'no request is specified';
-  if (request < enforced) return `request is ${formatAmount(resource, request)}`;
-  return limit !== undefined && limit < enforced ? `limit is ${formatAmount(resource, limit)}` : undefined;
+  if (request < enforced) return `request is ${describeBeside(enforced, resource, request)}`;
+  return limit !== undefined && limit < enforced
+    ? `limit is ${describeBeside(enforced, resource, limit)}`
+    : undefined;
 };
 
 const aboveMaximum: Check = (enforced, { request, limit }, resource) => {
   if (limit === undefined) return 'no limit is specified';
-  if (limit > enforced) return `limit is ${formatAmount(resource, limit)}`;
+  if (limit > enforced) return `limit is ${describeBeside(enforced, resource, limit)}`;
   return request !== undefined && request > enforced
-    ? `request is ${formatAmount(resource, request)}`
+    ? `request is ${describeBeside(enforced, resource, request)}`
     : undefined;
 };
 

@@ -189,11 +189,11 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'the VMMRQ gives too little: the message names the key and the amount': {
     with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': '600m', 'requests.memory': '1500Mi' }))] },
-    want: [['NoFit', REASON.notEnough, 'VMMRQ vmmrq gives requests.cpu=600m: requests.cpu=5m too little']],
+    want: [['NoFit', REASON.notEnough, 'VMMRQ vmmrq gives requests.cpu=600m, which is 5m too little']],
   },
   'the VMMRQ gives nothing of a key': {
     with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': '2' }))] },
-    want: [['NoFit', REASON.notEnough, 'gives requests.memory=0: requests.memory=748Mi too little']],
+    want: [['NoFit', REASON.notEnough, 'gives requests.memory=0, which is 748Mi too little']],
   },
   'the VMMRQ gives an unreadable amount': {
     with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': 'much', 'requests.memory': '-1' }))] },
@@ -205,7 +205,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'an allowance of one byte less is not': {
     with: { vmmrqs: [aVmmrq(giving({ 'requests.cpu': '605m', 'requests.memory': '783683263' }))] },
-    want: [['NoFit', REASON.notEnough, 'requests.memory=1 too little']],
+    want: [['NoFit', REASON.notEnough, 'which is 1 too little']],
   },
   'several VMMRQs add up (F10)': {
     with: {
@@ -243,7 +243,7 @@ const CASES: Readonly<Record<string, Case>> = {
       quotas: [aQuota(hard({ 'requests.cpu': '500m' }), used({ 'requests.cpu': '1005m' }))],
       vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1509m' }))],
     },
-    want: [['NoFit', REASON.notEnough, 'requests.cpu=1m too little']],
+    want: [['NoFit', REASON.notEnough, 'which is 1m too little']],
   },
   'several quotas: both are raised': {
     with: {
@@ -262,7 +262,7 @@ const CASES: Readonly<Record<string, Case>> = {
       ],
       vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1009m', 'requests.memory': '2Gi' }))],
     },
-    want: [['NoFit', REASON.notEnough, 'requests.cpu=1m too little']],
+    want: [['NoFit', REASON.notEnough, 'which is 1m too little']],
   },
   'several quotas: in any order': {
     with: {
@@ -272,7 +272,7 @@ const CASES: Readonly<Record<string, Case>> = {
       ],
       vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1', 'requests.memory': '2Gi' }))],
     },
-    want: [['NoFit', REASON.notEnough, 'requests.cpu=10m too little']],
+    want: [['NoFit', REASON.notEnough, 'which is 10m too little']],
   },
   'several quotas and a percentage: what is given for the quota that lacks most beyond it': {
     with: {
@@ -282,7 +282,7 @@ const CASES: Readonly<Record<string, Case>> = {
       ],
       vmmrqs: [aVmmrq((vmmrq) => ({ ...vmmrq, spec: { additionalMigrationPercentage: '50%' } }))],
     },
-    want: [['NoFit', REASON.notEnough, 'VMMRQ vmmrq gives requests.cpu=500m: requests.cpu=510m too little']],
+    want: [['NoFit', REASON.notEnough, 'VMMRQ vmmrq gives requests.cpu=500m, which is 510m too little']],
   },
 
   // As KubeVirt sees it, by labels, whatever its owner is. A lock would count it as admitted, and record no failure.
@@ -428,7 +428,19 @@ const CASES: Readonly<Record<string, Case>> = {
       [
         'Waiting',
         REASON.statusUnknown,
-        'no requests.memory in spec.hard, and requests.memory=2041974464 in status.hard',
+        'no requests.memory in spec.hard, and requests.memory=1.91Gi in status.hard',
+      ],
+    ],
+  },
+  'it has not followed a change that rounding would hide': {
+    with: {
+      quotas: [aQuota(specHard({ pods: '10', 'requests.cpu': '1405m', 'requests.memory': '2041974465' }))],
+    },
+    want: [
+      [
+        'Waiting',
+        REASON.statusUnknown,
+        'requests.memory=2041974465 in spec.hard, and requests.memory=2041974464 in status.hard',
       ],
     ],
   },
@@ -483,11 +495,17 @@ const CASES: Readonly<Record<string, Case>> = {
       events: [aFailure(exceeded('quota', 'requests.cpu=1200m'))],
       vmmrqs: [aVmmrq(giving({ 'requests.cpu': '799m', 'requests.memory': '1Gi' }))],
     },
-    want: [['NoFit', REASON.notEnough, 'requests.cpu=1m too little']],
+    want: [['NoFit', REASON.notEnough, 'which is 1m too little']],
   },
   'a quota that is not of the namespace refuses it (F27)': {
-    with: { events: [aFailure(exceeded('of-the-cluster', 'pods=1'))] },
-    want: [['Unsupported', REASON.clusterQuota, 'of-the-cluster']],
+    with: { events: [aFailure(exceeded('of-the-cluster', 'limits.memory=678174080'))] },
+    want: [
+      [
+        'Unsupported',
+        REASON.clusterQuota,
+        'the quota of-the-cluster, which is not of this namespace (a ClusterResourceQuota?), refuses the pod: requested limits.memory=647Mi, used',
+      ],
+    ],
   },
   'a quota requires a value that the pod does not have': {
     with: { events: [aFailure(forbidden('failed quota: quota: must specify requests.cpu for: hook'))] },

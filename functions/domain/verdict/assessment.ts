@@ -184,11 +184,7 @@ function evaluateMigration(candidate: Candidate, allocation: Allocation): Verdic
   const pod = admittedPodOf(locked, snapshot.pods);
   if (pod !== undefined) {
     const { name } = pod.metadata;
-    return verdictResult(
-      'NotBlocked',
-      REASON.admitted,
-      `KubeVirt counts pod ${name} as the pod that was missing`,
-    );
+    return verdictResult('NotBlocked', REASON.admitted, `KubeVirt counts pod ${name} as the migration's`);
   }
   const missing = sizedOrNot(candidate, vmi, snapshot);
   if ('reason' in missing) return verdictResult('Waiting', missing.reason, missing.message);

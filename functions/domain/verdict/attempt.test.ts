@@ -112,6 +112,17 @@ describe('backoffOf', () => {
     expect(backoffOf(last, next(1))).toMatchObject({ reason: REASON.lockBudgetSpent });
   });
 
+  test.each([
+    ['and what to do', REASON.raisedButNotAdmitted, " (fix what the VMI's Events name)"],
+    ['for which there is nothing to do', REASON.ended, ''],
+    ['of another version', 'Later', ''],
+  ])('a spent budget names the reason of the last failure, %s', (_, reason, advice) => {
+    const last = anAttempt({ at: seconds(0), locked: lockedFor(45_123), reason });
+    expect(backoffOf(last, next(1))?.message).toBe(
+      `failed attempts locked the namespace for 45.1 s in ten minutes, the last one with ${reason}${advice}; the next attempt waits`,
+    );
+  });
+
   test('after a success: no back-off', () => {
     expect(backoffOf(anAttempt({ failures: 0, locked: [] }), next(0))).toBeUndefined();
   });

@@ -1,3 +1,4 @@
+import { adviceInside } from '../advice.ts';
 import { parseJson, shortList } from '../bounded.ts';
 import { fingerprint } from '../fingerprint.ts';
 import { lockOf, withoutLock, type QuotaToRaise, type BlockedMigration } from '../lock.ts';
@@ -94,9 +95,11 @@ function budgetBackoff(last: Attempt, { now, lockSeconds }: NextAttempt): Backof
   // The oldest that must leave the window, so that the others and the next one fit.
   const oldest = locked.findLast((_, index) => totalMs(locked.slice(index)) + nextMs > LOCK_BUDGET_MS);
   if (oldest === undefined) return undefined;
+  const seconds = (totalMs(locked) / 1_000).toFixed(1);
+  const why = `the last one with ${last.reason}${adviceInside(last.reason)}`;
   return {
     reason: REASON.lockBudgetSpent,
-    message: `failed attempts locked the namespace for ${String(totalMs(locked))} ms in ten minutes; the next attempt waits`,
+    message: `failed attempts locked the namespace for ${seconds} s in ten minutes, ${why}; the next attempt waits`,
     until: Date.parse(oldest.until) + WINDOW_MS,
   };
 }

@@ -46,7 +46,7 @@ describe('amounts at the edges', () => {
       [{ 'requests.cpu': '2009m' }, { cpu: '0.9m' }],
       [
         'NoFit',
-        'ResourceQuota quota lacks requests.cpu=1m; VMMRQ vmmrq gives requests.cpu=0: requests.cpu=1m too little',
+        'ResourceQuota quota lacks requests.cpu=1m; VMMRQ vmmrq gives requests.cpu=0, which is 1m too little',
       ],
     ],
     [

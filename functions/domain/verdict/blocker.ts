@@ -100,7 +100,9 @@ export function blockerOfRejection(
   if (kind === 'exceeded') {
     const named = quotas.filter(isNamed(rejection.quota));
     const isOutdated = named.some((quota) => countsAll(quota, rejection)) || isReplaced(rejection, quotas);
-    return isOutdated ? undefined : clusterQuota(rejection.quota, { text, isNamesake: named.length > 0 });
+    return isOutdated
+      ? undefined
+      : clusterQuota(rejection.quota, { figures: rejection.figures, isNamesake: named.length > 0 });
   }
   if (kind === 'mustSpecify') {
     const named = quotas.filter(isNamed(rejection.quota));
@@ -146,10 +148,10 @@ type Exceeded = Extract<SeenRejection, { kind: 'exceeded' }>;
 
 function clusterQuota(
   name: string,
-  { text, isNamesake }: { readonly text: string; readonly isNamesake: boolean },
+  { figures, isNamesake }: { readonly figures: string; readonly isNamesake: boolean },
 ): Blocker {
   const which = isNamesake ? 'has other keys than the one of this namespace' : 'is not of this namespace';
-  const message = `the quota ${name}, which ${which} (a ClusterResourceQuota?), refuses the pod: ${text}`;
+  const message = `the quota ${name}, which ${which} (a ClusterResourceQuota?), refuses the pod: ${figures}`;
   return { reason: REASON.clusterQuota, message };
 }
 

@@ -79,7 +79,7 @@ describe('a target that waits for its attachment pod', () => {
     expect(assessed({ vmmrqs }).verdicts).toMatchObject([
       {
         reason: REASON.notEnough,
-        message: expect.stringContaining('limits.memory=57.3Mi too little'),
+        message: expect.stringContaining('limits.memory=0, which is 57.3Mi too little'),
       },
     ]);
   });
@@ -166,7 +166,7 @@ describe('a target that will need an attachment pod (F36)', () => {
 
   test('is not admitted to wait for one that can never come', () => {
     const message = expect.stringMatching(
-      /requests.cpu=625m for it and the pod that attaches .* requests.cpu=1m too little/,
+      /requests.cpu=625m for it and the pod that attaches .* which is 1m too little/,
     );
     expect(with1('624m').verdicts).toMatchObject([{ reason: REASON.notEnough, message }]);
   });

@@ -75,7 +75,7 @@ describe('the headroom of a second launcher of another VM', () => {
     const verdict = verdictOf(pods, migrations);
     expect(verdict).toMatchObject({ verdict: 'NoFit', reason: REASON.notEnough });
     expect(verdict?.message).toContain(
-      'requests.cpu=505m, requests.memory=748Mi too little; ' +
+      'requests.cpu=100m, which is 505m too little, and requests.memory=0, which is 748Mi too little; ' +
         'VM vm1 has 2 launchers and no migration (virt-launcher-vm1-source, second)',
     );
   });

@@ -185,5 +185,5 @@ test('what a VMMRQ for another purpose gives does not count', () => {
   ];
   const [first] = assessed({ vmmrqs }).verdicts;
   expect(first).toMatchObject({ verdict: 'NoFit', reason: REASON.notEnough });
-  expect(first?.message).toMatch(/requests\.cpu=5m too little/);
+  expect(first?.message).toMatch(/requests\.cpu=1, which is 5m too little/);
 });

@@ -12,7 +12,7 @@ import { MAX_LOCKED, type Reference } from '../lock.ts';
 import { controllerOf, isReceiving, hasTarget } from '../migration.ts';
 import { growthOver, isCountedBy, sizeOfNext, type MissingPod, type Sized } from '../sizing/missing-pod.ts';
 import { ANNOTATION, KUBEVIRT, REASON } from '../names.ts';
-import type { Amount } from '../quantity.ts';
+import { describeQuantity, type Amount } from '../quantity.ts';
 import type { Migration, Pod, Vmmrq } from '../objects.ts';
 import { givingTo } from '../policy/policy.ts';
 import { blockingOf, type Reserved } from '../quota/headroom.ts';
@@ -133,7 +133,7 @@ function postponed(
   }
   // One lock raises by what one set of VMMRQs gives: those that give to each of its migrations.
   if (raising.some((before) => !isSameSet(before.givers, givers))) {
-    const message = `migrations that other VMMRQs give to go first; ${what}`;
+    const message = `other migrations of the namespace, served by other VMMRQs, go first; ${what}`;
     return verdictResult('Waiting', REASON.afterOthers, message);
   }
   return undefined;
@@ -255,12 +255,15 @@ function notEnough(
   return verdictResult('NoFit', REASON.notEnough, message);
 }
 
-/** "VMMRQ migrations gives requests.memory=256Mi: requests.memory=391Mi too little", for the keys of which it is too little. */
+/** "VMMRQ migrations gives requests.memory=256Mi, which is 391Mi too little", for the keys of which it is too little. */
 function describeGiven(beyond: readonly Beyond[], givers: readonly Vmmrq[]): string {
-  const given = beyond.map(({ key, given: missing }): Shortfall => ({ key, missing }));
+  const given = beyond.map(
+    ({ key, given: amount, missing }) =>
+      `${describeShortfalls([{ key, missing: amount }])}, which is ${describeQuantity(key, missing)} too little`,
+  );
   const names = givers.map(vmmrqName).join(', ');
   const give = givers.length === 1 ? `VMMRQ ${names} gives` : `VMMRQs ${names} give`;
-  return `${give} ${describeShortfalls(given)}: ${describeShortfalls(beyond)} too little`;
+  return `${give} ${given.join(', and ')}`;
 }
 
 /** VMs that are named: the message has a limit. */

@@ -63,7 +63,7 @@ const CASES: Record<string, Case> = {
   },
   'and the one that allows it gives too little': {
     with: { vmmrqs: [aVmmrq(), aVmmrq(named('more'), giving({ 'requests.cpu': '600m' }), allowing)] },
-    want: ['NoFit', REASON.notEnough, 'requests.cpu=5m too little'],
+    want: ['NoFit', REASON.notEnough, 'requests.cpu=600m, which is 5m too little'],
   },
   'the VMMRQ allows it: sized by the API server’s refusal': {
     with: { vmmrqs: ALLOWED },
@@ -75,7 +75,7 @@ const CASES: Record<string, Case> = {
   },
   'and that exceeds the allowance': {
     with: { vmmrqs: ALLOWED, vmis: asking({ memory: '3Gi' }) },
-    want: ['NoFit', REASON.notEnough, 'requests.memory=972Mi'],
+    want: ['NoFit', REASON.notEnough, 'which is 972Mi too little'],
   },
   'the VMI’s requests are no quantities': {
     with: { vmmrqs: ALLOWED, vmis: asking({ memory: 'much', cpu: '-1' }) },
@@ -128,7 +128,7 @@ const CASES: Record<string, Case> = {
         aQuota(named('others'), scoped({ scopes: ['BestEffort'] }), hard({ pods: '0' })),
       ],
     },
-    want: ['NoFit', REASON.notEnough, 'pods lacks pods=2; VMMRQ vmmrq gives pods=0: pods=2 too little'],
+    want: ['NoFit', REASON.notEnough, 'pods lacks pods=2; VMMRQ vmmrq gives pods=0, which is 2 too little'],
   },
   'refused for something else': {
     with: {

@@ -9,7 +9,7 @@ import {
 } from '../../../test/support/builders/namespace.ts';
 import { named, NOW, seconds } from '../../../test/support/builders/object.ts';
 import { aGrant, aQuota, holding } from '../../../test/support/builders/quota.ts';
-import { aFailure, forbidden } from '../../../test/support/builders/pod-rejection.ts';
+import { aFailure, exceeded, forbidden } from '../../../test/support/builders/pod-rejection.ts';
 import { aSnapshot, aVmmrq, giving, RULES } from '../../../test/support/builders/snapshot.ts';
 import { assess } from './assessment.ts';
 import { referenceOf } from '../migration.ts';
@@ -174,8 +174,8 @@ describe('statusReport', () => {
 
   test('a condition that reports a failure or a wait ends with what to do', () => {
     const notEnough = reportOf({ vmmrqs: [aVmmrq(giving({ 'requests.cpu': '1m' }))] });
-    expect(messageOf(notEnough, CONDITION.notEnough)).toMatch(/^mig0: .*\. Ask the VMMRQ's admin /s);
-    expect(messageOf(notEnough, CONDITION.blocking)).toMatch(/^mig0: .*\. Ask the VMMRQ's admin /s);
+    expect(messageOf(notEnough, CONDITION.notEnough)).toMatch(/^mig0: .*\. Ask the admin of a named VMMRQ /s);
+    expect(messageOf(notEnough, CONDITION.blocking)).toMatch(/^mig0: .*\. Ask the admin of a named VMMRQ /s);
     expect(messageOf(reportOf({ namespace: failed }), CONDITION.raisedButNotAdmitted)).toMatch(
       /\. Fix what /,
     );
@@ -188,14 +188,18 @@ describe('statusReport', () => {
       vmmrqs: [aVmmrq(giving({ 'requests.cpu': '600m', 'requests.memory': '1Gi' }))],
     });
     expect(messageOf(status, CONDITION.notEnough)).toContain('mig0: ');
-    expect(messageOf(status, CONDITION.notEnough)).toContain('requests.cpu=5m too little');
+    expect(messageOf(status, CONDITION.notEnough)).toContain('requests.cpu=600m, which is 5m too little');
   });
 
   test('why the pod of the last raise was refused, where an Event shows it', () => {
     const why = forbidden('violates PodSecurity "restricted:latest": runAsNonRoot');
+    const byQuota = exceeded('quota', 'requests.memory=678174080');
     const messageFor = (events: NamespaceSnapshot['events']): string =>
       messageOf(reportOf({ namespace: failed, events }), CONDITION.raisedButNotAdmitted);
     expect(messageFor([aFailure(why)])).toContain(`\nmig0: ${why}`);
+    expect(messageFor([aFailure(byQuota)])).toContain(
+      '\nmig0: ResourceQuota quota refused its pod (requested requests.memory=647Mi, used ',
+    );
     expect(messageFor([])).not.toContain('\n');
   });
 

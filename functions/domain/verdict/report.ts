@@ -9,7 +9,7 @@ import { lockOf, type Reference } from '../lock.ts';
 import { candidatesAmong } from '../migration.ts';
 import { CONDITION, KIND, LOCK_OUTCOME, REASON, type EventReason, type Reason } from '../names.ts';
 import type { Condition, VirtualMachineInstance, Vmmrq, VmmrqStatus } from '../objects.ts';
-import { podRejectionsOf } from '../quota/pod-rejection.ts';
+import { describeRejection, podRejectionsOf } from '../quota/pod-rejection.ts';
 import type { NamespaceSnapshot } from '../snapshot.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -162,13 +162,13 @@ function endOf({ outcome, failures, at, reason }: Attempt): string {
   return `${which} at ${at}: ${reason}`;
 }
 
-/** The API server's last refusal of each target pod that is still missing, one line each. */
+/** The last refusal of each target pod that is still missing, one line each. */
 const lastRejections = (snapshot: NamespaceSnapshot): string[] =>
   candidatesAmong(snapshot.migrations, snapshot.pods).flatMap((blocked) => {
     const { spec, metadata } = blocked.migration;
     const vmi = snapshot.vmis.get(spec.vmiName ?? '');
     const [newest] = vmi === undefined ? [] : podRejectionsOf(blocked, vmi, snapshot);
-    return newest === undefined ? [] : [`${metadata.name}: ${newest.text}`];
+    return newest === undefined ? [] : [`${metadata.name}: ${describeRejection(newest)}`];
   });
 
 /** The namespace is unlocked and nothing is raised: a report of a lock or a raise is outdated. */

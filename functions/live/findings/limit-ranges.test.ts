@@ -75,7 +75,7 @@ test.each<[what: string, LimitRange[], string[]]>([
     [range({ type: 'Container', min: { memory: '100M' } })],
     [
       'vms/web: LimitRange core-resource-limits: for the pod with which CDI fills its volumes, by its default size: minimum memory usage per ' +
-        'Container is 100M, but request is 60000000',
+        'Container is 100M, but request is 57.3Mi',
     ],
   ],
   ['nothing', [range(CLAIMS('1Gi', '10Gi'), { type: 'Pod', max: { memory: '2Gi' } })], []],

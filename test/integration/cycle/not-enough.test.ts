@@ -81,10 +81,12 @@ test('a pod larger than expected, with too little allowance: lowers, reports the
   );
   const missing = Math.max(...requested(history)) - BYTES;
   const more = new RegExp(
-    `: requests\\.memory=${describeQuantity('requests.memory', amount(missing))} too little`,
+    `requests\\.memory=.*, which is ${describeQuantity('requests.memory', amount(missing))} too little`,
   );
   expect(conditionOf(history, 'NotEnough')?.message).toMatch(more);
-  expect(conditionOf(history, 'RaisedButNotAdmitted')?.message).toMatch(/\nmig0: .*exceeded quota: quota, /);
+  expect(conditionOf(history, 'RaisedButNotAdmitted')?.message).toMatch(
+    /\nmig0: ResourceQuota quota refused its pod \(/,
+  );
   await history.until('an Event on the VMI says so too', () =>
     history
       .of(EVENTS)

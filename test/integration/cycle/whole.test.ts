@@ -193,7 +193,7 @@ test('a migration that no raise helps is not locked, and its shortfall is report
   const message = history
     .latest(VMMRQS)
     ?.status?.conditions?.find(({ type }) => type === 'NotEnough')?.message;
-  expect(message).toContain('requests.cpu=505m too little');
+  expect(message).toContain('which is 505m too little');
   expect(history.locks()).toEqual([]);
   expect(tenant.migration()?.status?.phase).toBe('Pending');
   await expectAsBefore(environment.admin, tenant);

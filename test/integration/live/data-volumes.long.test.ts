@@ -96,7 +96,9 @@ test('what a LimitRange refuses: the plan says it, and the run has the API serve
     const { conditions = [] } = (await crossing.plan()).status ?? {};
     const said = conditions.find(({ type }) => type === LIVE_CONDITION.limitRange);
     expect(said?.items).toEqual([
-      expect.stringMatching(/web: LimitRange core: maximum memory usage per Pod is 1Gi, but request is \d+$/),
+      expect.stringMatching(
+        /web: LimitRange core: maximum memory usage per Pod is 1Gi, but request is [\d.]+Gi$/,
+      ),
     ]);
 
     await crossing.createMigrationAs();
