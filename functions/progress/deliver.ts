@@ -49,8 +49,10 @@ async function reportBlocked(
   const on = involved(spec, seen);
   if (on === undefined) return;
   const reason = spec.kind === 'Drain' ? EVENT_REASON.drainBlocked : EVENT_REASON.upgradeBlocked;
-  const count = `${String(data.done)}/${String(data.total)}`;
-  const message = `${count}: ${shown(data.message, MAX_SHOWN)} Run: kubectl get mprog ${metadata.name} -o yaml`;
+  const how = spec.kind === 'Drain' ? 'moved' : 'up to date';
+  const count = `${String(data.done)} of ${String(data.total)} ${data.total === 1 ? 'VM' : 'VMs'} ${how}`;
+  const next = `Follow it: kubectl vmmrq progress ${metadata.name}`;
+  const message = `${count}: ${shown(data.message, MAX_SHOWN)} ${next}`;
   await writeEvents(context, [{ on, type: 'Warning', reason, message, because: REASON.reported, key: id }]);
 }
 

@@ -190,7 +190,9 @@ test('a blocked drain is reported on its Node', async () => {
       involvedObject: { kind: 'Node', name: NODE.name, uid: NODE.uid },
       reason: EVENT_REASON.drainBlocked,
       type: 'Warning',
-      message: expect.stringMatching(/^0\/2: .*by Quota.*Run: kubectl get mprog drain-12345678-1 -o yaml$/),
+      message: expect.stringMatching(
+        /^0 of 2 VMs moved: .*by Quota.*Follow it: kubectl vmmrq progress drain-12345678-1$/,
+      ),
     },
   ]);
 });
@@ -204,7 +206,9 @@ test('a blocked upgrade is reported on KubeVirt', async () => {
       involvedObject: { kind: 'KubeVirt', name: 'kubevirt', uid: 'uid-of-kubevirt' },
       reason: EVENT_REASON.upgradeBlocked,
       type: 'Warning',
-      message: expect.stringMatching(/^0\/2: .*by Quota.*Run: kubectl get mprog upgrade-new-1 -o yaml$/),
+      message: expect.stringMatching(
+        /^0 of 2 VMs up to date: .*by Quota.*Follow it: kubectl vmmrq progress upgrade-new-1$/,
+      ),
     },
   ]);
 });
@@ -215,7 +219,9 @@ test('the report on the Node ends with the command, however long the reason is',
   await world.run(
     aDrain([1], but({ blockedBy: { Quota: 1 }, buckets: [{ name: 'blocked', count: 1, vms }] })),
   );
-  expect(world.kubernetesEvents[0]?.message).toMatch(/xxx… Run: kubectl get mprog drain-12345678-1 -o yaml$/);
+  expect(world.kubernetesEvents[0]?.message).toMatch(
+    /xxx… Follow it: kubectl vmmrq progress drain-12345678-1$/,
+  );
 });
 
 test.each([false, true])(

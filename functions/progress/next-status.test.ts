@@ -53,8 +53,7 @@ const FULL_OUTBOX = Array.from(
   { length: 50 },
   () => ({ type: MAINTENANCE_EVENT.drainBlocked }) as Partial<OutboxEntry> as OutboxEntry,
 );
-const EXPLAIN =
-  'kubectl vmmrq explain says what a migration lacks, or that virt-controller only has to look again.';
+const EXPLAIN = 'Run kubectl vmmrq explain MIGRATION -n tenant: it says what is missing.';
 const TEN = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 const HUNDRED = Array.from({ length: 100 }, (_, vm) => vm);
 

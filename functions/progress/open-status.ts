@@ -96,15 +96,15 @@ const LACKING: readonly (string | undefined)[] = [REASON.notEnough, REASON.noVmm
  * What to do about a refusal by a quota that no verdict explains. Feasibility reports no verdict that a pod fits, so more quota may help
  * nothing.
  */
-const EXPLAIN =
-  'kubectl vmmrq explain says what a migration lacks, or that virt-controller only has to look again.';
+const explain = (namespace: string): string =>
+  `Run kubectl vmmrq explain MIGRATION -n ${namespace}: it says what is missing.`;
 
 /** Appends the advice. A verdict of another kind, such as a policy's refusal, has its own. */
 function advised(
   text: string,
   by: BlockedReason,
   {
-    example: { reason } = {},
+    example: { reason, namespace = 'NAMESPACE' } = {},
     advice,
   }: { readonly example?: Partial<BucketEntry> | undefined; readonly advice: string },
 ): string {
@@ -112,7 +112,7 @@ function advised(
   if (!isOther) return `${text}. ${advice}`;
   const specific = withAdvice(text, [reason]);
   if (specific !== text) return specific;
-  return `${text}. ${by === BLOCKED_BY.quota ? EXPLAIN : advice}`;
+  return `${text}. ${by === BLOCKED_BY.quota ? explain(namespace) : advice}`;
 }
 
 /** Describes a VM and what it waits for, to people. */

@@ -44,7 +44,7 @@ test('a drain: cordoned alone is none; then started, blocked, unblocked, progres
   expect(events.filter(({ reason }) => reason === 'DrainBlocked')).toMatchObject([
     {
       involvedObject: { kind: 'Node', name: 'whole' },
-      message: expect.stringContaining(`kubectl get mprog ${name}`),
+      message: expect.stringContaining(`Follow it: kubectl vmmrq progress ${name}`),
     },
   ]);
 
