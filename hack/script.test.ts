@@ -24,10 +24,10 @@ test.each<[what: string, main: string, status: number, stderr: RegExp]>([
     /^error: no API server \(refused\)\n$/,
   ],
   [
-    '1 for a failure of some kind, with the kind',
+    '1 for a failure of some kind, without the class',
     "throw Object.assign(new Error('KUBECONFIG'), { name: 'NoApiServer' })",
     1,
-    /^error: NoApiServer: KUBECONFIG\n$/,
+    /^error: KUBECONFIG\n$/,
   ],
   ['1 for a defect, with its stack', 'undefined.x', 1, /^TypeError: Cannot read .*\n +at /],
   [

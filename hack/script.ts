@@ -38,12 +38,11 @@ export async function runScript<Flags extends object>(
   }
 }
 
-/** Returns the kind, the message and the cause of an expected failure; of a defect all there is. */
+/** Returns the message and the cause of an expected failure; of a defect all there is. */
 function textOf(error: unknown): string {
   if (!(error instanceof Error) || DEFECTS.some((defect) => error instanceof defect)) return inspect(error);
-  const kind = error.name === 'Error' ? '' : `${error.name}: `;
   const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';
-  return `error: ${kind}${error.message}${cause}`;
+  return `error: ${error.message}${cause}`;
 }
 
 /** Returns the parser of a whole number from `min` to `max`, for commander. It throws InvalidArgumentError. */

@@ -26,7 +26,11 @@ test.each<[string, string[], RegExp]>([
   ['an unknown format', ['explain', 'x', '-o', 'xml'], /Allowed choices are json, yaml/],
   ['an unknown context', ['explain', 'x', '--context', 'nowhere'], /no API server by the kubeconfig/],
   ['no kubeconfig', ['status'], /no API server by the kubeconfig: there is none at the path in --kubeconfig/],
-  ['no TLS', ['status', '--server', 'http://localhost:1'], /no answer from the API server/],
+  [
+    'no TLS',
+    ['status', '--server', 'http://localhost:1'],
+    /error: the API server does not answer.*: check --server/,
+  ],
   ['an empty name', ['unlock', ''], /an argument is empty, as of a variable that is not set/],
   [
     'a kind alone',
@@ -46,7 +50,7 @@ test.each<[string, string[], RegExp]>([
   [
     'a time that is over',
     ['status', '--request-timeout', '1m1.5s2ms', '--server', 'http://localhost:1'],
-    /no answer from the API server/,
+    /error: the API server does not answer.*: check --server/,
   ],
   ['a file that is none', ['explain', 'x', '--kubeconfig', '/none'], /no API server by the kubeconfig/],
 ])('exits with 2 for %s, and says why', async (_what, args, message) => {

@@ -1,7 +1,8 @@
 import { shown } from '../functions/domain/foreign-text.ts';
 import { Command, CommanderError } from 'commander';
-import { describeError, ApiError, TooMuch, Unreachable } from '../functions/kubernetes/errors.ts';
+import { describeError } from '../functions/kubernetes/errors.ts';
 import packageJson from '../package.json' with { type: 'json' };
+import { describeFailure } from './cluster/failure.ts';
 import { PluginError } from './cluster/plugin-error.ts';
 import { complete } from './completion/complete.ts';
 import { connect, type ConnectionFlags, type Session } from './cluster/session.ts';
@@ -102,12 +103,9 @@ function connectAs(flags: ConnectionFlags): Session {
 /** The lines of an expected error's message; with the stack for a defect of the plugin. */
 function messageOf(error: unknown): string[] {
   if (error instanceof PluginError) return error.message.split('\n');
-  if (error instanceof ApiError) {
-    return [`from the API server (${error.reason}): ${shown(error.status.message ?? error.message)}`];
-  }
-  if (error instanceof Unreachable || error instanceof TooMuch || !(error instanceof Error)) {
-    return [describeError(error)];
-  }
+  const failure = describeFailure(error);
+  if (failure !== undefined) return [failure];
+  if (!(error instanceof Error)) return [describeError(error)];
   const stack = (error.stack ?? '').split('\n').filter((line) => /^ {4}at /.test(line));
   return [describeError(error), ...stack];
 }

@@ -69,6 +69,9 @@ export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
 
+/** No API server answered the request. */
+export class NoAnswer extends Unreachable {}
+
 /** The process has no memory for the answer now, which says nothing about the server. Unknown whether a write took effect. */
 export class Busy extends Unreachable {}
 

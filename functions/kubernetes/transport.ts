@@ -3,7 +3,7 @@ import { Agent, STATUS_CODES, type ClientRequest, type IncomingMessage } from 'n
 import type { Socket } from 'node:net';
 import type { Access } from './access.ts';
 import { OWN_BOUNDS, type Bounds, type ValueCounter } from './bounds.ts';
-import { ApiError, shortStatus, Unreachable, type Status } from './errors.ts';
+import { ApiError, NoAnswer, shortStatus, Unreachable, type Status } from './errors.ts';
 
 export interface Request {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -93,9 +93,7 @@ export class Transport {
     const options = await this.#options(request, body);
     return new Promise((resolve, reject) => {
       const fail = (cause: unknown): void =>
-        reject(
-          new Unreachable(`${request.method} ${request.path}: no answer from the API server`, { cause }),
-        );
+        reject(new NoAnswer(`${request.method} ${request.path}: no answer from the API server`, { cause }));
       const sent = https.request(options);
       const endTime = limitTime(sent, request.answerMs ?? this.bounds.objectMs);
       sent.on('response', (message) => {

@@ -350,8 +350,8 @@ describe('--suggest', () => {
     expect(stdout).toBe(`# drain of node1: 2 stuck.
 # At most 2 at once: KubeVirt migrates 5, and 2 from one node.
 # With this, drain of node1: 1 passes, 1 passes in turn.
-# The amounts let any of these VMs go last, and are rounded up to whole Mi and tens of m: more than one VM lacks now.
-# Who may create it: cluster-admin, and who is bound to managed-tenant-quota-cvmmrq-edit; you may.
+# The amounts are more than any VM lacks now: they let any of these VMs go last, and are rounded up to whole Mi and tens of m.
+# Who may create it: a cluster-admin, or a user bound to ClusterRole managed-tenant-quota-cvmmrq-edit; you may.
 # Afterwards: kubectl delete cvmmrq drain-node1
 apiVersion: mtq.kubevirt.io/v1alpha1
 kind: ClusterVirtualMachineMigrationResourceQuota
@@ -445,6 +445,15 @@ spec:
     });
   });
 
+  /** Returns the case of so many VMs in a namespace that opts out. `want`: the end of the output. */
+  const many = (count: number, want: RegExp): [string, number, Partial<NamespaceFacts>, RegExp][] => {
+    const names = Array.from({ length: count }, (_, index) => `vm${String(index)}`);
+    const namespace = annotated(ANNOTATION.skip, 'true')(aNamespace());
+    const pods = names.map((name) => aLauncher(name));
+    const vmis = names.map((name) => aVm(name));
+    return [[`${String(count)} VMs opt out`, 1, { ...STUCK, namespace, pods, vmis }, want]];
+  };
+
   test.each<[string, number, Partial<NamespaceFacts>, RegExp]>([
     ['every VM passes', 0, { quotas: [] }, /No VM is stuck on a quota: there is nothing to create\.\n$/],
     [
@@ -453,6 +462,8 @@ spec:
       { ...STUCK, namespace: annotated(ANNOTATION.skip, 'true')(aNamespace()) },
       /No VMMRQ for Evacuation would change that\.\nVM tenant\/vm0 is stuck whatever is given: the namespace opts out .*\nVM tenant\/vm1 .*\n$/,
     ],
+    ...many(11, /\n1 more VM is stuck whatever is given; leave out --suggest to see it\.\n$/),
+    ...many(12, /\n2 more VMs are stuck whatever is given; leave out --suggest to see them\.\n$/),
     [
       'a migration for something else waits',
       1,

@@ -147,7 +147,7 @@ describe('without a quota in the way', () => {
   test('…and is one sentence with the patch, not a row for each VM', () => {
     const facts = clusterFacts([aTenant({})], { kubevirt: aKubeVirt({}, []) });
     expect(table(preflight(UPGRADE, facts), { paint: (_, text) => text, isWide: false })).toEqual([
-      'upgrade of KubeVirt: none of 2 VMs. KubeVirt has no workloadUpdateMethods, so it migrates no VM after an upgrade. ' +
+      'upgrade of KubeVirt: it migrates none of 2 VMs. KubeVirt has no workloadUpdateMethods, so it migrates no VM after an upgrade. ' +
         'To let it: kubectl patch kubevirt kubevirt -n kubevirt --type=merge ' +
         `-p '{"spec":{"workloadUpdateStrategy":{"workloadUpdateMethods":["LiveMigrate"]}}}'`,
     ]);

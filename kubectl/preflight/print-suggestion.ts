@@ -1,4 +1,4 @@
-import { KIND } from '../../functions/domain/names.ts';
+import { CLUSTER_PREFIX, KIND } from '../../functions/domain/names.ts';
 import { CLUSTER_VMMRQS, VMMRQS } from '../../functions/kubernetes/resources.ts';
 import { hasRight, type Right } from '../cluster/rights.ts';
 import type { Output } from '../flags.ts';
@@ -88,7 +88,12 @@ function stuckStill({ vms }: Report): string[] {
     .slice(0, MAX_STUCK)
     .map(({ namespace, name, message }) => `VM ${namespace}/${name} is stuck whatever is given: ${message}`);
   const more = stuck.length - lines.length;
-  return more > 0 ? [...lines, `${String(more)} more VMs are: leave out --suggest to see them.`] : lines;
+  if (more <= 0) return lines;
+  const [are, them] = more === 1 ? ['VM is', 'it'] : ['VMs are', 'them'];
+  return [
+    ...lines,
+    `${String(more)} more ${are} stuck whatever is given; leave out --suggest to see ${them}.`,
+  ];
 }
 
 /** Why there is nothing to create, and what helps instead. */
@@ -129,13 +134,13 @@ function commentsOn(
 ): string[] {
   const isClusterWide = manifests[0]?.kind === KIND.clusterVmmrq.kind;
   const who = isClusterWide
-    ? 'cluster-admin, and who is bound to managed-tenant-quota-cvmmrq-edit'
-    : 'cluster-admin, and who may write VMMRQs in the namespace';
+    ? `a cluster-admin, or a user bound to ClusterRole ${CLUSTER_PREFIX}cvmmrq-edit`
+    : 'a cluster-admin, or a user who may write VMMRQs in the namespace';
   return [
     ...summary(before),
     `With this, ${summary(after)[0] ?? ''}`,
     ...stuckStill(after),
-    'The amounts let any of these VMs go last, and are rounded up to whole Mi and tens of m: more than one VM lacks now.',
+    'The amounts are more than any VM lacks now: they let any of these VMs go last, and are rounded up to whole Mi and tens of m.',
     `Who may create it: ${who}; you ${mayCreate ? 'may' : 'may not'}.`,
     `Afterwards: ${manifests.map(deletion).join('; ')}`,
   ];

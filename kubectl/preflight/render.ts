@@ -37,7 +37,8 @@ export function table(report: Report, sheet: Sheet): string[] {
 function oneForAll(report: Report): string | undefined {
   const { task, vms } = report;
   const [why] = vms.every(isNotAutomated) ? notAutomated(report) : [];
-  return why && `${describeTask(task)}: none of ${String(vms.length)} VMs. ${why}`;
+  const of = vms.length === 1 ? 'VM' : 'VMs';
+  return why && `${describeTask(task)}: it migrates none of ${String(vms.length)} ${of}. ${why}`;
 }
 
 const isNotAutomated = ({ reason }: VmOutcome): boolean => reason === BLOCKED_BY.notAutomated;

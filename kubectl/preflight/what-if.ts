@@ -131,7 +131,7 @@ export const MIGRATING: Exempt = {
 const STOPPED: Exempt = {
   outcome: 'Restarted',
   reason: 'EvictionStrategyNone',
-  message: 'its evictionStrategy protects it from no eviction: the drain stops it',
+  message: 'its evictionStrategy does not protect it, so the drain stops it',
 };
 
 /** The rules by which the reports on drains and upgrades see a VM; any VM of a namespace can be migrated by hand. */

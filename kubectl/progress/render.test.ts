@@ -25,12 +25,16 @@ test.each([
 
 describe('on a terminal', () => {
   test('a drain has a bar, its buckets, and the VMs that are blocked', () => {
-    const buckets = [bucket('running', 1), { name: 'blocked' as const, count: 2, vms: [BLOCKED] }];
+    const buckets = [
+      bucket('running', 1),
+      { name: 'blocked' as const, count: 2, vms: [BLOCKED] },
+      bucket('noMigrationYet', 1),
+    ];
     const status = aStatus([1, 2, 3, 4], [2, 3, 4], { state: 'Blocked', message: 'why', buckets });
     expect(linesOf(status)).toEqual([
       'Drain of node node1  [#######.......................] 1/4  Blocked',
       '  why',
-      '  running 1, blocked 2',
+      '  running 1, blocked 2, no migration yet 1',
       '  - tenant/vm1 (NotEnough: ResourceQuota quota lacks requests.cpu=605m)',
       '    and 1 more',
     ]);

@@ -53,10 +53,14 @@ function stuckAmong({ buckets, blocked }: ProgressStatus): string[] {
   ];
 }
 
+/** "not migratable" */
+const inWords = (bucket: string): string =>
+  bucket.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
 const countsOf = (buckets: readonly Bucket[]): string =>
   BUCKETS.flatMap((wanted) => {
     const count = buckets.find(({ name }) => name === wanted)?.count ?? 0;
-    return count === 0 ? [] : [`${wanted} ${String(count)}`];
+    return count === 0 ? [] : [`${inWords(wanted)} ${String(count)}`];
   }).join(', ');
 
 /** Renders a line for each change, for a pipe. */

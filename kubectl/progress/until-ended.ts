@@ -1,6 +1,7 @@
 import type { KubernetesObject } from '../../functions/domain/objects.ts';
 import type { ApiServer } from '../../functions/kubernetes/cluster.ts';
 import { describeError } from '../../functions/kubernetes/errors.ts';
+import { describeFailure } from '../cluster/failure.ts';
 import { follow } from '../../functions/kubernetes/follow.ts';
 import { PluginError } from '../cluster/plugin-error.ts';
 import type { Terminal } from '../terminal/terminal.ts';
@@ -43,7 +44,7 @@ export async function untilEnded<T extends KubernetesObject>(
       },
       onChange: (object) => look([object]),
       onGone: gone,
-      onError: (error) => terminal.warn(`watching again: ${describeError(error)}`),
+      onError: (error) => terminal.warn(`watching again: ${describeFailure(error) ?? describeError(error)}`),
     },
   );
   try {

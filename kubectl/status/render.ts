@@ -28,7 +28,7 @@ export function renderStatus({ clusterWide, namespaces }: StatusReport, view: St
       namespaces.map((each) => namespaceRow(each, view)),
     ],
     [
-      ['NAMESPACE', 'MIGRATION', 'VERDICT', 'LACKS', ...(view.sheet.isWide ? ['WHY'] : [])],
+      ['NAMESPACE', 'MIGRATION', 'VERDICT', 'MISSING', ...(view.sheet.isWide ? ['WHY'] : [])],
       waiting.map((each) => waitingRow(each, view)),
     ],
   ];

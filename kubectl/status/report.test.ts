@@ -91,7 +91,7 @@ describe('a namespace', () => {
       'NAMESPACE | VMMRQS | LOCK | RAISED | WAITING',
       'tenant | vmmrq | <none> | <none> | 1',
       '',
-      'NAMESPACE | MIGRATION | VERDICT | LACKS',
+      'NAMESPACE | MIGRATION | VERDICT | MISSING',
       `tenant | mig0 | ${REASON.notEnough} | quota: requests.cpu=605m, requests.memory=748Mi`,
     ]);
     expect(textOf({ verdicts }, true).at(-1)).toMatch(

@@ -14,8 +14,8 @@ import { recordRemoval } from './record.ts';
 
 const HELP = [
   'Removes a lock that neither the functions nor the guard can end: the break-glass write of ' +
-    'docs/operations.md, for the lock that it shows and no other. It asks first. Who may do it is bound ' +
-    'to the ClusterRole managed-tenant-quota-break-glass, or is a cluster-admin.',
+    'docs/operations.md, for the lock that it shows and no other. It asks first. A cluster-admin, or a ' +
+    'user bound to ClusterRole managed-tenant-quota-break-glass, may do it.',
   'Exit codes: 0 unlocked; 1 declined, or another lock took its place; 2 no answer.',
 ];
 

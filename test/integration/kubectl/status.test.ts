@@ -134,7 +134,11 @@ test.each<[what: string, flags: string[], error: string | RegExp]>([
   ['a cluster that is not there', ['--cluster', 'nope'], /kubeconfig: it has no cluster nope/],
   ['a user that is not there', ['--user', 'nope'], /kubeconfig: it has no user nope/],
   ['a user to impersonate without the right', ['--as', 'theo'], /cannot impersonate/],
-  ['a server that does not answer', ['--server', 'https://127.0.0.1:1'], /no answer from the API server/],
+  [
+    'a server that does not answer',
+    ['--server', 'https://127.0.0.1:1'],
+    /error: the API server does not answer \(.+\): check --server/,
+  ],
   [
     'a time that is none',
     ['--request-timeout', 'soon'],
