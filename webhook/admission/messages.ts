@@ -138,8 +138,7 @@ export const OWN_REFUSAL = {
 /** Refusals that users of live migrations between clusters meet, where that component is installed. */
 export const LIVE_REFUSAL = {
   lackingRights: ({ user, rights }: { readonly user: string; readonly rights: string }) =>
-    `the run would do more than ${user} may do: ${rights}. Ask an administrator for these rights, or for somebody who has them to ` +
-    'create it',
+    `the run would do more than ${user} may do: ${rights}. Ask an admin for these rights, or let a user who has them create it.`,
   notFound: ({ kind, name }: { readonly kind: string; readonly name: string }) =>
     `${kind} ${name} was not found: create it first, because your rights depend on it`,
   oversized: ({ kib }: { readonly kib: number }) =>
@@ -162,7 +161,7 @@ export const LIVE_REFUSAL = {
     `kubectl annotate vm ${name} -n ${namespace} ${LIVE_ANNOTATION.movedTo}-`,
   arrived: ({ namespace, name }: Parts<'namespace'> & { readonly name: string }) =>
     `the guest of VirtualMachine ${name} of namespace ${namespace} has arrived on another cluster, and the disks here are out of date: ` +
-    `its annotation ${LIVE_ANNOTATION.run} says where, and a Plan with it what to do (VMInUse). To start this one on purpose, once that ` +
+    `its annotation ${LIVE_ANNOTATION.run} says where it is; the condition VMInUse of a Plan with this VM says what to do. To start this one on purpose, once that ` +
     `run is over: kubectl annotate vm ${name} -n ${namespace} ${LIVE_ANNOTATION.run}-`,
   foreign: ({ address }: { readonly address: string }) =>
     `the guard of managed-tenant-quota reviews this for API servers only, and ${address} is none of theirs`,

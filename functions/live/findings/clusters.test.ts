@@ -44,8 +44,8 @@ const withAddresses = (...synchronizationAddresses: string[]): KubeVirt => {
 
 test.each<[string, KubeVirt | undefined, KubeVirt | undefined, string[]]>([
   ['of both', withAddresses('10.0.0.1:9185'), withAddresses('10.0.0.2:9185'), []],
-  ['of none', withAddresses(), withAddresses(), ['NoAddress Warn source destination']],
-  ['of the source', withAddresses('10.0.0.1:9185'), withAddresses(), ['NoAddress Warn destination']],
+  ['of none', withAddresses(), withAddresses(), ['NoAddress Warn source target']],
+  ['of the source', withAddresses('10.0.0.1:9185'), withAddresses(), ['NoAddress Warn target']],
   [
     'of a KubeVirt that has no such controller',
     { ...withAddresses(), spec: {} },

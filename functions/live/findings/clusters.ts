@@ -8,7 +8,7 @@ import { canMigrateLive, isOlder, isOldKubernetes, versionOf } from './versions.
 export function clusterFindings({ sourceCluster, targetCluster }: PlanView): Finding[] {
   const known = [
     ...(sourceCluster === undefined ? [] : [{ name: 'source', ...sourceCluster }]),
-    ...(targetCluster === undefined ? [] : [{ name: 'destination', ...targetCluster }]),
+    ...(targetCluster === undefined ? [] : [{ name: 'target', ...targetCluster }]),
   ];
   return [
     ...known.flatMap(gate),
@@ -59,8 +59,8 @@ function versions(source: KubeVirt | undefined, target: KubeVirt | undefined): F
   return [
     {
       ...{ type: LIVE_CONDITION.versionsDiffer, category: 'Warn', reason: 'NotSupported' },
-      message: `KubeVirt ${to ?? ''} of the destination is older than ${from ?? ''} of the source.`,
-      suggestion: 'Update the destination first: an older launcher may refuse the guest.',
+      message: `KubeVirt ${to ?? ''} of the target is older than ${from ?? ''} of the source.`,
+      suggestion: 'Update the target first: an older launcher may refuse the guest.',
     },
   ];
 }

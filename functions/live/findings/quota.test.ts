@@ -309,7 +309,9 @@ test.each([false, true])(
       allowOverQuota,
     });
     const [{ suggestion = '' } = {}] = planFindings(view).filter(({ items = [] }) => items.length > 0);
-    expect(suggestion).toMatch(/A VMMRQ lets pods in only while mtq runs on the destination too\.$/);
+    expect(suggestion).toMatch(
+      /A VMMRQ lets pods in only while managed-tenant-quota runs on the target too\.$/,
+    );
   },
 );
 

@@ -53,10 +53,10 @@ export function quotaFindings(view: PlanView, candidates: readonly Candidate[]):
     ...findingOf(texts(false), {
       ...{ type: LIVE_CONDITION.overQuota, category: 'Warn', reason: 'NotEnough' },
       message:
-        'The quotas of the target namespace have no room for these VMs, after those before them that fit.',
+        'The quotas of the target namespace have no headroom for these VMs, after those before them that fit.',
       suggestion:
-        'Increase the quotas; or, for pods that shall be over their quota for good, let a VMMRQ in ' +
-        `${view.plan.spec.targetNamespace} with allowReceive give it, and set allowOverQuota: "true" in the settings of the destination. ` +
+        'Increase the quotas; or, for pods that should be over their quota for good, let a VMMRQ in ' +
+        `${view.plan.spec.targetNamespace} with allowReceive give it, and set allowOverQuota: "true" in the settings of the target provider. ` +
         NEEDS_MTQ,
     }),
     ...findingOf([...texts(true), ...movedOver(view, targetCluster)], {
@@ -67,8 +67,8 @@ export function quotaFindings(view: PlanView, candidates: readonly Candidate[]):
   ];
 }
 
-/** Advice about mtq on the destination: whether it runs there is not known here: a VMMRQ stays after an uninstall. */
-const NEEDS_MTQ = 'A VMMRQ lets pods in only while mtq runs on the destination too.';
+/** Advice about this project on the target: whether it runs there is not known here: a VMMRQ stays after an uninstall. */
+const NEEDS_MTQ = 'A VMMRQ lets pods in only while managed-tenant-quota runs on the target too.';
 
 /** The VMs that have moved into a namespace that is over its quotas now, of a plan with others that are still to move. */
 function movedOver({ plan }: PlanView, { quotas, vms }: TargetView): string[] {

@@ -26,7 +26,7 @@ export const volumeFindings = (view: PlanView, candidates: readonly Candidate[])
       type: LIVE_CONDITION.volumeAlreadyExists,
       reason: 'NotUnique',
       message: 'Target volume already exists.',
-      suggestion: 'Do for each what is said there, or set another targetNamespace in the plan.',
+      suggestion: 'Follow the advice of each item, or set another targetNamespace in the plan.',
     },
   ),
 ];

@@ -74,7 +74,7 @@ export const adviceToEndSource = (snapshot: RunSnapshot, hasArrived: boolean): s
     : '';
 
 /** How to start the VM on the source: the run has deleted all that it made on the target. */
-export const ADVICE_AFTER_UNDO = 'the VM does not run on the source: start it there if it shall';
+export const ADVICE_AFTER_UNDO = 'the VM does not run on the source: start it there if it should run';
 
 /** How to start a VM that KubeVirt keeps down after an attempt of which nothing is left on the target. */
 export const ADVICE_IF_KEPT_DOWN = ' If it is down already: delete its VMI, and start it.';
@@ -82,7 +82,7 @@ export const ADVICE_IF_KEPT_DOWN = ' If it is down already: delete its VMI, and 
 /** How to end one of two copies, after a look at the plan's moved VMs that saw both run. */
 export const ADVICE_WHERE_BOTH_RUN =
   'The one on the source was started from disks that are out of date: look at both, and stop the one that is not needed. Archive the ' +
-  'plan if both shall run.';
+  'plan if both should run.';
 
 /**
  * How to remove a record whose run is over, by what it proves (`record` is undefined if it cannot be read). Who removes that of a VM which

@@ -18,8 +18,8 @@ const movedAt = (at: string): string =>
   `${REMOVE} '${LIVE_ANNOTATION.movedTo}={"vm":"target/web","cluster":"target","at":"${at}"}'`;
 
 const IS_IN_USE =
-  'the VM is moved by the Migration tenant/migration of uid 6f1f3fb2-9e4a-4f0c-a6d5-2f3c5c1a9b10: wait for its end. If it is gone, or has ' +
-  'ended for long, ';
+  'the VM is moved by the Migration tenant/migration of uid 6f1f3fb2-9e4a-4f0c-a6d5-2f3c5c1a9b10: wait for its end. If it is gone, or ' +
+  'ended long ago, ';
 const MAY_BE = 'its guest may be on the target: compare this VM and target/web on cluster target before. ';
 const HAS_ARRIVED = 'its guest has arrived as target/web on cluster target: ';
 const [arrivedAt, at] = [seconds(9), seconds(7)];

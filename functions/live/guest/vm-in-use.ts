@@ -12,7 +12,7 @@ export function vmInUse(vm: VirtualMachine, record: RunRecord | undefined): stri
   if (record === undefined)
     return `the annotation ${LIVE_ANNOTATION.run} of the VM cannot be read: unless another Migration moves it, ${advice}`;
   const { namespace, name, uid } = record.migration;
-  return `the VM is moved by the Migration ${namespace}/${name} of uid ${uid}: wait for its end. If it is gone, or has ended for long, ${advice}`;
+  return `the VM is moved by the Migration ${namespace}/${name} of uid ${uid}: wait for its end. If it is gone, or ended long ago, ${advice}`;
 }
 
 /** Names the run that moves the VM, and what a user does if that run is gone; undefined if no run has a record on the VM. */

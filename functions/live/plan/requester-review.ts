@@ -42,7 +42,7 @@ const refuse = (message: string, suggestion: string): Finding =>
   critical(LIVE_CONDITION.notAllowed, 'Forbidden', { message, suggestion });
 
 const NOT_KNOWN = refuse(
-  'Nobody is known to have written it.',
+  'The guard has not recorded the user who wrote this object.',
   'Create it again while the guard reviews live migrations (config/components/live-migration).',
 );
 

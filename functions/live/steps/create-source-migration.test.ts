@@ -138,6 +138,8 @@ test('names what is missing, and what to do', () => {
     message: expect.stringMatching(/2 of limits.cpu.*allowOverQuota: "true"/),
   });
   expect(decide(full(false))).toMatchObject({
-    message: expect.stringContaining('a VMMRQ with allowReceive is enough while mtq runs there too'),
+    message: expect.stringContaining(
+      'a VMMRQ with allowReceive is enough while managed-tenant-quota runs there too',
+    ),
   });
 });

@@ -72,6 +72,6 @@ function tooLarge({ target, hub }: RecordedRun): StepDecision | undefined {
     ? `the VM would be over its quota for good, so that its next restart is refused: ${missing}. Increase the quota, or set ` +
       'allowOverQuota: "true" in the settings of the provider'
     : `the VM does not fit on the target: ${missing}. Increase the quota; for its pods alone, a VMMRQ with allowReceive is enough ` +
-      'while mtq runs there too';
+      'while managed-tenant-quota runs there too';
   return waitAtMost(LIMIT_MS.meeting, hub, { reason: LIVE_REASON.overQuota, message });
 }

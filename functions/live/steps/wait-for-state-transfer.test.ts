@@ -262,7 +262,7 @@ describe('before the cut-over', () => {
       transfer('Scheduling', '', {
         target: { vmims: [rejected], fit: { missing: '2 pods', isLetIn: true } },
       }),
-      'a quota refuses the launcher on the target: 2 pods. A VMMRQ gives that: if this stays, see that mtq runs on that cluster',
+      'a quota refuses the launcher on the target: 2 pods. A VMMRQ gives that: if this stays, see that managed-tenant-quota runs on that cluster',
     ],
   ])('a wait for the launcher says where the cause is: %s', (_what, run, message) => {
     expect(decide(run)).toMatchObject({ kind: 'wait', message });
@@ -380,7 +380,7 @@ describe('the guest was seen on the target, which has not said that it arrived',
 
   test.each([0, 3_600])('no advice ends it while it gets the rest of its memory, after %i s', (since) => {
     expect(decide(pulling(since))).toMatchObject({
-      message: expect.stringMatching(/both VMs are needed before/),
+      message: expect.stringMatching(/both VMs are needed until/),
     });
   });
 });

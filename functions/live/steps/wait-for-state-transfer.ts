@@ -85,7 +85,7 @@ function undecided(snapshot: RecordedRun): StepDecision {
 
 /** A guest in post-copy is lost where either VM ends. */
 const PULLING =
-  'the guest runs on the target, and the rest of its memory is still being copied: both VMs are needed before both VMIMs are at their end';
+  'the guest runs on the target, and the rest of its memory is still being copied: both VMs are needed until both VMIMs have ended';
 
 /** Describes what was seen, as far as it was: without its node's word KubeVirt may be wrong (kubevirt#17261). */
 const seenIn = ({ marks }: RecordedRun['record']): string =>
@@ -221,7 +221,9 @@ const refusedByQuota = ({
   reason: LIVE_REASON.overQuota,
   message:
     `a quota refuses the launcher on the target: ${missing ?? refusal}` +
-    (isLetIn ? '. A VMMRQ gives that: if this stays, see that mtq runs on that cluster' : ''),
+    (isLetIn
+      ? '. A VMMRQ gives that: if this stays, see that managed-tenant-quota runs on that cluster'
+      : ''),
   endsItself: isLetIn || missing === undefined,
 });
 

@@ -29,7 +29,7 @@ const OTHERS: readonly string[] = [
   // Pods of KubeVirt, and this project.
   'see that it runs there, and that no annotation node-labeller',
   'check that virt-synchronization-controller runs there',
-  'see that mtq runs on that cluster',
+  'see that managed-tenant-quota runs on that cluster',
   // A VM that no run moves: of another one nothing else is shown (functions/live/findings/candidates.ts).
   'while no run moves it',
   'while no run moves them',

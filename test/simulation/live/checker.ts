@@ -229,7 +229,7 @@ const ADVICE: readonly (readonly [RegExp, (checked: CheckedEnding) => boolean])[
   ],
   [/delete the VM on the target/, ({ truth }) => !truth.hasMoved],
   [/virtctl start|kubectl (?:delete vmi|patch vm) /, ({ truth }) => truth.hasMoved],
-  [/start it there if it shall|delete its VMI, and start it/, ({ truth }) => !truth.hasMoved],
+  [/start it there if it should run|delete its VMI, and start it/, ({ truth }) => !truth.hasMoved],
 ];
 
 /** What a text breaks that is shown first. */

@@ -36,7 +36,7 @@ describe('a hook whose requester', () => {
 
   test.each([
     ['may make no pod', mallory, /Hook tenant\/hook: User "mallory" cannot create pods in namespace tenant/],
-    ['is not known', '', /Hook tenant\/hook: Nobody is known to have written it/],
+    ['is not known', '', /Hook tenant\/hook: The guard has not recorded the user who wrote this object/],
   ])('%s is not run, and the Migration says why', async (_what, requester, message) => {
     const run = await aboutToHook(requester);
     run.forbids = ({ resource }, user) => user === 'mallory' && resource === 'pods';

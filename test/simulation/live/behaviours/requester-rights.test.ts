@@ -75,7 +75,7 @@ test('a plan that is older than the guard’s webhook says to create it again: a
   await run.hub.create(REVIEWS.type, { metadata: REVIEWS.at });
   expect(await planOf(run)).toEqual(REFUSED);
   expect(shownBy(await run.plan())).toEqual([
-    'Nobody is known to have written it. ' +
+    'The guard has not recorded the user who wrote this object. ' +
       'Create it again while the guard reviews live migrations (config/components/live-migration).',
   ]);
 });
