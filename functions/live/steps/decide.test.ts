@@ -306,6 +306,16 @@ describe('an end that is recorded while the guest arrives comes too late', () =>
     expect(decide(arrivedWith(end))).toMatchObject({ as: 'Succeeded', message });
   });
 
+  test.each(['HookFailed', 'RecordLost'])('a guest that does not run is said beside %s', (reason) => {
+    const target = { ...DONE_THERE, vmi: undefined };
+    const hub = showing('TargetNotRunning', 300);
+    const decision = decide(arrivedWith({ ...END, reason }, { target, hub }));
+    expect(writtenRecord(decision as never)?.end).toMatchObject({
+      reason: 'TargetNotRunning',
+      message: expect.stringMatching(/^too late: the guest has arrived .*newest data.*; it failed$/),
+    });
+  });
+
   test('the failure of the PostHook replaces it', () => {
     const decision = decide(arrivedWith(CANCELED, { hub: GONE_HOOK }));
     expect(writtenRecord(decision as never)?.end).toMatchObject({ as: 'Failed', reason: 'HookFailed' });
@@ -462,6 +472,22 @@ describe('the cut-over', () => {
     [
       'keeps the VM on the target when the PostHook fails',
       firstAttempt({ source: OFF, target: DONE_THERE, hub: GONE_HOOK }, { ...off, end: HOOK_FAILED }),
+      'Failed HookFailed',
+    ],
+    [
+      'waits whether the guest runs on the target when the PostHook has failed',
+      firstAttempt(
+        { source: OFF, target: { ...THERE, vmi: undefined, vmims: [] } },
+        { ...off, end: HOOK_FAILED },
+      ),
+      'wait TargetNotRunning',
+    ],
+    [
+      'only tidies up when that end is shown',
+      firstAttempt(
+        { source: OFF, target: { ...THERE, vmi: undefined, vmims: [] }, hub: shown('Failed') },
+        { ...off, end: HOOK_FAILED },
+      ),
       'Failed HookFailed',
     ],
     [
@@ -669,6 +695,11 @@ describe('somebody deletes the source VM, or its record', () => {
       'while its PostHook runs, which is suspended',
       aRun({ source: gone, target: THERE, hub: postHook({ ...RUNNING_JOB, spec: { suspend: true } }) }),
       'Failed HookFailed',
+    ],
+    [
+      'before its PostHook ran, and the guest does not run there',
+      aRun({ source: gone, target: { ...THERE, vmi: ENDED_THERE }, hub: postHook(undefined) }),
+      'wait TargetNotRunning',
     ],
     [
       'after its PostHook has succeeded',

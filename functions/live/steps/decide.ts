@@ -151,30 +151,48 @@ function beforeCutOver(run: RecordedRun): RunDecision {
 }
 
 /** Continues past the cut-over. A run that has its end in the status only tidies up. */
-function pastCutOver(run: RecordedRun): RunDecision {
-  const isOpen = finalOutcome(run.record) === undefined && run.hub.status?.completed === undefined;
-  return (
-    firstOpenStep(run, isOpen ? [TRANSFER, POST_HOOK, COMPLETED, TARGET_RUNS] : [TRANSFER, COMPLETED]) ??
-    finish(run)
-  );
-}
+const pastCutOver = (run: RecordedRun): RunDecision =>
+  firstOpenStep(run, [
+    TRANSFER,
+    ...(isOpen(run) ? [POST_HOOK] : []),
+    COMPLETED,
+    ...(asksForGuest(run) ? [TARGET_RUNS] : []),
+  ]) ?? finish(run);
+
+const isOpen = ({ record, hub }: RecordedRun): boolean =>
+  finalOutcome(record) === undefined && hub.status?.completed === undefined;
+
+/** Whether the end still has to say if the guest runs on the target. A hook may have failed because it does not. */
+const asksForGuest = ({ record, hub }: RecordedRun): boolean =>
+  hub.status?.completed === undefined && record.end?.reason !== LIVE_REASON.targetNotRunning;
 
 /** Returns the decision of the first step that is not done; undefined if all are. */
 function firstOpenStep(run: RecordedRun, steps: readonly RunStep[]): RunDecision | undefined {
   for (const { name, decide: decideStep } of steps) {
     const decision = unlessRefused(decideStep(run), run.hub);
     if (decision.kind === 'fail')
-      return isFirstEnd(run.record, decision)
-        ? recordEnd(run, 'Failed', decision)
+      return isNextEnd(run.record, decision)
+        ? recordEnd(run, 'Failed', withEarlier(run.record, decision))
         : failPastCutOver(run, decision);
     if (decision.kind !== 'done') return { step: name, ...decision };
   }
   return undefined;
 }
 
-/** Whether the failure becomes the run's end. One that lasts replaces an end that came too late. */
-const isFirstEnd = (record: RunRecord, { reason }: Fail): boolean =>
-  record.end === undefined || (finalOutcome(record) === undefined && isLasting(reason));
+/**
+ * Whether the failure becomes the run's end. One that lasts replaces an end that came too late, and a guest that does not run any end that
+ * says less.
+ */
+const isNextEnd = (record: RunRecord, { reason }: Fail): boolean =>
+  record.end === undefined ||
+  reason === LIVE_REASON.targetNotRunning ||
+  (finalOutcome(record) === undefined && isLasting(reason));
+
+/** The failure, with the end that it replaces and that stays true. */
+function withEarlier(record: RunRecord, failure: Fail): Fail {
+  const earlier = finalOutcome(record);
+  return earlier === undefined ? failure : { ...failure, message: `${failure.message}; ${earlier.message}` };
+}
 
 /** Records the end first, so that the way back goes on after a crash. */
 const recordEnd = (

@@ -68,8 +68,8 @@ function onTargetAlone(snapshot: RunSnapshot): RunDecision {
   const { successor } = snapshot.source;
   const waiting = successor === undefined || isOff(successor) ? undefined : replaced(successor, snapshot);
   if (waiting !== undefined) return waiting;
-  if (isPostHookDue(snapshot)) return ended('Failed', NO_POST_HOOK, vmimsOf(snapshot));
   if (!isTargetUp(snapshot)) return notRunning(snapshot);
+  if (isPostHookDue(snapshot)) return ended('Failed', NO_POST_HOOK, vmimsOf(snapshot));
   const message = 'the VM runs on the target; the one on the source was deleted';
   return ended('Succeeded', { reason: LIVE_REASON.succeeded, message }, vmimsOf(snapshot));
 }
@@ -88,7 +88,8 @@ function replaced(
 }
 
 function notRunning(snapshot: RunSnapshot): RunDecision {
-  const waiting = { reason: LIVE_REASON.targetNotRunning, message: notRunningText(snapshot) };
+  const message = [notRunningText(snapshot), ...(isPostHookDue(snapshot) ? [NO_POST_HOOK.message] : [])];
+  const waiting = { reason: LIVE_REASON.targetNotRunning, message: message.join('; ') };
   return waitWithin(LIMIT_MS.targetRuns, snapshot, waiting) ?? ended('Failed', waiting, vmimsOf(snapshot));
 }
 

@@ -255,6 +255,8 @@ export function brokenByFirstEnd(checked: CheckedEnding, end: ShownEnd): string 
   const { as, reason } = end;
   if (reason === 'GivenUp' && !isGivenUp) return 'L4: it counts as given up, and no user has done so';
   if (hidesMove(checked, end)) return `L4: ${as} ${reason}, and the VM has moved`;
+  if (reason === 'HookFailed' && hidesDown(checked))
+    return 'L4: a hook has failed, and it is not said that no guest runs on the target';
   return as === 'Succeeded' && !isTouched ? brokenBySuccess(checked, end) : undefined;
 }
 
@@ -262,12 +264,21 @@ function brokenBySuccess(
   { clusters, began, readSince, lastOnTarget }: CheckedEnding,
   { isOver }: ShownEnd,
 ): string | undefined {
-  if (lastOnTarget < readSince - VMI_LAGS_MS) return 'L4: a success, and no guest runs on the target';
+  if (isDownThere({ lastOnTarget, readSince })) return 'L4: a success, and no guest runs on the target';
   const isExceeded = (clusters.overSince ?? Infinity) < began;
   return isExceeded && !isOver
     ? 'L8: a success, and it is not shown that the namespace is over its quota'
     : undefined;
 }
+
+const isDownThere = ({
+  lastOnTarget,
+  readSince,
+}: Pick<CheckedEnding, 'lastOnTarget' | 'readSince'>): boolean => lastOnTarget < readSince - VMI_LAGS_MS;
+
+/** A VM that has moved, and is down on both clusters, is more than a hook that failed. */
+const hidesDown = (checked: CheckedEnding): boolean =>
+  checked.truth.hasMoved && !checked.isTouched && isDownThere(checked);
 
 /**
  * A hook may fail then; and KubeVirt may have removed what shows the success before the run has seen it, which says that nobody knows. A user

@@ -191,7 +191,12 @@ export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'a success does not ask whether the guest runs on the target',
     ['L4'],
-    edit(RUN, 'COMPLETED, TARGET_RUNS]', 'COMPLETED]'),
+    edit(RUN, '...(asksForGuest(run) ? [TARGET_RUNS] : []),', ''),
+  ),
+  mutation(
+    'a hook that failed hides that no guest runs on the target',
+    ['L4'],
+    edit(RUN, 'record.end?.reason !== LIVE_REASON.targetNotRunning;', 'finalOutcome(record) === undefined;'),
   ),
   mutation(
     'a source VM of RerunOnFailure keeps its strategy while it moves',
@@ -397,12 +402,16 @@ export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'the PostHook runs before the source VM is off',
     ['L5'],
-    edit(RUN, '? [TRANSFER, POST_HOOK, COMPLETED,', '? [POST_HOOK, TRANSFER, COMPLETED,'),
+    edit(
+      RUN,
+      '    TRANSFER,\n    ...(isOpen(run) ? [POST_HOOK] : []),',
+      '...(isOpen(run) ? [POST_HOOK] : []), TRANSFER,',
+    ),
   ),
   mutation(
     'a success does not wait for the PostHook',
     ['L5'],
-    edit(RUN, '? [TRANSFER, POST_HOOK, COMPLETED,', '? [TRANSFER, COMPLETED,'),
+    edit(RUN, '...(isOpen(run) ? [POST_HOOK] : []),', ''),
   ),
   mutation(
     'a VM that has moved does not say so',
