@@ -4,7 +4,7 @@ import type { ResourceType } from '../../../functions/kubernetes/cluster.ts';
 import type { Side } from '../../cluster/kubevirt/decentralized/sides.ts';
 import { FULL_MIGRATIONS, FULL_VMIS, VMS } from '../../cluster/kubevirt/objects/objects.ts';
 import type { Vm, Vmim } from '../../cluster/kubevirt/objects/types.ts';
-import { DATA_VOLUMES, NAME, type Clusters } from './world/clusters.ts';
+import { DATA_VOLUMES, isRecorded, NAME, type Clusters } from './world/clusters.ts';
 import { brokenByWhatLasts } from './after-move.ts';
 import { stepOf, type Hooks } from './world/hooks.ts';
 import type { Hub, ShownEnd } from './world/hub.ts';
@@ -166,9 +166,6 @@ function beginsAgain(
   return hasEnded && isNew && !isLateCall ? 'L5: the run begins again after its end was shown' : undefined;
 }
 
-export const isRecorded = (vm: Vm | undefined): boolean =>
-  vm?.metadata.annotations?.['live.mtq.kubevirt.io/run'] !== undefined;
-
 /** The run has recorded that the guest may be on the target. */
 const isMarked = (vm: Vm | undefined): boolean =>
   vm?.metadata.annotations?.['live.mtq.kubevirt.io/run']?.includes('"marks":[{') === true;
@@ -315,8 +312,10 @@ const isHeld = (clusters: Clusters): boolean =>
 
 function isStrategyKept({ clusters, truth, isTouched, readSince }: CheckedEnding, vm: Vm): boolean {
   if (isTouched || truth.isLost || strategyIn(vm) === clusters.strategy || isHeld(clusters)) return true;
-  // After a failed attempt KubeVirt halts the VM where its launcher is lost, also a moment before the end is shown.
-  return clusters.strategyBy === 'virt-controller' && clusters.strategyAt >= readSince;
+  // After a failed attempt KubeVirt halts the VM where its launcher is lost, also a moment before the end is shown, or any time after the
+  // record went by a write whose answer was lost.
+  const since = Math.min(readSince, clusters.recordGoneAt);
+  return clusters.strategyBy === 'virt-controller' && clusters.strategyAt >= since;
 }
 
 function brokenByArrival(

@@ -18,12 +18,11 @@ import {
   brokenByText,
   brokenByWait,
   haltsSource,
-  isRecorded,
   type Checked,
   type CheckedEnding,
 } from '../checker.ts';
 import { hiddenBySuccess } from '../after-move.ts';
-import type { Clusters } from './clusters.ts';
+import { isRecorded, type Clusters } from './clusters.ts';
 import { isStarted } from './hooks.ts';
 import { endIn, textIn, waitIn, MIGRATION_AT, type Hub } from './hub.ts';
 import { contextOf } from './reach.ts';

@@ -57,6 +57,9 @@ const WRITER = 'simulation/writer';
 const TIGHT = { pods: '10', 'requests.cpu': '300m', 'requests.memory': '600Mi' };
 const WIDE = { pods: '10', 'requests.cpu': '8', 'requests.memory': '9Gi' };
 
+export const isRecorded = (vm: Vm | undefined): boolean =>
+  vm?.metadata.annotations?.['live.mtq.kubevirt.io/run'] !== undefined;
+
 /** Both clusters with their KubeVirts in virtual time, and CDI and garbage collection as far as a run meets them. */
 export class Clusters {
   readonly pair: SimulatedPair;
@@ -69,6 +72,8 @@ export class Clusters {
   haltedByKubeVirtAt = -Infinity;
   /** When the run has written it last, milliseconds. */
   writtenAt = 0;
+  /** When its record went, milliseconds; Infinity: it has one, or had none. */
+  recordGoneAt = Infinity;
   /** What a user has set it to since, also by a start, for which KubeVirt sets a halted VM to Always. */
   readonly strategiesOfUser: string[] = [];
   /** Reads and writes there are not answered. */
@@ -100,7 +105,7 @@ export class Clusters {
       const isGone = type === 'DELETED' && object.kind === FULL_VMIS.kind;
       if (isGone && this.vm('source')?.spec.runStrategy !== 'Halted') this.startedOnSource += 1;
       if (object.kind === FULL_VMIS.kind) this.downSince = isGone ? this.now : Infinity;
-      if (type === 'MODIFIED' && object.kind === VMS.kind) this.#noteStrategy(object as Vm, before as Vm);
+      if (type === 'MODIFIED' && object.kind === VMS.kind) this.#noteWrite(object as Vm, before as Vm);
     });
   }
 
@@ -201,6 +206,12 @@ export class Clusters {
     const { admin, namespace } = this.pair.source;
     const merge = { status: { stateChangeRequests } };
     await admin.patch(VMS, { namespace, name: NAME }, { merge, subresource: 'status' });
+  }
+
+  #noteWrite(vm: Vm, before: Vm): void {
+    if (isRecorded(vm)) this.recordGoneAt = Infinity;
+    else if (isRecorded(before)) this.recordGoneAt = this.now;
+    this.#noteStrategy(vm, before);
   }
 
   #noteStrategy({ spec, metadata }: Vm, before: Vm): void {
