@@ -1,4 +1,4 @@
-import type { PlanVm } from '../../domain/live/forklift.ts';
+import type { VmReference } from '../../domain/live/forklift.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { movedIn } from '../guest/has-moved.ts';
 import { movedToOf } from '../guest/moved-to.ts';
@@ -13,8 +13,8 @@ export interface Candidate extends VmView {
   readonly targetName: string;
 }
 
-/** Returns how the plan names the VM: by name, by id, or by both. */
-export function labelOf({ id, namespace, name }: PlanVm): string {
+/** Returns how a plan or a cancel names the VM: by name, by id, or by both. */
+export function labelOf({ id, namespace, name }: VmReference): string {
   const named = name && namespace ? `${namespace}/${name}` : (name ?? '');
   if (!id) return named;
   return named === '' ? `id ${id}` : `${named} with id ${id}`;

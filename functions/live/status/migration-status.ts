@@ -1,6 +1,7 @@
 import { findingOf, nextConditions, type Finding } from '../../domain/live/conditions.ts';
 import { allLeftovers } from '../run/leftovers.ts';
 import type { MigrationStatus, PlanMigration, VmReference, VmStatus } from '../../domain/live/forklift.ts';
+import { labelOf } from '../findings/candidates.ts';
 import { LIVE_CONDITION } from '../../domain/live/names.ts';
 import { isAmbiguous, isSameVm } from '../run/stop.ts';
 import { defined } from './defined.ts';
@@ -63,6 +64,3 @@ const cancelFindings = (cancel: readonly VmReference[], vms: readonly VmStatus[]
     ...{ message: 'VM reference is ambiguous.', suggestion: 'Give the namespace too in spec.cancel.' },
   }),
 ];
-
-const labelOf = ({ namespace = '', name, id = '' }: VmReference): string =>
-  name === undefined ? id : `${namespace}/${name}`;

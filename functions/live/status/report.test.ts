@@ -550,13 +550,20 @@ describe('several VMs', () => {
     expect(checked.map(({ type }) => type)).toEqual(conditions.map(({ type }) => type));
   });
 
-  test('a cancel of no VM of the plan is a warning', () => {
+  test.each<[string, PlanVm, string]>([
+    ['its name', { name: 'no', namespace: 'vms' }, 'vms/no'],
+    ['its name alone', { name: 'no' }, 'no'],
+    ['its id alone', { id: 'u' }, 'id u'],
+    ['an id that is not found, and a name that is', { id: 'old', ...WEB }, 'vms/web with id old'],
+  ])('a cancel of no VM of the plan is a warning, with %s', (_what, reference, shown) => {
     const migration = aPlanMigration((one) => ({
       ...one,
-      spec: { ...one.spec, cancel: [WEB, { name: 'web' }, { name: 'no', namespace: 'vms' }, { id: 'u' }] },
+      spec: { ...one.spec, cancel: [WEB, { name: 'web' }, reference] },
     }));
-    expect(decide(wait('Started'), wait('Started'), { migration }).migrationStatus.conditions).toContainEqual(
-      expect.objectContaining({ type: 'VMNotFound', category: 'Warn', items: ['vms/no', 'u'] }),
+    const run = { entry: { ...WEB, id: 'new' }, decision: wait('Started') };
+    const { conditions } = reportRun({ plan: aPlan(), migration, runs: [run], now: NOW }).migrationStatus;
+    expect(conditions).toContainEqual(
+      expect.objectContaining({ type: 'VMNotFound', category: 'Warn', items: [shown] }),
     );
   });
 
@@ -571,7 +578,7 @@ describe('several VMs', () => {
     const { conditions = [] } = reportRun({ plan, migration, runs, now: NOW }).migrationStatus;
     expect(conditions.filter(({ category }) => category === 'Warn')).toEqual([
       expect.objectContaining({
-        ...{ type: 'VMNotUnique', reason: 'Ambiguous', items: ['/web'] },
+        ...{ type: 'VMNotUnique', reason: 'Ambiguous', items: ['web'] },
         message: 'VM reference is ambiguous.',
       }),
     ]);
