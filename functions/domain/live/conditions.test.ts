@@ -11,6 +11,7 @@ const EXECUTING: Finding = {
   durable: true,
   message: 'The plan is EXECUTING.',
 };
+const wait = (reason: string): Finding => ({ type: 'Waiting', category: 'Advisory', reason });
 const stored = (finding: Finding): LiveCondition => ({
   ...finding,
   status: 'True',
@@ -40,6 +41,40 @@ describe('nextConditions', () => {
       [stored(EXECUTING)],
       [{ ...EXECUTING, message: 'again' }],
       [{ ...stored(EXECUTING), message: 'again' }],
+    ],
+    [
+      'two of a type are one, with the items and texts of both',
+      [],
+      [
+        { ...GONE, suggestion: 'Create it.' },
+        { ...GONE, reason: 'NotUnique', message: 'Another.', items: ['vms/web', 'vms/db'] },
+        { ...GONE, suggestion: 'Create it.' },
+      ],
+      [
+        {
+          ...stored(GONE),
+          ...{ message: 'VM not found. Another.', suggestion: 'Create it.', items: ['vms/web', 'vms/db'] },
+          lastTransitionTime: NOW,
+        },
+      ],
+    ],
+    [
+      'of two of a type one that blocks comes first',
+      [],
+      [{ ...GONE, category: 'Warn', reason: 'Moved', message: 'Another.' }, GONE],
+      [{ ...stored(GONE), message: 'VM not found. Another.', lastTransitionTime: NOW }],
+    ],
+    [
+      'two that a text or an item is missing of are one',
+      [],
+      [{ type: 'VMNotFound', category: 'Warn' }, GONE, { type: 'VMNotFound', category: 'Warn' }],
+      [{ ...stored(GONE), lastTransitionTime: NOW }],
+    ],
+    [
+      'two waits are two',
+      [],
+      [wait('ClusterUnknown'), wait('HookRuns')],
+      [wait('ClusterUnknown'), wait('HookRuns')].map((one) => ({ ...stored(one), lastTransitionTime: NOW })),
     ],
   ])('%s', (_what, ...[before, findings, after]) => {
     expect(nextConditions(before, findings, NOW)).toEqual(after);

@@ -49,15 +49,15 @@ export const withReady = (findings: readonly Finding[], message: string): readon
     : [...findings, { type: LIVE_CONDITION.ready, category: 'Required', message }];
 
 /**
- * Returns the conditions of an object by its present findings. Durable ones stay; the others go when they are no longer found. A condition
- * that is the same as before keeps its time. `now`: RFC 3339.
+ * Returns the conditions of an object by its present findings, each type once. Durable ones stay; the others go when they are no longer
+ * found. A condition that is the same as before keeps its time. `now`: RFC 3339.
  */
 export function nextConditions(
   before: readonly LiveCondition[],
   findings: readonly Finding[],
   now: string,
 ): LiveCondition[] {
-  const next = findings.map((finding): LiveCondition => {
+  const next = onceEach(findings).map((finding): LiveCondition => {
     const known = before.find((each) => each.reason === finding.reason && isOfSameKind(each, finding));
     return {
       ...finding,
@@ -70,6 +70,38 @@ export function nextConditions(
     ({ type, durable }) => durable === true && !findings.some((finding) => finding.type === type),
   );
   return [...kept, ...next];
+}
+
+/** Joins the findings of one type. Waits of one type differ by their reason, and each counts from its own time. */
+function onceEach(findings: readonly Finding[]): Finding[] {
+  const joined = new Map<string, Finding>();
+  for (const finding of findings) {
+    const key = saysWait(finding) ? `${finding.type} ${shown(finding.reason)}` : finding.type;
+    const known = joined.get(key);
+    joined.set(key, known === undefined ? finding : joinedOf(known, finding));
+  }
+  return [...joined.values()];
+}
+
+/** Joins two findings. The first one's reason stays, unless only the second one blocks. */
+function joinedOf(one: Finding, other: Finding): Finding {
+  const [first, second] = isBlocking(other) && !isBlocking(one) ? [other, one] : [one, other];
+  const message = joinedText(first.message, second.message);
+  const suggestion = joinedText(first.suggestion, second.suggestion);
+  const items = [...new Set([...(first.items ?? []), ...(second.items ?? [])])];
+  return {
+    ...second,
+    ...first,
+    ...(message !== '' && { message }),
+    ...(suggestion !== '' && { suggestion }),
+    ...(items.length > 0 && { items }),
+  };
+}
+
+/** Returns both texts, unless one has the other; '' if there is none. */
+function joinedText(...texts: readonly Finding['message'][]): string {
+  const [first = '', second = ''] = texts.map((text) => shown(text, MAX_MESSAGE));
+  return first.includes(second) ? first : `${first} ${second}`.trim();
 }
 
 /** Texts and items may name objects of the other cluster, whose API server may answer any name. */

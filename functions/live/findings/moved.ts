@@ -55,12 +55,25 @@ function itemOf(vm: VmStatus, wanted: LiveConditionType): string[] {
 const isAboutMoved = ({ type, reason }: LiveCondition): boolean =>
   reason === MOVED_REASON && ABOUT_MOVED.some((about) => about.type === type);
 
-/** Returns the plan's conditions with the present ones about its VMs that have moved. */
-export const withMovedFindings = (
+/** Returns the plan's conditions with the present ones about its VMs that have moved: one of each type, also where the check has the same. */
+export function withMovedFindings(
   before: readonly LiveCondition[],
   vms: readonly VmStatus[],
   now: string,
-): LiveCondition[] => [
-  ...before.filter((one) => !isAboutMoved(one)),
-  ...nextConditions(before.filter(isAboutMoved), movedFindings(vms), now),
-];
+): LiveCondition[] {
+  const findings = movedFindings(vms);
+  const others = before.filter((one) => !isAboutMoved(one));
+  const isShared = ({ type }: LiveCondition): boolean => findings.some((finding) => finding.type === type);
+  const shared = others.filter(isShared);
+  return [
+    ...others.filter((one) => !isShared(one)),
+    ...nextConditions(
+      [...shared, ...before.filter(isAboutMoved)],
+      [...shared.map(findingIn), ...findings],
+      now,
+    ),
+  ];
+}
+
+const findingIn = ({ status: _status, lastTransitionTime: _time, ...finding }: LiveCondition): Finding =>
+  finding as Finding;

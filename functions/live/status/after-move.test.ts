@@ -5,9 +5,9 @@ import { labelled, seconds, withUid } from '../../../test/support/builders/objec
 import { rawText } from '../../../test/support/raw-text.ts';
 import type { LiveCondition, VmStatus } from '../../domain/live/forklift.ts';
 import type { MigrationState, VirtualMachine } from '../../domain/live/kubevirt.ts';
-import type { Finding } from '../../domain/live/conditions.ts';
+import { nextConditions, type Finding } from '../../domain/live/conditions.ts';
 import { LOST_VMI, withRecord } from '../run/record.ts';
-import { movedFindings } from '../findings/moved.ts';
+import { movedFindings, withMovedFindings } from '../findings/moved.ts';
 import {
   editsFinding,
   lookedAt,
@@ -172,4 +172,16 @@ test('a plan names the VMs of which something lasts, with their fields', () => {
     { ...moved(), name: 'stayed', conditions: [failed] },
   ]).map(({ type, reason, items = [] }) => [type, reason, ...items].map((text) => rawText(text)).join(' '));
   expect(found).toEqual(['NextCrashHalts Moved vms/web', 'EditsNotOnTarget Moved vms/db: a, b']);
+});
+
+test('a plan says once that the next crash halts VMs, of which one has moved', () => {
+  const [before] = nextConditions(
+    [],
+    [{ ...NEXT_CRASH_THERE, reason: 'MigrationFailed', items: ['vms/db'] }],
+    seconds(0),
+  );
+  const ofCheck = before === undefined ? [] : [before];
+  const once = withMovedFindings(ofCheck, [moved(NEXT_CRASH_THERE)], seconds(0));
+  expect(once.map(({ type, items }) => [type, items])).toEqual([['NextCrashHalts', ['vms/db', 'vms/web']]]);
+  expect(withMovedFindings(once, [moved(NEXT_CRASH_THERE)], seconds(0))).toEqual(once);
 });
