@@ -86,9 +86,10 @@ function recordRestart({ source: { vm, now }, record }: RecordedRun): StepDecisi
 function halt(snapshot: RecordedRun): StepDecision {
   const { source, record } = snapshot;
   const { vm } = source;
-  const waiting = waitForOwner(snapshot, LIMIT_MS.haltAgain);
-  if (waiting !== undefined) return waiting;
   const isUndone = isStartedAgain(snapshot);
+  const waiting =
+    waitForOwner(snapshot, LIMIT_MS.haltAgain) ?? (isUndone ? undefined : waitForTool(snapshot));
+  if (waiting !== undefined) return waiting;
   const undone = { at: new Date(source.now).toISOString(), ...starterOf(snapshot) };
   const halted = { ...record, halted: true as const, ...(isUndone && { undone }) };
   const removal = withoutStartRequests(vm);
@@ -101,14 +102,19 @@ function halt(snapshot: RecordedRun): StepDecision {
 }
 
 /**
- * Whether the VM was started again: the run has halted it, or it has another VMI than the one whose guest has left, or is about to get one.
+ * Whether the VM was started again: it has another VMI than the one whose guest has left, or is about to get one, or the run had halted it.
  * KubeVirt halts a VM before it deletes that VMI. Edits of anything else, and KubeVirt's own writes, are no start.
  */
 function isStartedAgain({ source, record }: RecordedRun): boolean {
-  const { vmi } = source;
-  if (record.halted === true) return true;
-  return vmi === undefined ? isWantedRunning(source) : ![vmi.metadata.uid, LOST_VMI].includes(record.vmi);
+  const { vm, vmi } = source;
+  if (vmi !== undefined && ![vmi.metadata.uid, LOST_VMI].includes(record.vmi)) return true;
+  if (record.halted === true) return isStartedByKubeVirt(vm);
+  return vmi === undefined && isWantedRunning(source);
 }
+
+/** Whether KubeVirt starts the VM, which was Halted before: of those that a user may set, it leaves only Manual off until a start. */
+const isStartedByKubeVirt = (vm: VirtualMachine): boolean =>
+  vm.spec.runStrategy !== 'Manual' || isStartRequested(vm);
 
 /** Names who started the VM again, if the run had halted it: the writer of its run strategy. */
 function starterOf({ source: { vm }, record }: RecordedRun): { readonly by?: string } {
@@ -131,6 +137,13 @@ function waitForOwner(snapshot: RecordedRun, ms: number): Wait | undefined {
     `the VM ${describeName(vm)} on the source, whose guest has left, was started again${by}, and this run has halted it again` +
       adviceToEndSource(snapshot, snapshot.record.arrivedAt !== undefined),
   );
+}
+
+/** Waits for a moment where another writer does not leave the VM Halted, and does not start it either, so that both make no storm. */
+function waitForTool({ source: { vm, now }, record }: RecordedRun): Wait | undefined {
+  if (record.halted !== true || now - writtenAt(vm) >= LIMIT_MS.haltAgain) return undefined;
+  const message = `the VM ${describeName(vm)} on the source is not Halted any more: this run halts it again in a moment`;
+  return wait(LIVE_REASON.endingSource, message);
 }
 
 /** Deletes the VMI by its uid: its guest has left. A VMI other than the run's is deleted only while the guest runs on the target. */

@@ -525,6 +525,34 @@ describe('the guest has arrived', () => {
     expect(writtenRecord(decide(run))).toEqual({ ...run.record, halted: true, ...undone });
   });
 
+  /** A VM that the run had halted, and that a tool has set to Manual since. */
+  const madeManual = (time: string): VirtualMachine =>
+    aVm((vm) => ({
+      ...vm,
+      metadata: { ...vm.metadata, managedFields: [{ manager: FIELD_MANAGER, time }] },
+      spec: { template: vm.spec.template, runStrategy: 'Manual' },
+    }));
+  const REQUESTED = { stateChangeRequests: [{ action: 'Start' as const }] };
+
+  test.each<[string, Partial<RecordedRun['source']>, boolean]>([
+    ['is off', { vm: madeManual(seconds(-10)), vmi: undefined }, false],
+    ['still has its VMI', { vm: madeManual(seconds(-10)), vmi: ITS_OWN }, false],
+    ['has another VMI', { vm: madeManual(seconds(-10)), vmi: RESTARTED }, true],
+    ['is to start', { vm: { ...madeManual(seconds(-10)), status: REQUESTED }, vmi: undefined }, true],
+  ])('a VM that was set to Manual after its halt, and %s', (_what, source, isStart) => {
+    const run = there({ source }, { halted: true });
+    const decision = decide(run);
+    expect(decision).toMatchObject({
+      message: expect.stringMatching(isStart ? / again$/ : /on the source$/),
+    });
+    expect(JSON.stringify(decision).includes('undone')).toBe(isStart);
+  });
+
+  test('a VM that was set to Manual is halted again only after a moment, and nobody is blamed', () => {
+    const run = there({ source: { vm: madeManual(seconds(-9)), vmi: undefined } }, { halted: true });
+    expect(summary(decide(run))).toBe('wait EndingSource');
+  });
+
   test('halted by KubeVirt after the run had halted it: it was started in between, and has to stay off', () => {
     const managedFields = [{ manager: 'virt-controller', fieldsV1: { 'f:spec': { 'f:runStrategy': {} } } }];
     const vm = { ...HALTED, metadata: { ...HALTED.metadata, managedFields } };

@@ -157,7 +157,7 @@ export const MUTATIONS: readonly LiveMutation[] = [
   mutation(
     'every source VM that is on after the arrival was started again',
     ['L4'],
-    edit(END_SOURCE, 'if (record.halted === true) return true;', 'if (record.attempt > 0) return true;'),
+    edit(END_SOURCE, 'if (record.halted === true) return', 'if (record.attempt > 0) return true;\n return'),
   ),
   mutation(
     'a VM of the older form stays down',
