@@ -2,7 +2,7 @@ import { LIMIT_MS } from '../run/deadlines.ts';
 import { describeName } from '../run/describe.ts';
 import { wait, write, type StepDecision, type Wait } from '../run/decision.ts';
 import { LIVE_REASON } from '../../domain/live/names.ts';
-import { HELD, withRecord, withStrategy } from '../run/record.ts';
+import { HELD, withOwnersStrategy, withRecord, withStrategy } from '../run/record.ts';
 import type { RecordedRun } from '../run/snapshot.ts';
 import { otherOwners } from './other-owners.ts';
 import { writtenAt } from './proofs.ts';
@@ -21,9 +21,20 @@ export function hold(run: RecordedRun): StepDecision | undefined {
     write(`setting the VM ${describeName(vm)} on the source to ${HELD.to} while it moves`, {
       verb: 'replace',
       on: 'source',
-      object: withRecord(withStrategy(vm, HELD.to), { ...record, held: true }),
+      object: withRecord(withStrategy(vm, HELD.to), {
+        ...(withOwnersStrategy(vm, record) ?? record),
+        held: true,
+      }),
     })
   );
+}
+
+/** Records the strategy that an owner has given the VM while it moves: its copy does not have it, and the halt takes it away. */
+export function noteStrategy({ source: { vm }, record }: RecordedRun): StepDecision | undefined {
+  const noted = withOwnersStrategy(vm, record);
+  if (noted === undefined) return undefined;
+  const message = `recording that the runStrategy of the VM ${describeName(vm)} was changed on the source`;
+  return write(message, { verb: 'replace', on: 'source', object: withRecord(vm, noted) });
 }
 
 /** Waits a while where an owner has undone that, so that two writers make no storm; undefined if none has, or long ago. */

@@ -8,8 +8,9 @@ import {
   unlabelled,
   type Change,
 } from '../../../test/support/builders/object.ts';
-import type { VirtualMachine, VmTemplate } from '../../domain/live/kubevirt.ts';
-import { editsNotOnTarget, fingerprintOf } from './edits.ts';
+import type { RunStrategy, VirtualMachine, VmTemplate } from '../../domain/live/kubevirt.ts';
+import type { RunRecord } from '../run/record.ts';
+import { editsNotOnTarget, fingerprintOf, pathsNotOnTarget } from './edits.ts';
 import { standbyVm } from './standby-vm.ts';
 
 const template =
@@ -131,6 +132,21 @@ describe('edits of the source VM that are not on the target', () => {
     ['its own node', guest((spec) => ({ ...spec, nodeSelector: { rack: 'three' } }))],
   ])('%s is none', (_what, edit) => {
     expect(edited(edit)).toEqual([]);
+  });
+
+  test.each<[string, RunRecord['changedTo'], RunStrategy, string[]]>([
+    ['another than the copy has', 'Manual', 'Always', ['spec.runStrategy (was set to Manual)']],
+    ['the one that the copy has', 'running', 'Always', []],
+    ['none', undefined, 'Always', []],
+  ])('a strategy that an owner has set: %s', (_what, changedTo, runStrategy, wanted) => {
+    const vm = aVm((one) => ({ ...one, spec: { ...one.spec, runStrategy: 'Halted' } }));
+    const copy = aVm((one) => ({ ...one, spec: { ...one.spec, runStrategy } }));
+    const record = recorded({ fingerprint: fingerprintOf(vm), changedTo });
+    expect(editsNotOnTarget(aRecordedRun(record, { source: { vm }, target: { vm: copy } }))).toEqual(wanted);
+    // A later look at both keeps what was said, and adds nothing to it.
+    const later = pathsNotOnTarget(vm, copy, aPlan());
+    expect(wanted.filter((path) => later.includes(path))).toEqual(wanted);
+    expect(later).not.toContain(`spec.runStrategy (was set to ${runStrategy})`);
   });
 
   test('an edit of the copy alone is none', () => {

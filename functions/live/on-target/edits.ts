@@ -3,23 +3,38 @@ import type { Matcher, Network, VirtualMachine, VmiSpec } from '../../domain/liv
 import { fingerprint } from '../../domain/fingerprint.ts';
 import { canonical } from '../../domain/same.ts';
 import { portableLabels } from '../run/names.ts';
-import { recordIn } from '../run/record.ts';
+import { recordIn, restoredStrategyOf, STRATEGIES, type RunRecord } from '../run/record.ts';
 import type { RunSnapshot } from '../run/snapshot.ts';
 import { missingPaths, pathsIn } from './differences.ts';
 
 /**
  * Returns the paths of the source VM that were edited during the run, and are not so on the target: its copy was made from the VM as it was
- * then. Without a record nothing tells whether the VM was edited.
+ * then. Without a record nothing tells whether the VM was edited. Its run strategy is in the record, because the source VM is Halted now.
  */
 export function editsNotOnTarget(snapshot: RunSnapshot): string[] {
-  const { source, target, hub } = snapshot;
-  const before = recordIn(snapshot)?.fingerprint;
-  if (source.vm === undefined || target.vm === undefined || before === undefined) return [];
+  const { source, target } = snapshot;
+  const record = recordIn(snapshot);
+  if (source.vm === undefined || target.vm === undefined || record === undefined) return [];
+  const { changedTo } = record;
+  const strategies = changedTo === undefined ? [] : strategiesNotOn(target.vm, [changedTo]);
+  const edited = { vm: source.vm, copy: target.vm, plan: snapshot.hub.plan };
+  return [...strategies, ...editedFields(edited, record.fingerprint)].slice(0, MAX_PATHS);
+}
+
+interface Copied {
+  readonly vm: VirtualMachine;
+  readonly copy: VirtualMachine;
+  readonly plan: Plan;
+}
+
+/** Returns the paths of fields; none without a fingerprint, because nothing tells then whether a field was edited. */
+function editedFields({ vm, copy, plan }: Copied, before: string | undefined): string[] {
+  if (before === undefined) return [];
   const [whole, parts = ''] = before.split(' ');
-  if (whole === wholeOf(source.vm)) return [];
+  if (whole === wholeOf(vm)) return [];
   const had = new Set(parts.match(/.{6}/g));
-  const now = new Set(partsOf(source.vm).map(short));
-  const { lacking, beyond, networks } = differences(source.vm, target.vm, hub.plan);
+  const now = new Set(partsOf(vm).map(short));
+  const { lacking, beyond, networks } = differences(vm, copy, plan);
   const edited = [
     ...lacking,
     // The target's KubeVirt adds fields to the copy that the source VM never had.
@@ -27,12 +42,19 @@ export function editsNotOnTarget(snapshot: RunSnapshot): string[] {
     // The map gives a network another name on the target.
     ...networks.filter(({ own }) => had.size > 0 && now.has(short(own)) && !had.has(short(own))).map(there),
   ];
-  return edited.map(ofVm).slice(0, MAX_PATHS);
+  return edited.map(ofVm);
 }
+
+/** Returns these strategies as paths, without the one that the copy has. The source VM has none of them any more: it is Halted. */
+const strategiesNotOn = (copy: VirtualMachine, those: readonly RunRecord['runStrategy'][]): string[] =>
+  those
+    .map((runStrategy) => restoredStrategyOf({ runStrategy }))
+    .filter((strategy) => strategy !== copy.spec.runStrategy)
+    .map((strategy) => `spec.runStrategy (was set to ${strategy})`);
 
 /**
  * Returns a short text by which edits of the VM's labels and spec are known: a hash of all, which changes with any, and a short one of each
- * path. Its run strategy does not count, which KubeVirt and the run change. A generation would count these too, and no labels.
+ * path. Its run strategy does not count, which KubeVirt and the run change (record.ts, changedTo). A generation would count these too, and no labels.
  */
 export const fingerprintOf = (vm: VirtualMachine): string =>
   `${wholeOf(vm)} ${partsOf(vm).map(short).join('')}`;
@@ -47,10 +69,10 @@ const short = (text: string): string => fingerprint(text).slice(-6);
 /** Paths in a status, at most. */
 const MAX_PATHS = 20;
 
-/** Returns all paths that are not the same on the VM and its copy, whichever of them was edited. */
+/** Returns all paths that are not the same on the VM and its copy, whichever of them was edited, and each strategy but the copy's. */
 export function pathsNotOnTarget(vm: VirtualMachine, copy: VirtualMachine, plan: Plan): string[] {
   const { lacking, beyond, networks } = differences(vm, copy, plan);
-  return [...lacking, ...beyond, ...networks.map(there)].map(ofVm);
+  return [...strategiesNotOn(copy, STRATEGIES), ...[...lacking, ...beyond, ...networks.map(there)].map(ofVm)];
 }
 
 interface Differences {

@@ -13,7 +13,7 @@ const text = z.string().check(z.minLength(1));
 const time = z.iso.datetime({ offset: true });
 
 /** Run strategies of a VM that runs; `running` is `spec.running: true`, which means Always. */
-const STRATEGIES = ['Always', 'RerunOnFailure', 'Manual', 'Once', 'running'] as const;
+export const STRATEGIES = ['Always', 'RerunOnFailure', 'Manual', 'Once', 'running'] as const;
 
 const recordSchema = z.object({
   v: z.literal(VERSION),
@@ -48,6 +48,8 @@ const recordSchema = z.object({
   marks: shortList(z.object({ mark: z.enum(Object.values(MARK)), at: time })),
   /** The run has changed the strategy of the VM (HELD), which gets its own back when the record goes before the cut-over. */
   held: z.optional(z.literal(true)),
+  /** The strategy that an owner has given the VM while it moved, which its copy does not have (edits.ts). */
+  changedTo: z.optional(z.enum(STRATEGIES)),
   /** The guest has arrived: the source's disks are out of date for good. */
   arrivedAt: z.optional(time),
   /** The run has halted the source VM; if it is not Halted later, an owner has undone that. */
@@ -167,6 +169,22 @@ export function withMarks(
     ...(isArrived ? { arrivedAt: at } : {}),
   };
 }
+
+/**
+ * Returns the record with the strategy that an owner has given the VM since the run began, which is lost with the halt; undefined if the
+ * record has it already. The run's own hold is none.
+ */
+export function withOwnersStrategy(vm: VirtualMachine, record: RunRecord): RunRecord | undefined {
+  const { changedTo, ...rest } = record;
+  const now = strategyOf(vm);
+  if (now === undefined || isHeld(vm, record) || isSameStrategy(now, changedTo ?? record.runStrategy))
+    return undefined;
+  return isSameStrategy(now, record.runStrategy) ? rest : { ...rest, changedTo: now };
+}
+
+/** Whether KubeVirt does the same by both: `running` means Always. */
+const isSameStrategy = (one: RunRecord['runStrategy'], other: RunRecord['runStrategy']): boolean =>
+  restoredStrategyOf({ runStrategy: one }) === restoredStrategyOf({ runStrategy: other });
 
 /** Whether the guest may run on the target. From then on the VM there is never deleted. */
 export const isPastCutOver = ({ marks, arrivedAt }: RunRecord): boolean =>

@@ -55,6 +55,33 @@ describe('a source VM that KubeVirt starts again on failure', () => {
   });
 });
 
+describe('a strategy that an owner sets in the copy', () => {
+  type Strategy = RunRecord['runStrategy'];
+
+  test.each<[string, Strategy, Partial<RunRecord>, Strategy | undefined]>([
+    ['is recorded', 'Manual', { runStrategy: 'Always' }, 'Manual'],
+    ['is recorded with the hold', 'RerunOnFailure', { runStrategy: 'Always' }, 'RerunOnFailure'],
+    ['is recorded of a VM that is held', 'Always', { held: true }, 'Always'],
+    ['is recorded where it is changed again', 'Once', { changedTo: 'Always', held: true }, 'Once'],
+    ['is none once it is back', 'Always', { runStrategy: 'Always', changedTo: 'Manual' }, undefined],
+  ])('%s', (_what, strategy, record, wanted) => {
+    const decision = waitForStateTransfer(run(withStrategy(aVm(), strategy), record, COPYING));
+    expect(summary(decision)).toBe('replace VirtualMachine web on source');
+    expect(writtenRecord(decision)).toMatchObject({ attempt: 1 });
+    expect(writtenRecord(decision)?.changedTo).toBe(wanted);
+  });
+
+  test.each<[string, VirtualMachine, Partial<RunRecord>]>([
+    ['the hold of the run', MANUAL, { held: true }],
+    ['the hold after a change', MANUAL, { runStrategy: 'Always', held: true, changedTo: 'RerunOnFailure' }],
+    ['the older form of Always', withStrategy(aVm(), 'running'), { runStrategy: 'Always' }],
+    ['one that is recorded', withStrategy(aVm(), 'Manual'), { runStrategy: 'Always', changedTo: 'Manual' }],
+    ['a stop', withStrategy(aVm(), 'Halted'), { runStrategy: 'Always' }],
+  ])('is not %s', (_what, vm, record) => {
+    expect(writtenRecord(waitForStateTransfer(run(vm, record, COPYING)))).toBeUndefined();
+  });
+});
+
 describe('an owner that sets it back', () => {
   const setBack = (since: number): VirtualMachine => ({
     ...RERUN,

@@ -14,7 +14,7 @@ import {
 import { endSource, removeStartRequests } from '../guest/end-source.ts';
 import type { Vmim } from '../../domain/live/kubevirt.ts';
 import { LIVE_ANNOTATION, LIVE_KUBEVIRT, LIVE_REASON, MARK } from '../../domain/live/names.ts';
-import { hold } from '../guest/hold.ts';
+import { hold, noteStrategy } from '../guest/hold.ts';
 import { hasTargetPod, isGoneOrFinal, vmimOf } from '../guest/proofs.ts';
 import { isPastCutOver, withRecord } from '../run/record.ts';
 import type { RecordedRun } from '../run/snapshot.ts';
@@ -30,7 +30,7 @@ import { stopRequested } from '../guest/source-stopped.ts';
 export function decide(snapshot: RecordedRun): StepDecision {
   const { record } = snapshot;
   if (record.arrivedAt !== undefined) return arrived(snapshot, record.arrivedAt);
-  const held = hold(snapshot);
+  const held = hold(snapshot) ?? noteStrategy(snapshot);
   if (held?.kind === 'write') return held;
   const next = isPastCutOver(record) ? decideWhileMoving(snapshot) : decideBefore(snapshot);
   // An owner that sets the VM back without end must not hide that the migration has ended.
