@@ -337,6 +337,8 @@ export const LIVE_CONDITION = {
   macConflicts: 'MacConflicts',
   /** An instance type or preference of a VM is missing, or another one on the target. */
   instanceTypeDiffers: 'InstanceTypeDiffers',
+  /** A Secret or a ConfigMap that a VM names is not on the source. */
+  resourceNotFound: 'ResourceNotFound',
   /** No node of the target has the CPU of a VM's guest, or its KubeVirt gives the VM another one. */
   cpuDiffers: 'CPUDiffers',
   /** The node of a VM has no labels about its CPU. KubeVirt on the target waits for them. */
@@ -351,7 +353,7 @@ export const LIVE_CONDITION = {
   hookNotReady: 'HookNotReady',
   /** A hook is of an unknown step. */
   hookStepNotValid: 'HookStepNotValid',
-  /** A service account of the plan, or of a VM, is not there. */
+  /** A service account of the plan is not there. */
   serviceAccountNotValid: 'ServiceAccountNotValid',
   /** The service account that a hook names is not there. */
   hookServiceAccountNotValid: 'HookServiceAccountNotValid',

@@ -33,8 +33,8 @@ export interface PlanView {
   readonly pods: ReadonlyMap<string, readonly Pod[]>;
   /** Instance types and preferences that VMs name, by the uid of the VM; `hidden`: the account may not read them on the source. */
   readonly instanceTypes: ReadonlyMap<string, FoundResources | 'hidden'>;
-  /** Service accounts that VMs mount, and that the target namespace lacks, by the uid of the VM. */
-  readonly missingMounts: ReadonlyMap<string, readonly string[]>;
+  /** Secrets and ConfigMaps that VMs name, and that the source lacks, by the uid of the VM. */
+  readonly missingResources: ReadonlyMap<string, readonly string[]>;
   /** Labels for the CPU of a guest that no node of the target has together, by the uid of its VM. */
   readonly missingCpus: ReadonlyMap<string, readonly string[]>;
   /** The node of a guest that lacks labels about its CPU, by the uid of the VM. */

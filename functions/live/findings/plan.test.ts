@@ -579,7 +579,8 @@ describe('instance types', () => {
       'that are missing',
       { onSource: [], onTarget: [] },
       [
-        'InstanceTypeDiffers NotValid vms/web: VirtualMachineInstancetype large is on neither cluster',
+        'InstanceTypeDiffers NotValid vms/web: VirtualMachineInstancetype large is not on the source: create it there, or take it out of the VM and ' +
+          'restart it while no run moves it',
         'Ready',
       ],
     ],
@@ -629,13 +630,13 @@ test('a VM that a GitOps tool owns is named, and moves', () => {
   ]);
 });
 
-test('a VM that mounts a service account needs one of its name in the target namespace', () => {
+test('a VM needs on the source the Secrets and ConfigMaps that it names', () => {
   const vm = aVm();
   const sourceCluster = aSource({ vms: [aVmView({ found: [vm], vmi: itsVmi() })] });
-  const missing = (missingMounts: ReadonlyMap<string, readonly string[]>): string[] =>
-    summary(view({ sourceCluster, missingMounts }));
-  expect(missing(new Map([[vm.metadata.uid, ['robot']]]))).toEqual([
-    'ServiceAccountNotValid NotFound vms/web: robot',
+  const missing = (missingResources: ReadonlyMap<string, readonly string[]>): string[] =>
+    summary(view({ sourceCluster, missingResources }));
+  expect(missing(new Map([[vm.metadata.uid, ['Secret login']]]))).toEqual([
+    'ResourceNotFound NotFound vms/web: Secret login',
   ]);
   expect(missing(new Map())).toEqual(['Ready']);
 });

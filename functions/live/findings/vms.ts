@@ -168,11 +168,11 @@ const CHECKS_OF_FREE: readonly Check[] = [
     },
   },
   {
-    type: LIVE_CONDITION.serviceAccountNotValid,
+    type: LIVE_CONDITION.resourceNotFound,
     reason: 'NotFound',
-    message: 'VM mounts a ServiceAccount that is not in the target namespace.',
-    suggestion: 'Create it there, or take the volume out of these VMs.',
-    problemsOf: ({ vm }, { missingMounts }) => missingMounts.get(vm.metadata.uid) ?? [],
+    message: 'VM names a Secret or a ConfigMap that is not on the source.',
+    suggestion: 'Create it there, or take it out of these VMs.',
+    problemsOf: ({ vm }, { missingResources }) => missingResources.get(vm.metadata.uid) ?? [],
   },
   {
     type: LIVE_CONDITION.cpuDiffers,

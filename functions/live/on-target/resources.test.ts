@@ -11,7 +11,6 @@ import type {
 } from '../../domain/live/kubevirt.ts';
 import { LIVE_KIND } from '../../domain/live/names.ts';
 import {
-  accountsOf,
   copyOf,
   differingParts,
   isMadeBy,
@@ -161,6 +160,9 @@ describe('what a ControllerRevision has', () => {
 
 describe('what keeps a cluster-wide instance type from being the same on the target', () => {
   const NONE: Resource = { ...LIVE_KIND.clusterInstancetype, name: 'large' };
+  const LOST_LARGE =
+    'VirtualMachineClusterInstancetype large is not on the source: create it there, or take it out of the VM and restart it while no ' +
+    'run moves it';
 
   test.each<[string, Resource, KubernetesObject[], KubernetesObject[], string[]]>([
     ['nothing', LARGE, [large()], [large()], []],
@@ -207,8 +209,8 @@ describe('what keeps a cluster-wide instance type from being the same on the tar
           'there or does not have it: let the VM name another one, and restart it while no run moves it',
       ],
     ],
-    ['it is nowhere', NONE, [], [], ['VirtualMachineClusterInstancetype large is on neither cluster']],
-    ['nothing, though the source has it no more', NONE, [], [large()], []],
+    ['it is nowhere', NONE, [], [], [LOST_LARGE]],
+    ['the source has it no more', NONE, [], [large()], [LOST_LARGE]],
   ])('%s', (_what, ...[resource, onSource, onTarget, wanted]) => {
     expect(resourceProblems([resource], { onSource, onTarget })).toEqual(wanted);
   });
@@ -264,8 +266,16 @@ test('tokens of service accounts are not copied', () => {
   expect(notPortable(secret())).toBeUndefined();
 });
 
-test('service accounts that a VM mounts are found once, and never copied', () => {
-  const volumes = ['a', 'b'].map((name) => ({ name, serviceAccount: { serviceAccountName: 'robot' } }));
-  const vm = vmWith({ volumes });
-  expect([accountsOf(vm), found(vm)]).toEqual([['robot'], []]);
+const LOST_LOGIN =
+  'Secret login is not on the source: create it there, or take it out of the VM and restart it while no run moves it';
+
+test.each<[string, object]>([
+  ['needs it', {}],
+  ['does not, but would get one that is made later', { optional: true }],
+])('a Secret that is not on the source is refused, whatever is on the target: its VM %s', (_what, how) => {
+  const vm = vmWith({ volumes: [{ name: 'a', secret: { secretName: 'login', ...how } }] });
+  const problems = [[], [secret()]].map((onTarget) =>
+    resourceProblems(resourcesOf(vm), { onSource: [], onTarget }),
+  );
+  expect(problems).toEqual([[LOST_LOGIN], [LOST_LOGIN]]);
 });

@@ -32,15 +32,6 @@ export function resourcesOf({ spec, status = {} }: VirtualMachine): Resource[] {
 export const keyOf = (kind: string, name: string): string => `${kind} ${name}`;
 export const keyOfObject = ({ kind = '', metadata }: KubernetesObject): string => keyOf(kind, metadata.name);
 
-/** Returns the service accounts that the VM's launcher mounts, each once. They are not copied: their rights are of their cluster. */
-export const accountsOf = ({ spec }: VirtualMachine): string[] => [
-  ...new Set(
-    (spec.template.spec.volumes ?? []).flatMap(
-      ({ serviceAccount }) => serviceAccount?.serviceAccountName ?? [],
-    ),
-  ),
-];
-
 /** Objects of these names on both clusters. */
 export interface FoundResources {
   readonly onSource: readonly KubernetesObject[];
@@ -74,7 +65,7 @@ export function resourceProblems(
   return resources.flatMap((resource) => {
     const key = keyOf(resource.kind, resource.name);
     const [source, target] = [sources?.get(key), targets?.get(key)];
-    if (source === undefined) return notOnSource(resource, target) ?? [];
+    if (source === undefined) return notOnSource(resource);
     if (target === undefined) return notPortable(source) ?? [];
     const parts = differingParts(source, target);
     if (parts.length === 0) return [];
@@ -87,16 +78,14 @@ export function resourceProblems(
 }
 
 /**
- * Returns a problem if KubeVirt should have stored the content that the VM runs with, and has not: nothing proves that the target has it.
+ * Returns the problem of an object that is not on the source, whatever is on the target: the guest would read one that was never its own, now
+ * or once somebody makes it, also where its volume is optional. It does not tell whether there is one.
  */
-function notOnSource(
-  { kind, name, revision }: Resource,
-  target: KubernetesObject | undefined,
-): string | undefined {
+function notOnSource({ kind, name, revision }: Resource): string {
   const key = keyOf(kind, name);
-  if (revision !== undefined)
-    return `${key} as the VM runs with it is not known, because ControllerRevision ${revision} is not there or does not have it: let the VM name another one, and restart it while no run moves it`;
-  return target === undefined ? `${key} is on neither cluster` : undefined;
+  return revision === undefined
+    ? `${key} is not on the source: create it there, or take it out of the VM and restart it while no run moves it`
+    : `${key} as the VM runs with it is not known, because ControllerRevision ${revision} is not there or does not have it: let the VM name another one, and restart it while no run moves it`;
 }
 
 type Kind = { readonly apiVersion: string; readonly kind: string };

@@ -59,6 +59,11 @@ test.each<[string, Partial<VmiSpec>, string[]]>([
     ['volume dump is a memory dump: remove it (virtctl memory-dump remove)'],
   ],
   [
+    'a token of an account, also of one that is on the target',
+    { volumes: [{ name: 'token', serviceAccount: { serviceAccountName: 'robot' } }] },
+    ['volume token mounts a ServiceAccount, which is another one on the target: remove it'],
+  ],
+  [
     'a disk that another VM may use',
     { domain: { devices: { disks: [{ name: 'quorum', disk: {}, shareable: true }] } } },
     ['disk quorum is shareable: make it a disk of this VM alone, or remove it'],

@@ -47,6 +47,12 @@ export function fixedDisks({ spec }: VirtualMachine): string[] {
     ...volumes
       .filter(({ memoryDump }) => memoryDump !== undefined)
       .map(({ name }) => `volume ${name} is a memory dump: remove it (virtctl memory-dump remove)`),
+    // The guest would get a token of the target's account of that name, with that one's rights.
+    ...volumes
+      .filter(({ serviceAccount }) => serviceAccount !== undefined)
+      .map(
+        ({ name }) => `volume ${name} mounts a ServiceAccount, which is another one on the target: remove it`,
+      ),
     ...disks
       .filter(({ shareable }) => shareable === true)
       .map(({ name }) => `disk ${name} is shareable: make it a disk of this VM alone, or remove it`),

@@ -8,6 +8,7 @@ import type { Reader } from '../../kubernetes/cluster.ts';
 import { FORKLIFT_CONTROLLERS, PLANS } from '../../kubernetes/live-resources.ts';
 import { listIfServed } from '../read/get.ts';
 import type { MayKnowAccount } from '../read/missing-accounts.ts';
+import type { MayKnowNamed } from '../read/plan-details.ts';
 import { NO_PROVIDERS, readMaps, readPlanView, type PlanProviders, type Seen } from '../read/plan-view.ts';
 import { UnknownCluster } from '../read/unknown-cluster.ts';
 import { ARCHIVED, planFindings } from '../findings/plan.ts';
@@ -16,6 +17,7 @@ import { hostsOf, reviewOf } from './requester-review.ts';
 import {
   RIGHT_TO_LIST_VMS,
   rightsToCheck,
+  rightsToCopy,
   rightsToLook,
   rightsToNeighbours,
   rightsToNetworks,
@@ -80,8 +82,9 @@ async function lookAt(plan: Plan, checking: Checking): Promise<Found> {
   const hasMacs = !hosts.isTarget || (await review([RIGHT_TO_LIST_VMS])) === undefined;
   const hasNeighbours = !hosts.isSource || (await review(rightsToNeighbours(plan))) === undefined;
   const mayKnowAccount: MayKnowAccount = async (at) => (await review([rightToReadAccount(at)])) === undefined;
-  const mayKnowMount: MayKnowAccount = async (at) => !hosts.isTarget || mayKnowAccount(at);
-  return findingsOf(plan, { providers, maps, hasMacs, hasNeighbours, mayKnowAccount, mayKnowMount }, hub);
+  const mayKnowNamed: MayKnowNamed = async (vm) =>
+    !hosts.isSource || (await review(rightsToCopy(vm))) === undefined;
+  return findingsOf(plan, { providers, maps, hasMacs, hasNeighbours, mayKnowAccount, mayKnowNamed }, hub);
 }
 
 const refused = (refusal: Finding, providers = NO_PROVIDERS): Found => ({

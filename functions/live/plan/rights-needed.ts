@@ -174,7 +174,7 @@ export const rightsToFill = (namespace: string): Right[] =>
 export const rightToRun = ({ metadata: { namespace = '' } }: Pick<Plan, 'metadata'>): Right =>
   rightTo('create', POD, { namespace });
 
-/** The right to know of a ServiceAccount that a hook or a VM names. */
+/** The right to know of a ServiceAccount that a hook names. */
 export const rightToReadAccount = (at: Required<NamedReference>): Right =>
   rightTo('get', SERVICE_ACCOUNT, at);
 

@@ -7,12 +7,12 @@ import type { Address, Reader, ResourceType } from '../../kubernetes/cluster.ts'
 import { ApiError } from '../../kubernetes/errors.ts';
 import { readDetails } from './plan-details.ts';
 
-/** A cluster that has every object, but answers so for a ControllerRevision. */
-const aCluster = (revision?: number): Reader =>
+/** A cluster that has every object, but answers so for those of a kind. */
+const aCluster = (code?: number, of: string = LIVE_KIND.revision.kind): Reader =>
   ({
     get: ({ apiVersion, kind }: ResourceType, { name }: Address) =>
-      kind === LIVE_KIND.revision.kind && revision !== undefined
-        ? Promise.reject(new ApiError('get', { code: revision, details: { name } }, new Date(0)))
+      kind === of && code !== undefined
+        ? Promise.reject(new ApiError('get', { code, details: { name } }, new Date(0)))
         : Promise.resolve({ object: { apiVersion, kind, metadata: metadata(name) } }),
     list: () => Promise.resolve({ items: [] }),
   }) as unknown as Reader;
@@ -51,4 +51,24 @@ test('a source that answers with an error is unknown', async () => {
       side: 'source',
     },
   );
+});
+
+test.each<[string, { reads?: number; may?: boolean }, readonly string[] | undefined]>([
+  ['is missing where the source does not have it', { reads: 404 }, ['Secret login']],
+  ['is not missing where the source has it', {}, []],
+  ['may not be read: its run says so', { reads: 403 }, undefined],
+  ['may not be known by the requester', { reads: 404, may: false }, undefined],
+])('a Secret that a VM names %s', async (_what, { reads, may = true }, wanted) => {
+  const { template } = vm.spec;
+  const volumes = [{ name: 'login', secret: { secretName: 'login' } }];
+  const naming = {
+    ...vm,
+    spec: { ...vm.spec, template: { ...template, spec: { ...template.spec, volumes } } },
+  };
+  const { missingResources } = await readDetails(
+    { ...view, sourceCluster: aSource({ vms: [aVmView({ found: [naming] })] }) },
+    { source: aCluster(reads, LIVE_KIND.secret.kind), target: aCluster() },
+    () => Promise.resolve(may),
+  );
+  expect(missingResources.get(RUN.vm)).toEqual(wanted);
 });

@@ -24,7 +24,7 @@ import { readClaimUsers, readVolumes } from './listed-volumes.ts';
 import { macsOf, NAMED_VMS, VMS_BY_MAC } from './listed-vms.ts';
 import { readMissingAccounts, type MayKnowAccount } from './missing-accounts.ts';
 import { readNetworks, readStorageClasses } from './names-in.ts';
-import { readDetails } from './plan-details.ts';
+import { readDetails, type MayKnowNamed } from './plan-details.ts';
 import { keyed } from './source.ts';
 import { readKubeVirt, readVmmrqs } from './fit.ts';
 import { orUnknown } from './unknown-cluster.ts';
@@ -47,8 +47,8 @@ export interface Seen {
   readonly hasNeighbours: boolean;
   /** Whether an account of a hook, in the Plan's namespace, may be known. */
   readonly mayKnowAccount: MayKnowAccount;
-  /** Whether an account that a VM mounts, in the target namespace, may be known. */
-  readonly mayKnowMount: MayKnowAccount;
+  /** Whether the Secrets and ConfigMaps that a VM names may be known. */
+  readonly mayKnowNamed: MayKnowNamed;
 }
 
 export type PlanMaps = Pick<PlanView, 'networks' | 'storage'>;
@@ -66,7 +66,7 @@ export async function readPlanView(plan: Plan, seen: Seen, hub: Reader): Promise
   return {
     ...{ plan, source: source?.provider, destination: destination?.provider },
     ...{ ...seen.maps, ...names, hooks, missingAccounts, sourceCluster, targetCluster },
-    ...(await readDetails({ plan, sourceCluster, targetCluster }, apis, seen.mayKnowMount)),
+    ...(await readDetails({ plan, sourceCluster, targetCluster }, apis, seen.mayKnowNamed)),
   };
 }
 

@@ -53,7 +53,7 @@ const withLogin = aVm((vm) => {
 test.each<[string, RecordedRun, string]>([
   ['no volume yet', withVolumes(), CREATE],
   [
-    'a Secret that the VM names is on neither cluster',
+    'a Secret that the VM names is not on the source',
     aRecordedRun(aRecord(), { source: { vm: withLogin } }),
     'fail ResourceFailed',
   ],

@@ -30,7 +30,7 @@ test.each<[string, RecordedRun, string]>([
   ['nothing is needed', aRecordedRun(), 'done'],
   ['a secret of the source only', withSecrets([LOGIN], []), 'create Secret login on target'],
   ['the same on both', withSecrets([LOGIN], [LOGIN]), 'done'],
-  ['on the target only', withSecrets([], [LOGIN]), 'done'],
+  ['on the target only', withSecrets([], [LOGIN]), 'fail ResourceFailed'],
   ['on neither', withSecrets([], []), 'fail ResourceFailed'],
   ['another content', withSecrets([LOGIN], [secret({ password: 'b3RoZXI=' })]), 'fail ResourceFailed'],
   ['a token', withSecrets([secret({}, 'kubernetes.io/service-account-token')], []), 'fail ResourceFailed'],

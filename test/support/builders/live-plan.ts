@@ -71,7 +71,7 @@ export const aPlanView = (different: Partial<PlanView> = {}): PlanView => ({
   targetCluster: aTarget(),
   pods: new Map(),
   instanceTypes: new Map(),
-  missingMounts: new Map(),
+  missingResources: new Map(),
   missingCpus: new Map(),
   unlabelledNodes: new Map(),
   ...different,

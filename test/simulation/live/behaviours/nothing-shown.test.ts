@@ -22,7 +22,6 @@ import {
   PLANS,
   PROVIDERS,
   SECRETS,
-  SERVICE_ACCOUNTS,
   STORAGE_CLASSES,
   STORAGE_MAPS,
   VIRTUAL_MACHINES,
@@ -69,7 +68,7 @@ interface Written {
 const own = (name: string): { namespace: string; name: string } => ({ namespace: OWN, name });
 const HERE = { source: own('here'), destination: own('here') };
 const MINE = { namespace: OWN, name: 'mine' };
-/** Mounts a ServiceAccount. */
+/** Mounts a Secret. */
 const MOUNTING = { namespace: OWN, name: 'mounting' };
 /** The user may only create VMs and their disks there. */
 const LANDING = 'landing';
@@ -104,7 +103,7 @@ const REFERENCES: Readonly<Record<string, (to: Written, vm: string) => Partial<W
   'Plan: VM by namespace and uid': ({ plan }, id) => ({ plan: { ...plan, vms: [{ namespace: THERE, id }] } }),
   'Plan: target namespace': ({ plan }) => ({ plan: { ...plan, targetNamespace: THERE } }),
   'Plan: MAC address of its VM': () => ({}),
-  'Plan: account that its VM mounts': ({ plan }) => ({
+  'Plan: Secret that its VM mounts': ({ plan }) => ({
     plan: { ...plan, vms: [MOUNTING], targetNamespace: LANDING },
   }),
   'Plan: VM that has moved': (_to, id) => ({ moved: [{ id, ...ASSET, ...MOVED }] }),
@@ -193,7 +192,6 @@ const THINGS: readonly (readonly [ResourceType, object])[] = [
   [VIRTUAL_MACHINES, vmAt({ ...MINE, namespace: THERE }, `${SECRET}-disk`)],
   [WHOLE_VMIS, { ...itsVmi(), metadata: ASSET }],
   [STORAGE_CLASSES, { metadata: { name: ASSET.name } }],
-  [SERVICE_ACCOUNTS, { metadata: { namespace: LANDING, name: ASSET.name } }],
   [NETWORK_ATTACHMENTS, { metadata: ASSET }],
   [RESOURCE_QUOTAS, { metadata: { ...ASSET, name: `${SECRET}-quota` }, spec: { hard: { pods: '0' } } }],
   [SECRETS, { metadata: { namespace: OWN, name: SECRET_NAME }, data: { token: SECRET } }],
@@ -205,8 +203,8 @@ async function hubWith(isThere: boolean): Promise<{ run: ModelledRun; vm: string
   const vm = await fill(run, isThere);
   await create(run, PROVIDERS, aHost('here'), TOM);
   await create(run, VIRTUAL_MACHINES, vmAt(MINE, 'root'));
-  const account = { name: 'account', serviceAccount: { serviceAccountName: ASSET.name } };
-  await create(run, VIRTUAL_MACHINES, { ...aVm(withVolumes([account])), metadata: MOUNTING });
+  const secret = { name: 'secret', secret: { secretName: SECRET_NAME } };
+  await create(run, VIRTUAL_MACHINES, { ...aVm(withVolumes([secret])), metadata: MOUNTING });
   const vmi = itsVmi();
   await create(run, WHOLE_VMIS, { ...vmi, metadata: MINE, spec: withMac(vmi.spec) });
   return { run, vm };
