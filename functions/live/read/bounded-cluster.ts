@@ -1,3 +1,4 @@
+import { DNS_LABEL, DNS_SUBDOMAIN } from '../../domain/dns-name.ts';
 import type { KubernetesObject } from '../../domain/objects.ts';
 import type { TenantBudget } from '../../kubernetes/budget.ts';
 import type {
@@ -63,7 +64,7 @@ export class BoundedCluster implements ApiServer {
   }
 
   get<T extends KubernetesObject>(type: ResourceType<T>, at: Address): Promise<Read<T>> {
-    return this.#askObject(() => this.#client.get(type, at));
+    return this.#askObject(type, at, () => this.#client.get(type, at));
   }
 
   list<T extends KubernetesObject>(
@@ -73,7 +74,7 @@ export class BoundedCluster implements ApiServer {
   ): Promise<ReadList<T>> {
     return this.#ask(async () => {
       const list = await this.#client.list(type, where, options);
-      list.items.forEach(expectObject);
+      list.items.forEach((item) => expectListed(item, type, where));
       return list;
     });
   }
@@ -83,7 +84,7 @@ export class BoundedCluster implements ApiServer {
     object: New<T>,
     options?: WriteOptions,
   ): Promise<Read<T>> {
-    return this.#askObject(() => this.#client.create(type, object, options));
+    return this.#askObject(type, object.metadata, () => this.#client.create(type, object, options));
   }
 
   replace<T extends KubernetesObject>(
@@ -91,7 +92,7 @@ export class BoundedCluster implements ApiServer {
     object: T,
     options?: WriteOptions,
   ): Promise<Read<T>> {
-    return this.#askObject(() => this.#client.replace(type, object, options));
+    return this.#askObject(type, object.metadata, () => this.#client.replace(type, object, options));
   }
 
   patch<T extends KubernetesObject>(
@@ -99,7 +100,7 @@ export class BoundedCluster implements ApiServer {
     at: Address,
     change: MergePatch,
   ): Promise<Read<T>> {
-    return this.#askObject(() => this.#client.patch(type, at, change));
+    return this.#askObject(type, at, () => this.#client.patch(type, at, change));
   }
 
   delete(type: ResourceType, at: Address, options?: DeleteOptions): Promise<void> {
@@ -114,6 +115,7 @@ export class BoundedCluster implements ApiServer {
     this.#expectNoRest();
     try {
       for await (const event of this.#client.watch(type, from, signal)) {
+        if (event.type !== 'BOOKMARK') expectListed(event.object, type, from);
         yield event;
         await this.#wait(signal);
       }
@@ -126,10 +128,14 @@ export class BoundedCluster implements ApiServer {
     throw new Error('a Provider has one address');
   }
 
-  #askObject<T extends KubernetesObject>(request: () => Promise<Read<T>>): Promise<Read<T>> {
+  #askObject<T extends KubernetesObject>(
+    type: ResourceType<T>,
+    { name, namespace }: Partial<Names>,
+    request: () => Promise<Read<T>>,
+  ): Promise<Read<T>> {
     return this.#ask(async () => {
       const read = await request();
-      expectObject(read.object);
+      expectObject(read.object, { name, namespace: type.namespaced ? namespace : undefined });
       return read;
     });
   }
@@ -185,9 +191,45 @@ export class BoundedCluster implements ApiServer {
   }
 }
 
-/** Throws Unreachable for what is no object of Kubernetes. */
-function expectObject({ metadata }: { readonly metadata?: { readonly name?: unknown } | null }): void {
-  if (typeof metadata?.name !== 'string') throw new Unreachable('the answer has what is no object');
+/** What an answer may be: any JSON object. */
+interface Answered {
+  readonly metadata?: Readonly<Partial<Record<'name' | 'namespace' | 'uid', unknown>>> | null;
 }
+
+type Names = Readonly<Record<'name' | 'namespace', unknown>>;
+/** The names of what was asked for: any name where none is given. */
+type Asked = Omit<Names, 'name'> & Partial<Names>;
+
+const NO_OBJECT = 'the answer has what is no object, or another one';
+/** Kubernetes gives UUIDs. */
+const UID = /^[A-Za-z0-9._-]{1,128}$/;
+
+/**
+ * Throws Unreachable for what no API server of Kubernetes answers. Its names become parts of API paths, and of commands that users copy; and
+ * an object of another name or namespace would be taken for the one that was asked for.
+ */
+function expectObject({ metadata }: Answered, asked: Asked): void {
+  const { name, namespace, uid } = metadata ?? {};
+  const isAsked = namespace === asked.namespace && (asked.name === undefined || name === asked.name);
+  const areTexts =
+    isText(name, DNS_SUBDOMAIN) &&
+    (namespace === undefined || isText(namespace, DNS_LABEL)) &&
+    (uid === undefined || isText(uid, UID));
+  if (!isAsked || !areTexts) throw new Unreachable(NO_OBJECT);
+}
+
+/** Does the same for one of a list or a watch. */
+function expectListed(
+  item: Answered,
+  { namespaced, trim }: { readonly namespaced: boolean; readonly trim?: unknown },
+  where: Selection,
+): void {
+  const namespace = item.metadata?.namespace;
+  // What is kept of it may lack its namespace.
+  const hasNone = !namespaced || (namespace === undefined && trim !== undefined);
+  expectObject(item, { namespace: hasNone ? undefined : (where.namespace ?? namespace ?? '') });
+}
+
+const isText = (value: unknown, pattern: RegExp): boolean => typeof value === 'string' && pattern.test(value);
 
 class Resting extends Unreachable {}

@@ -9,25 +9,34 @@ import type { KeyPair } from '../../../functions/server/serve.ts';
 const MIB = 1024 * 1024;
 const TICK_MS = 500;
 
-const about = (name: string): string =>
-  JSON.stringify({ name, namespace: 'vms', uid: name, resourceVersion: '7', creationTimestamp: '' });
+const about = ({ name, namespace }: Asked): string =>
+  JSON.stringify({ name, namespace, uid: name, resourceVersion: '7', creationTimestamp: '' });
 
 interface Asked {
   readonly isWatch: boolean;
   readonly isList: boolean;
   readonly name: string;
+  /** undefined: of the cluster. */
+  readonly namespace: string | undefined;
 }
+
+/** Lists of these have no namespace. */
+const OF_CLUSTER = /^(?:namespaces|nodes|storageclasses|storageprofiles|virtualmachinecluster\w+)$/;
 
 function askedBy({ url = '', method }: IncomingMessage): Asked {
   const { pathname, searchParams } = new URL(url, 'https://localhost');
   const name = pathname.split('/').at(-1) ?? '';
   const isWatch = searchParams.has('watch');
-  return { isWatch, isList: !isWatch && method === 'GET' && name.endsWith('s'), name };
+  const isList = !isWatch && method === 'GET' && name.endsWith('s');
+  const [, within] = /\/namespaces\/([^/]+)\/./.exec(pathname) ?? [];
+  const anywhere = (isList || isWatch) && !OF_CLUSTER.test(name) ? 'vms' : undefined;
+  return { isWatch, isList, name, namespace: within ?? anywhere };
 }
 
 /** An answer of the kind that was asked for, with this part of an object. */
-function answer({ isWatch, isList, name }: Asked, part: string): string {
-  const object = `{"metadata":${about(name)}${part}}`;
+function answer(asked: Asked, part: string): string {
+  const { isWatch, isList } = asked;
+  const object = `{"metadata":${about(asked)}${part}}`;
   if (isWatch) return `{"type":"MODIFIED","object":${object}}\n`;
   return isList ? `{"metadata":{"resourceVersion":"7"},"items":[${object}]}` : object;
 }
