@@ -1,8 +1,11 @@
 import { ANNOTATION, OUR_KEYS, UNREADABLE_TOKEN } from './names.ts';
+import { TOKEN } from './token.ts';
 
 /** The value of ANNOTATION.breakGlass that a namespace with these annotations accepts. */
-export const breakGlassToken = (annotations: Readonly<Record<string, string>> = {}): string =>
-  annotations[ANNOTATION.token] ?? UNREADABLE_TOKEN;
+export function breakGlassToken(annotations: Readonly<Record<string, string>> = {}): string {
+  const token = annotations[ANNOTATION.token] ?? '';
+  return TOKEN.test(token) ? token : UNREADABLE_TOKEN;
+}
 
 /** Metadata of a merge patch; null removes. */
 export interface BreakGlassPatch {

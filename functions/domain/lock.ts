@@ -3,10 +3,12 @@ import { parseJson, shortList, textRecord } from './bounded.ts';
 import { ANNOTATION, KUBEVIRT, LABEL, PURPOSES } from './names.ts';
 import type { KubernetesObject, Namespace } from './objects.ts';
 import { isHardQuantity } from './quantity.ts';
+import { TOKEN } from './token.ts';
 import * as z from '../runtime/zod.ts';
 
 const filled = z.string().check(z.minLength(1));
 const reference = z.object({ name: filled, uid: filled });
+const token = z.string().check(z.regex(TOKEN));
 
 /** An object by name and uid: another object may have the same name by now. */
 export type Reference = z.infer<typeof reference>;
@@ -68,7 +70,7 @@ export const MAX_LOCKED = 100;
 
 const lockSchema = z.looseObject({
   v: z.int(),
-  token: filled,
+  token,
   acquiredAt: time,
   expiresAt: time,
   migrations: shortList(lockedMigration),
@@ -95,7 +97,7 @@ const lockSchema = z.looseObject({
 const otherVersionSchema = z.pipe(
   z.looseObject({
     v: z.int().check(z.refine((v) => v !== LOCK_VERSION)),
-    token: filled,
+    token,
     acquiredAt: z.catch(z.optional(time), undefined),
     expiresAt: time,
     migrations: z.catch(shortList(lockedMigration), []),

@@ -60,7 +60,7 @@ export const OUR_KEYS = {
   },
 } as const;
 
-/** The token of a namespace whose lock has none, for ANNOTATION.breakGlass. */
+/** The token of a namespace whose lock has none that can be read, for ANNOTATION.breakGlass. */
 export const UNREADABLE_TOKEN = 'unreadable';
 
 /** KubeVirt's own names that we read (facts/kubevirt.md §1). */

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { TOKEN_TEXT } from '../../functions/domain/token.ts';
 import { parseAllDocuments } from 'yaml';
 import {
   ANNOTATION,
@@ -268,7 +269,9 @@ test.each([
 
 test('no expression parses JSON, because CEL reads flat annotations', () => {
   for (const name of OURS) {
-    for (const reading of ['.find(', '.findAll(', '.matches(']) expect(allOf(name)).not.toContain(reading);
+    // The one pattern says what a token may be, of a flat annotation.
+    const text = allOf(name).replaceAll(`.matches('${TOKEN_TEXT}')`, '');
+    for (const reading of ['.find(', '.findAll(', '.matches(']) expect(text).not.toContain(reading);
   }
 });
 

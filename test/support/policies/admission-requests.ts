@@ -1,6 +1,6 @@
 import { ANNOTATION, LABEL, PROOF_QUOTA } from '../../../functions/domain/names.ts';
 import type { ApiRequest } from '../environment/api-request.ts';
-import { breakGlassPatch } from '../tenant/by-hand.ts';
+import { breakGlassPatch } from '../../../functions/domain/break-glass.ts';
 
 /**
  * Requests that the guard may have to review, all of them dry runs: for the namespace, its pod `pod` and its quota
@@ -113,10 +113,8 @@ export const labelQuota = (namespace: string, subresource = ''): ApiRequest => (
 });
 
 /** Break-glass, by the command in the text of the refusal. */
-export function breakGlass(namespace: string, token: string): ApiRequest {
-  const annotations = { [ANNOTATION.token]: token };
-  return patchNamespace(namespace, breakGlassPatch({ metadata: { name: namespace, annotations } }));
-}
+export const breakGlass = (namespace: string, token: string): ApiRequest =>
+  patchNamespace(namespace, { metadata: breakGlassPatch(token) });
 
 /** A server-side apply, which creates a missing object. */
 export function applyQuota(namespace: string, name: string): ApiRequest {
