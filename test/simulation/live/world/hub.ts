@@ -111,7 +111,7 @@ export class Hub {
     this.#fill(clusters, new Date(now).toISOString(), hooks);
     for (const provider of this.providers)
       this.store.put({ ...provider, spec: { ...provider.spec, settings } } as KubernetesObject);
-    this.#collectGarbage();
+    this.#collectGarbage(clusters);
     this.store.onChange(() => {
       this.#last = this.migration ?? this.#last;
       if (this.#isToStop) this.stoppedAt ??= clusters.now;
@@ -231,10 +231,10 @@ export class Hub {
   }
 
   /** A Migration goes with its Plan. */
-  #collectGarbage(): void {
+  #collectGarbage(clusters: Clusters): void {
     this.store.onChange(({ type, kind }) => {
       if (type === 'DELETED' && kind === PLANS.kind && this.migration !== undefined)
-        void this.admin.delete(PLAN_MIGRATIONS, MIGRATION_AT);
+        clusters.try(this.admin.delete(PLAN_MIGRATIONS, MIGRATION_AT));
     });
   }
 }
