@@ -30,7 +30,8 @@ const ABOUT_MOVED: readonly AboutMoved[] = [
     type: LIVE_CONDITION.editsNotOnTarget,
     message:
       'These VMs were edited on the source during their move: the named fields are not so on the target.',
-    suggestion: 'Edit the VMs on the target too, and restart them there if their guests need these fields.',
+    suggestion:
+      'Edit the VMs on the target too. If their guests need these fields, restart them there, those with NextCrashHalts after virtctl migrate.',
   },
 ];
 

@@ -53,7 +53,8 @@ export const editsFinding = (paths: readonly string[]): Finding[] =>
         {
           ...{ type: LIVE_CONDITION.editsNotOnTarget, category: 'Warn', durable: true, reason: MOVED_REASON },
           message: 'The VM was edited on the source during its move: these fields are not so on the target.',
-          suggestion: 'Edit the VM on the target too, and restart it there if its guest needs them.',
+          suggestion:
+            'Edit the VM on the target too. If its guest needs them, restart it there, with NextCrashHalts after virtctl migrate.',
           items: [...paths],
         },
       ];

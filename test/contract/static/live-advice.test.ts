@@ -34,8 +34,8 @@ const OTHERS: readonly string[] = [
   'while no run moves it',
   'while no run moves them',
   // The VM on the target, once its guest has arrived.
-  'restart it there if its guest',
-  'restart them there if their guests',
+  'restart it there, with NextCrashHalts',
+  'restart them there, those with NextCrashHalts',
   // KubeVirt, not a user.
   'or restart, because',
   'to start',
