@@ -80,4 +80,84 @@ export const CHECK_MUTATIONS: readonly CheckMutation[] = [
       replace: '(record.attempt === 0 || vmi.metadata.uid !== undefined);',
     },
   ),
+  mutation(
+    'the second between the guest and its arrival is a failure',
+    'functions/live/steps/wait-for-state-transfer.test.ts',
+    {
+      file: 'functions/live/steps/wait-for-state-transfer.ts',
+      find: 'return wait(LIVE_REASON.transferring, isPulling ? PULLING : completing);',
+      replace: 'return fail(LIVE_REASON.cutOverUndecided, completing);',
+    },
+  ),
+  mutation(
+    'each sign of a cut-over says that the guest was active',
+    'functions/live/steps/wait-for-state-transfer.test.ts',
+    {
+      file: 'functions/live/steps/wait-for-state-transfer.ts',
+      find: 'marks.some(({ mark }) => mark === MARK.guestReady || mark === MARK.postCopy)',
+      replace: 'marks.length > 0',
+    },
+  ),
+  mutation(
+    'a refused token is answered with the break-glass',
+    'test/simulation/live/behaviours/refresh.test.ts',
+    {
+      file: 'functions/live/migration/cluster-unknown.ts',
+      find: 'if (!isUnauthorized(error)) return',
+      replace: 'if (error !== undefined) return',
+    },
+  ),
+  mutation('a copied object counts against no quota', 'functions/live/findings/quota.test.ts', {
+    file: 'functions/live/findings/quota.ts',
+    find: 'filter((one) => !copied.has(keyOf(one.kind, one.name)));',
+    replace: 'filter((one) => one.kind === undefined);',
+  }),
+  mutation('a condition stands for each finding', 'functions/domain/live/conditions.test.ts', {
+    file: 'functions/domain/live/conditions.ts',
+    find: 'joined.set(key, known === undefined ? finding : joinedOf(known, finding));',
+    replace: 'joined.set(`${key} ${String(joined.size)}`, finding);',
+  }),
+  mutation('a cancel of another VM than the run has is not named', 'functions/live/status/report.test.ts', {
+    file: 'functions/live/status/migration-status.ts',
+    find: 'cancel.filter((one) => !vms.some((vm) => isSameVm(vm, one))).map(labelOf)',
+    replace: '[]',
+  }),
+  mutation(
+    'an event that was posted is posted again',
+    'test/simulation/live/behaviours/untaken-events.test.ts',
+    {
+      file: 'functions/live/migration/write-status.ts',
+      find: 'outboxOf(object).filter(({ id }) => !posted.has(id));',
+      replace: 'outboxOf(object).filter(({ id }) => id !== [...posted][0]);',
+    },
+  ),
+  mutation('a run follows its Provider to the hub', 'functions/live/read/providers.test.ts', {
+    file: 'functions/live/read/providers.ts',
+    find: '(at.as.uid !== uid || at.as.isHub !== isHub)',
+    replace: 'at.as.uid !== uid',
+  }),
+  mutation('a record names any namespace of the hub', 'functions/live/migration/move-vm.test.ts', {
+    file: 'functions/live/migration/move-vm.ts',
+    find: 'await expectMayKnow(snapshot, run);',
+    replace: '',
+  }),
+  mutation('a finalizer that a user has copied holds a run', 'functions/live/migration/finalizers.test.ts', {
+    file: 'functions/live/run/state.ts',
+    find: 'hasFinalizer(migration) && migration.metadata.annotations?.[LIVE_ANNOTATION.clusters] !== undefined;',
+    replace: 'hasFinalizer(migration);',
+  }),
+  mutation('a remote names its objects as it likes', 'functions/live/read/bounded-cluster.test.ts', {
+    file: 'functions/live/read/bounded-cluster.ts',
+    find: 'if (!isAsked || !areTexts)',
+    replace: 'if (!isAsked)',
+  }),
+  mutation(
+    'what the source lacks is taken from the target',
+    'test/simulation/live/behaviours/hostile-source.test.ts',
+    {
+      file: 'functions/live/on-target/resources.ts',
+      find: 'if (source === undefined) return notOnSource(resource);',
+      replace: 'if (source === undefined) return [];',
+    },
+  ),
 ];
