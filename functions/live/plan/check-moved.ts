@@ -1,7 +1,7 @@
 import { has } from '../../domain/live/conditions.ts';
 import type { Plan, VmStatus } from '../../domain/live/forklift.ts';
 import type { VirtualMachine } from '../../domain/live/kubevirt.ts';
-import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_LABEL } from '../../domain/live/names.ts';
+import { LIVE_ANNOTATION, LIVE_CONDITION } from '../../domain/live/names.ts';
 import { named } from '../../domain/live/reference.ts';
 import type { ApiServer } from '../../kubernetes/cluster.ts';
 import { describeError } from '../../kubernetes/errors.ts';
@@ -10,7 +10,7 @@ import { withMovedFindings } from '../findings/moved.ts';
 import { hasMoved } from '../run/state.ts';
 import type { LiveContext } from '../context.ts';
 import { readMoved } from '../read/moved.ts';
-import { lookedAt, NEXT_CRASH_TEXT } from '../status/after-move.ts';
+import { isMadeBy, lookedAt, NEXT_CRASH_TEXT } from '../status/after-move.ts';
 import { timeText } from '../status/vm.ts';
 import { readUsable } from './check-referred.ts';
 import { clustersWithRights, reviewOf, type SideClusters } from './requester-review.ts';
@@ -93,8 +93,7 @@ async function annotate(
   target: ApiServer,
 ): Promise<void> {
   const { [LIVE_ANNOTATION.nextCrash]: before, ...others } = vm.metadata.annotations ?? {};
-  const isMade = vm.metadata.labels?.[LIVE_LABEL.plan] === plan.metadata.uid;
-  if (!isMade || halts === (before !== undefined)) return;
+  if (!isMadeBy(plan, vm) || halts === (before !== undefined)) return;
   const annotations = halts ? { ...others, [LIVE_ANNOTATION.nextCrash]: NEXT_CRASH_TEXT } : others;
   await target.replace(VIRTUAL_MACHINES, { ...vm, metadata: { ...vm.metadata, annotations } });
 }

@@ -5,9 +5,8 @@ import { overQuota } from '../on-target/quota.ts';
 import type { Reader } from '../../kubernetes/cluster.ts';
 import { VIRTUAL_MACHINES, WHOLE_VMIS } from '../../kubernetes/live-resources.ts';
 import { RESOURCE_QUOTAS } from '../../kubernetes/resources.ts';
-import { isUp } from '../guest/proofs.ts';
 import { strategyOf } from '../run/record.ts';
-import { isAfterMove, type MovedSide, type MovedVm } from '../status/after-move.ts';
+import { type MovedSide, type MovedVm } from '../status/after-move.ts';
 import { getOrUndefined } from './get.ts';
 import type { VmAt } from './vmims.ts';
 
@@ -17,17 +16,19 @@ export interface MovedClusters {
   readonly target: Reader | undefined;
 }
 
-/** Reads a VM that has moved, on both sides as far as its conditions need. A cluster that does not answer leaves its side unknown. */
+/** Reads a VM that has moved, on both sides. A cluster that does not answer leaves its side unknown. */
 export async function readMoved(
   vm: VmStatus,
   { spec: { targetNamespace } }: Plan,
   { source, target }: MovedClusters,
 ): Promise<MovedVm> {
   const { id, namespace = '', name = '' } = vm;
-  const from = await unlessAway(source && readSide(source, { namespace, name }, id));
-  const isNeeded = isUp(from?.vmi) || (vm.conditions ?? []).some(isAfterMove);
   const at = { namespace: targetNamespace, name: vm.newName ?? name };
-  return { source: from, ...(target !== undefined && isNeeded && (await readThere(vm, at, target))) };
+  const [from, there] = await Promise.all([
+    unlessAway(source && readSide(source, { namespace, name }, id)),
+    target === undefined ? {} : readThere(vm, at, target),
+  ]);
+  return { source: from, ...there };
 }
 
 async function readThere(vm: VmStatus, at: VmAt, target: Reader): Promise<Pick<MovedVm, 'target' | 'over'>> {

@@ -6,6 +6,7 @@ import { rawText } from '../../../test/support/raw-text.ts';
 import type { LiveCondition, VmStatus } from '../../domain/live/forklift.ts';
 import type { MigrationState, VirtualMachine } from '../../domain/live/kubevirt.ts';
 import { nextConditions, type Finding } from '../../domain/live/conditions.ts';
+import { LIVE_LABEL } from '../../domain/live/names.ts';
 import { LOST_VMI, withRecord } from '../run/record.ts';
 import { movedFindings, withMovedFindings } from '../findings/moved.ts';
 import {
@@ -46,6 +47,11 @@ const up = (state: MigrationState): MovedSide => ({
   vm: withStrategy('Always'),
   vmi: aWaitingVmi(arrived, migrated(state)),
 });
+const ofAnother = labelled(LIVE_LABEL.plan, 'another');
+const manual = (vm: VirtualMachine): VirtualMachine => ({
+  ...vm,
+  spec: { ...vm.spec, runStrategy: 'Manual' },
+});
 const OFF: MovedSide = {
   vm: aVm((vm) => ({ ...vm, spec: { ...vm.spec, runStrategy: 'Halted' } })),
   vmi: undefined,
@@ -74,6 +80,21 @@ describe('a VM that has moved', () => {
     expect(typesOf(next)).toBe(isStill ? 'CutOver NextCrashHalts Succeeded' : 'CutOver Succeeded');
   });
 
+  test.each<[string, MovedSide, boolean]>([
+    ['once it is set to Always', up(BOTH_SIDES), true],
+    ['not while KubeVirt does not keep it running', { ...up(BOTH_SIDES), vm: aReceiver(manual) }, false],
+    [
+      'not where no run of the plan has made it',
+      { ...up(BOTH_SIDES), vm: ofAnother(withStrategy('Always')) },
+      false,
+    ],
+    ['not once it was halted', { vm: withStrategy('Halted', 'virt-controller'), vmi: undefined }, false],
+  ])('that had another strategy in its move has that %s', (_when, target, halts) => {
+    expect(typesOf(look(moved(), { target }))).toBe(
+      halts ? 'CutOver NextCrashHalts Succeeded' : 'CutOver Succeeded',
+    );
+  });
+
   test('keeps the time of what is still so', () => {
     expect(look(moved(NEXT_CRASH_THERE), { target: up(BOTH_SIDES) })).toEqual(moved(NEXT_CRASH_THERE));
   });
@@ -85,9 +106,9 @@ describe('a VM that has moved', () => {
   });
 
   test.each<[string, MovedVm, string]>([
-    ['both are up', { source: ON, target: up(BOTH_SIDES) }, 'CutOver RunsOnBoth Succeeded'],
-    ['the source is off', { source: OFF, target: up(BOTH_SIDES) }, 'CutOver Succeeded'],
-    ['the source is gone', { source: GONE, target: up(BOTH_SIDES) }, 'CutOver Succeeded'],
+    ['both are up', { source: ON, target: up(LOCAL) }, 'CutOver RunsOnBoth Succeeded'],
+    ['the source is off', { source: OFF, target: up(LOCAL) }, 'CutOver Succeeded'],
+    ['the source is gone', { source: GONE, target: up(LOCAL) }, 'CutOver Succeeded'],
     [
       'the target is off',
       { source: ON, target: { vm: withStrategy('Halted'), vmi: undefined } },

@@ -2,7 +2,7 @@ import { shown } from '../../domain/foreign-text.ts';
 import { nextConditions, type Finding } from '../../domain/live/conditions.ts';
 import type { LiveCondition, Plan, VmStatus } from '../../domain/live/forklift.ts';
 import type { VirtualMachine, Vmi } from '../../domain/live/kubevirt.ts';
-import { KUBEVIRT_MANAGER, LIVE_CONDITION, MOVED_REASON } from '../../domain/live/names.ts';
+import { KUBEVIRT_MANAGER, LIVE_CONDITION, LIVE_LABEL, MOVED_REASON } from '../../domain/live/names.ts';
 import { runsOnTarget } from '../guest/cut-over.ts';
 import { isDownByNextCrashThere, isHaltedByManager, isUp } from '../guest/proofs.ts';
 import { pathsNotOnTarget } from '../on-target/edits.ts';
@@ -88,10 +88,14 @@ const CHECKS: readonly Check[] = [
   },
   {
     type: LIVE_CONDITION.nextCrashHalts,
-    findingsOf: ({ seen: { target } }, was) => {
-      if (was === undefined) return [];
-      if (target === undefined || was.reason !== MOVED_REASON) return undefined;
-      return isHaltedThere(target) ? [NEXT_CRASH_THERE] : [];
+    findingsOf: ({ seen: { target }, plan }, was) => {
+      if (target === undefined || (was !== undefined && was.reason !== MOVED_REASON)) return undefined;
+      // A VM of another strategy may be set to Always long after its move.
+      const halts =
+        was === undefined
+          ? isMadeBy(plan, target.vm) && isDownByNextCrashThere(target)
+          : isHaltedThere(target);
+      return halts ? [NEXT_CRASH_THERE] : [];
     },
   },
   {
@@ -116,6 +120,10 @@ const CHECKS: readonly Check[] = [
     },
   },
 ];
+
+/** Whether a run of the plan has made the VM on the target. */
+export const isMadeBy = ({ metadata: { uid } }: Plan, vm: VirtualMachine | undefined): boolean =>
+  vm?.metadata.labels?.[LIVE_LABEL.plan] === uid;
 
 /** Whether the VMI is another one than the run moved, by the record that stays where the run was given up. */
 function isStartedSince({ vm, vmi }: MovedSide): boolean {
@@ -150,5 +158,5 @@ export function lookedAt(
 const ended = (condition: LiveCondition): LiveCondition => ({ ...condition, durable: false });
 
 /** Whether the condition may end after the move of its VM. */
-export const isAfterMove = ({ type }: Pick<LiveCondition, 'type'>): boolean =>
+const isAfterMove = ({ type }: Pick<LiveCondition, 'type'>): boolean =>
   CHECKS.some((check) => check.type === type);
