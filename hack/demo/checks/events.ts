@@ -5,7 +5,7 @@ import { EVENTS } from '../../../functions/kubernetes/resources.ts';
 import { FULL_MIGRATIONS } from '../../../test/cluster/kubevirt/objects/objects.ts';
 import { RUNNERS, missingEvents } from '../runners.ts';
 import { unless, type Case } from './check-result.ts';
-import { shortfallOf } from './shortfall.ts';
+import { shortfallsOf } from './shortfall.ts';
 
 /** Checks the Event for each station, on the migrations and on the VMMRQ. */
 export async function eventsCheck(demoCase: Case): Promise<string[]> {
@@ -14,14 +14,16 @@ export async function eventsCheck(demoCase: Case): Promise<string[]> {
   const { items: migrations } = await admin.list(FULL_MIGRATIONS, { namespace: tenant.namespace });
   return [
     ...missingEvents(tenant, RUNNERS[kind], { events: items, migrations }).map((event) => `no ${event}`),
-    ...(kind === 'notEnough' ? sayWhatIsShort(items, shortfallOf(demoCase)) : []),
+    ...(kind === 'notEnough' ? sayWhatIsShort(items, shortfallsOf(demoCase)) : []),
   ];
 }
 
-const sayWhatIsShort = (events: readonly KubernetesEvent[], short: string): string[] =>
+const sayWhatIsShort = (events: readonly KubernetesEvent[], shortfalls: readonly string[]): string[] =>
   events
     .filter(({ reason }) => reason === EVENT_REASON.quotaNotEnough)
     .flatMap(({ involvedObject: { name = '' }, message }) => {
       const text = shown(message);
-      return unless(text.includes(short), `the Event on ${name} does not say ${short}: ${text}`);
+      return shortfalls.flatMap((short) =>
+        unless(text.includes(short), `the Event on ${name} does not say ${short}: ${text}`),
+      );
     });

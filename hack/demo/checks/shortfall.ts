@@ -1,16 +1,12 @@
-import {
-  canonicalKey,
-  describeShortfalls,
-  isChargedByPods,
-} from '../../../functions/domain/quota/charged.ts';
-import { parseQuantity } from '../../../functions/domain/quantity.ts';
+import { canonicalKey, isChargedByPods } from '../../../functions/domain/quota/charged.ts';
+import { describeQuantity, parseQuantity } from '../../../functions/domain/quantity.ts';
 import type { Case } from './check-result.ts';
 
 /**
- * The shortfall beyond the allowance, for a tenant with one VM: the target pod needs as much again as the tenant uses. It comes from
- * the quotas alone, not from our functions. "requests.memory=409738624"
+ * The shortfalls beyond the allowance, for a tenant with one VM: the target pod needs as much again as the tenant uses. They come from
+ * the quotas alone, not from our functions. "391Mi too little", for each key.
  */
-export function shortfallOf({ tenant: { gives }, before }: Case): string {
+export function shortfallsOf({ tenant: { gives }, before }: Case): string[] {
   const given = new Map(Object.entries(gives).map(([key, text]) => [canonicalKey(key), parseQuantity(text)]));
   const missing = before.quotas.flatMap(({ status }) =>
     Object.entries(status?.hard ?? {}).map(([key, hard]) => {
@@ -19,5 +15,7 @@ export function shortfallOf({ tenant: { gives }, before }: Case): string {
       return { key, missing: used - (parseQuantity(hard) - used) - more };
     }),
   );
-  return describeShortfalls(missing.filter((one) => one.missing > 0n));
+  return missing
+    .filter((one) => one.missing > 0n)
+    .map((one) => `${describeQuantity(one.key, one.missing)} too little`);
 }

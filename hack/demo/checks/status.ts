@@ -5,7 +5,7 @@ import { VMMRQS } from '../../../functions/kubernetes/resources.ts';
 import { RUNNERS, missingConditions } from '../runners.ts';
 import { migrationOf, VMMRQ_NAME } from '../tenant.ts';
 import { unless, type Case } from './check-result.ts';
-import { shortfallOf } from './shortfall.ts';
+import { shortfallsOf } from './shortfall.ts';
 
 /** Checks the VMMRQ's conditions and the incumbent's fields. */
 export async function statusCheck(demoCase: Case): Promise<string[]> {
@@ -24,7 +24,8 @@ export async function statusCheck(demoCase: Case): Promise<string[]> {
 }
 
 function saysWhatIsShort({ conditions = [] }: VmmrqStatus, demoCase: Case): string[] {
-  const short = shortfallOf(demoCase);
   const said = shown(conditions.find(({ type }) => type === CONDITION.notEnough)?.message);
-  return unless(said.includes(short), `condition NotEnough does not say ${short}: ${said}`);
+  return shortfallsOf(demoCase).flatMap((short) =>
+    unless(said.includes(short), `condition NotEnough does not say ${short}: ${said}`),
+  );
 }
