@@ -52,7 +52,7 @@ test('preflight plan says what stops a plan, that nobody has looked since, and t
     const unheard = await preflight();
     expect([unheard.code, unheard.stdout]).toEqual([
       1,
-      expect.stringMatching(/holds +NoAddress +destination/),
+      expect.stringMatching(/holds +NoAddress +target/),
     ]);
     await reportAddresses(members.target.admin, [crossing.side('target').address]);
 
