@@ -50,10 +50,7 @@ test('preflight plan says what stops a plan, that nobody has looked since, and t
     await reportAddresses(members.target.admin, []);
     await crossing.resync('Plan');
     const unheard = await preflight();
-    expect([unheard.code, unheard.stdout]).toEqual([
-      1,
-      expect.stringMatching(/holds +NoAddress +target/),
-    ]);
+    expect([unheard.code, unheard.stdout]).toEqual([1, expect.stringMatching(/holds +NoAddress +target/)]);
     await reportAddresses(members.target.admin, [crossing.side('target').address]);
 
     await crossing.limitTarget({ 'requests.memory': '600Mi', 'requests.storage': '1Ti' });
