@@ -1,7 +1,16 @@
-import type { NamedReference, Plan, PlanMigration, Provider } from '../../domain/live/forklift.ts';
+import type { Plan, PlanMigration, Provider } from '../../domain/live/forklift.ts';
 import { FORKLIFT_KIND, LIVE_ANNOTATION, LIVE_FINALIZER, LIVE_LABEL } from '../../domain/live/names.ts';
 import { named } from '../../domain/live/reference.ts';
-import { isClosed, hasFinalizer, isHeldForRun, isLive, hasOpenRun, needsPlan } from '../run/state.ts';
+import {
+  byPlan,
+  isClosed,
+  hasFinalizer,
+  isHeldForRun,
+  isLive,
+  hasOpenRun,
+  needsPlan,
+  planAt,
+} from '../run/state.ts';
 import { inGroups } from '../../cluster/in-groups.ts';
 import type { KubernetesObject, OwnerReference } from '../../domain/objects.ts';
 import type { Cluster, ResourceType } from '../../kubernetes/cluster.ts';
@@ -124,8 +133,7 @@ async function removeSharedFinalizers(
   const others = items.filter(
     (other) => !isOwn(other) && !isClosed(other) && (isHeldForRun(other) || hasOpenRun(other)),
   );
-  const byPlan = Map.groupBy(others, (other) => Object.values(planAt(other)).join('/'));
-  const needs = await inGroups([...byPlan.values()], (ofPlan) => needsOf(ofPlan, hub));
+  const needs = await inGroups(byPlan(others), (ofPlan) => needsOf(ofPlan, hub));
   if (!needs.some(({ isUnknown }) => isUnknown)) {
     const needed = new Set(needs.flatMap((each) => each.providers));
     await removeProviderFinalizers(providers, { needed, hub, log });
@@ -133,11 +141,6 @@ async function removeSharedFinalizers(
   if (plan !== undefined && !needs.some((each) => each.plan === plan.metadata.uid))
     await removeFinalizer(hub, PLANS, plan);
 }
-
-const planAt = ({ spec, metadata: { namespace = '' } }: PlanMigration): Required<NamedReference> => ({
-  namespace,
-  ...named(spec.plan),
-});
 
 /** What Migrations of one Plan need. */
 interface Needs {

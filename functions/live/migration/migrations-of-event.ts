@@ -18,6 +18,8 @@ import {
   needsCheck,
   hasOpenRun,
   waitsToStart,
+  byPlan,
+  planAt,
 } from '../run/state.ts';
 import { inRunOrder } from '../run/queue.ts';
 import type { LiveRequest } from '../../eventing/live-events.ts';
@@ -113,7 +115,7 @@ async function afterMigrationChange(at: MigrationAt, context: LiveContext): Prom
   const { namespace } = at;
   const migration = await getOrUndefined(hub.get(PLAN_MIGRATIONS, at));
   if (migration !== undefined && !hasEnded(migration)) return isMigrationObserved(migration) ? [] : [at];
-  const plan = migration?.spec.plan.name ? { namespace, ...named(migration.spec.plan) } : undefined;
+  const plan = migration?.spec.plan.name ? planAt(migration) : undefined;
   if (plan !== undefined) await checkOneAtATime(plan, context, () => checkIdlePlanAt(plan, context));
   return waitingMigrations(hub, (waiting) => isNear(waiting, namespace) || isOf(waiting, plan));
 }
@@ -274,10 +276,8 @@ async function openMigrations(
   const { items } = await hub.list(OPEN_MIGRATIONS, {});
   const meant = items.filter(isMeant);
   const others = meant.filter((migration) => !waitsToStart(migration));
-  const byPlan = Map.groupBy(inRunOrder(meant.filter(waitsToStart)), ({ spec: { plan }, metadata }) =>
-    [plan.namespace || metadata.namespace, plan.name].join('/'),
-  );
-  return [...others, ...[...byPlan.values()].flatMap(firstOf)].map(placeOf);
+  const waiting = byPlan(inRunOrder(meant.filter(waitsToStart)));
+  return [...others, ...waiting.flatMap(firstOf)].map(placeOf);
 }
 
 /** Returns the first Migrations of a Plan. Anybody may create ones of it that are refused: they hold up no others. */

@@ -5,7 +5,7 @@ import { isGivenUp } from '../run/break-glass.ts';
 import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_REASON } from '../../domain/live/names.ts';
 import { hasOutbox } from '../run/outbox.ts';
 import { recordIn } from '../run/record.ts';
-import { hasEnded, isClosed, hasFinalizer, isLive } from '../run/state.ts';
+import { hasEnded, isClosed, hasFinalizer, isLive, planAt } from '../run/state.ts';
 import type { RunDecision } from '../run/decision.ts';
 import { runClustersOf } from '../run/run-clusters.ts';
 import { runSettings } from '../run/settings.ts';
@@ -69,9 +69,7 @@ async function reconcile(at: MigrationAt, context: LiveContext): Promise<Reconci
   if (migration === undefined) return reconciled('the Migration is gone');
   const { spec } = migration;
   if (hasEnded(migration)) return reconcileEnded(migration, context);
-  const plan = spec.plan.name
-    ? await getOrUndefined(hub.get(PLANS, { namespace: at.namespace, ...named(spec.plan) }))
-    : undefined;
+  const plan = spec.plan.name ? await getOrUndefined(hub.get(PLANS, planAt(migration))) : undefined;
   if (isClosed(migration)) return reconcileClosed({ migration, plan }, context);
   if (plan === undefined) return reconcileWithoutPlan(migration, context);
   if (!isLive(migration, plan)) return releaseOtherType(migration, context);

@@ -9,7 +9,7 @@ import { LIVE_ANNOTATION, LIVE_CONDITION, LIVE_FINALIZER, LIVE_REASON } from '..
 import type { SourceView, TargetView } from '../findings/plan-view.ts';
 import { migrationBefore, waitingForMigration } from '../run/queue.ts';
 import { runClustersOf, withRunClusters, type RunClusters, type RunProvider } from '../run/run-clusters.ts';
-import { hasFinalizer, isTerminating } from '../run/state.ts';
+import { hasFinalizer, isTerminating, planAt } from '../run/state.ts';
 import {
   RIGHT_TO_MAKE_NAMESPACE,
   rightsToCopy,
@@ -127,11 +127,9 @@ async function requesterRefusal(
 
 /** Refuses a Migration whose requester may not read the Plan that it names: its status would say whether there is one, and how it is. */
 export async function planRefusal(migration: PlanMigration, hub: Cluster): Promise<Finding | undefined> {
-  const { namespace = '' } = migration.metadata;
-  const { plan } = migration.spec;
-  if (!plan.name) return undefined;
+  if (!migration.spec.plan.name) return undefined;
   const review = await reviewOf([migration], hub);
-  return review([rightToRead({ namespace, ...named(plan) })]);
+  return review([rightToRead(planAt(migration))]);
 }
 
 async function rightsInTarget({ plan, vms }: Pick<Requested, 'plan' | 'vms'>, hub: Reader): Promise<Right[]> {

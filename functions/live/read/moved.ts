@@ -6,7 +6,7 @@ import type { Reader } from '../../kubernetes/cluster.ts';
 import { VIRTUAL_MACHINES, WHOLE_VMIS } from '../../kubernetes/live-resources.ts';
 import { RESOURCE_QUOTAS } from '../../kubernetes/resources.ts';
 import { strategyOf } from '../run/record.ts';
-import { type MovedSide, type MovedVm } from '../status/after-move.ts';
+import type { MovedSide, MovedVm } from '../status/after-move.ts';
 import { getOrUndefined } from './get.ts';
 import type { VmAt } from './vmims.ts';
 

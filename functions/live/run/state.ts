@@ -2,7 +2,7 @@ import type { KubernetesObject } from '../../domain/objects.ts';
 import { isGivenUp } from './break-glass.ts';
 import { has } from '../../domain/live/conditions.ts';
 import { allLeftovers, leftoversOf } from './leftovers.ts';
-import type { Plan, PlanMigration, VmStatus } from '../../domain/live/forklift.ts';
+import type { NamedReference, Plan, PlanMigration, VmStatus } from '../../domain/live/forklift.ts';
 import {
   LIVE_ANNOTATION,
   LIVE_CONDITION,
@@ -15,6 +15,20 @@ import { requesterOf } from '../../domain/live/requester.ts';
 /** Whether the object has `live`'s finalizer: from before the first write of a run until nothing is left over. */
 export const hasFinalizer = ({ metadata }: KubernetesObject): boolean =>
   metadata.finalizers?.includes(LIVE_FINALIZER) === true;
+
+/** Returns where the Plan is that the Migration names; the name is empty if it names none. */
+export const planAt = ({
+  spec,
+  metadata: { namespace = '' },
+}: Pick<PlanMigration, 'spec' | 'metadata'>): Required<NamedReference> => ({
+  namespace,
+  ...named(spec.plan),
+});
+
+/** Returns the Migrations in groups, one for each Plan that they name, in their order. */
+export const byPlan = (migrations: readonly PlanMigration[]): PlanMigration[][] => [
+  ...Map.groupBy(migrations, (migration) => Object.values(planAt(migration)).join('/')).values(),
+];
 
 /**
  * Whether `live` holds objects for the Migration's run, which may be about to begin. Anybody may write the finalizer, such as with a copy;
